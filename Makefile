@@ -1,0 +1,45 @@
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help run test lint bench lock system-packages clean
+
+help:            ## list the targets
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
+
+run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder
+	@$(BIN)/python server.py serve --config config.yaml --demo
+
+test: $(VENV)/dev.stamp ## run every test, with branch coverage of the core packages
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy .
+	@$(BIN)/python -m pytest -q --no-cov tests/test_architecture.py
+
+bench: $(VENV)/dev.stamp ## measure; the numbers in docs/performance.md come from here
+	@$(BIN)/python -m bench
+
+lock:            ## pin requirements.in and requirements-dev.in afresh
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --output-file requirements-dev.txt requirements-dev.in
+LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+system-packages: ## Debian packages that a bare machine needs first (as root)
+	apt-get install --yes python3.11 python3.11-venv make git
+
+clean:           ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+
+$(VENV)/run.stamp: requirements.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@touch $@

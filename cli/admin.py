@@ -1,0 +1,174 @@
+"""`admin`: the management API from a terminal. Law: it does what any client could do, over HTTP.
+
+Tables are for people, `--json` prints the API's answer as it came.
+"""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from tornado.httpclient import HTTPClient, HTTPRequest
+
+TIMEOUT_SECONDS = 15
+CONNECTION_FAILED = 599  # what Tornado's client says when there was no answer
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A running gateway, reached with the operator token."""
+
+    url: str
+    token: str = field(repr=False)
+    as_json: bool = False
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The answer's body; ends the command with a one-line error when there is none or it failed."""
+        request = HTTPRequest(
+            self.url.rstrip("/") + path,
+            method=method,
+            headers={"Authorization": f"Bearer {self.token}"},
+            body=json.dumps(body) if body is not None else None,
+            allow_nonstandard_methods=True,
+            follow_redirects=False,
+            request_timeout=TIMEOUT_SECONDS,
+        )
+        client = HTTPClient()
+        try:
+            response = client.fetch(request, raise_error=False)
+        except (OSError, ValueError) as error:
+            raise click.ClickException(f"no gateway answers at {self.url}: {error}") from None
+        finally:
+            client.close()
+        if response.code == CONNECTION_FAILED:
+            raise click.ClickException(f"no gateway answers at {self.url}: {response.error}")
+        try:
+            answer = json.loads(response.body)
+        except ValueError:
+            raise click.ClickException(f"{self.url} is no Votegate: its answer is not JSON") from None
+        if response.code >= 400:
+            fields = "".join(f"\n  {name}: {why}" for name, why in answer.get("fields", {}).items())
+            raise click.ClickException(f"{answer.get('error', response.reason)}{fields}")
+        return dict(answer)
+
+    def show(self, answer: dict[str, Any], table: Callable[[], Table]) -> None:
+        """Prints the answer as JSON or as a table."""
+        if self.as_json:
+            click.echo(json.dumps(answer, indent=2))
+        else:
+            Console().print(table())
+
+
+pass_remote = click.make_pass_decorator(Remote)
+
+
+@click.group()
+@click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="Where the gateway listens.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    default=Path("data/operator.token"),
+    show_default=True,
+    help="File with the operator token; the variable VOTEGATE_OPERATOR__TOKEN goes before it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
+@click.pass_context
+def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> None:
+    """Speak to a running gateway as its operator."""
+    token = os.environ.get("VOTEGATE_OPERATOR__TOKEN")
+    if token is None:
+        try:
+            token = token_file.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.ClickException(f"no operator token: {error}") from None
+    context.obj = Remote(url, token, as_json)
+
+
+@admin.command()
+@click.option("--state", type=click.Choice(["in_review", "approved", "denied"]), help="Only these.")
+@pass_remote
+def bots(remote: Remote, state: str | None) -> None:
+    """List all bots."""
+    found: list[dict[str, Any]] = []
+    after = None
+    while True:
+        query = "?limit=500" + (f"&state={state}" if state else "") + (f"&after={after}" if after else "")
+        answer = remote.call("GET", f"/manage/bots{query}")
+        found += answer["bots"]
+        after = answer["next"]
+        if after is None:
+            break
+
+    def table() -> Table:
+        rows = [
+            [bot["id"], bot["name"], bot["state"], _shown(bot["server_count"]), _when(bot["created_at"])]
+            for bot in found
+        ]
+        return _table(["id", "name", "state", "servers", "submitted"], rows)
+
+    remote.show({"success": True, "bots": found, "next": None}, table)
+
+
+@admin.command()
+@click.argument("bot_id")
+@click.argument("name")
+@pass_remote
+def key(remote: Remote, bot_id: str, name: str) -> None:
+    """Issue an API key for BOT_ID under a NAME. It is shown this once."""
+    answer = remote.call("POST", f"/manage/bots/{bot_id}/keys", {"name": name})
+    remote.show(
+        answer, lambda: _table(["id", "name", "key"], [[answer["id"], answer["name"], answer["key"]]])
+    )
+
+
+@admin.command()
+@click.argument("bot_id")
+@click.argument("user_id")
+@pass_remote
+def vote(remote: Remote, bot_id: str, user_id: str) -> None:
+    """Cast USER_ID's vote for BOT_ID."""
+    answer = remote.call("POST", f"/manage/bots/{bot_id}/votes", {"user": user_id})
+    row = [str(answer["vote"]), _when(answer["lastVote"]), _when(answer["nextVoteAt"])]
+    remote.show(answer, lambda: _table(["votes", "cast", "next vote"], [row]))
+
+
+@admin.command()
+@pass_remote
+def state(remote: Remote) -> None:
+    """Show the state of the gateway."""
+    answer = remote.call("GET", "/debug/state")
+
+    def table() -> Table:
+        rows = []
+        for name, value in answer.items():
+            if isinstance(value, dict):
+                rows += [[f"{name}.{inner}", _shown(number)] for inner, number in value.items()]
+            elif name != "success":
+                rows.append([name, _shown(value)])
+        return _table(["what", "value"], rows)
+
+    remote.show(answer, table)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table()
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*[escape(cell) for cell in row])
+    return table
+
+
+def _shown(value: object) -> str:
+    return "-" if value is None else str(value)
+
+
+def _when(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

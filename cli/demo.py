@@ -1,0 +1,56 @@
+"""A listing to try things on. Law: it is made by the same rules as any other, and only where nothing is."""
+
+from core.ledger import Ledger
+from listings import rules
+from listings.forms import BotSubmission
+from listings.keys import KeyDigester, issue_key
+from votes.rules import cast_vote
+
+BOT = "123456789012345678"
+OWNER = "223456789012345678"
+VOTER = "323456789012345678"
+SERVER_COUNT = 1_200
+
+
+def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, now_ms: int) -> int:
+    """An approved bot with an API key, a known server count and one vote. Returns the last position."""
+    state = ledger.state
+    submission = BotSubmission(
+        id=BOT,
+        owner_id=OWNER,
+        name="Demo bot",
+        short_description="A bot to try Votegate with",
+        description="This listing was made because the data folder was empty. Delete it when you like.",
+        categories=["Utility"],
+    )
+    ref = f"bots/{BOT}"
+    ledger.commit(rules.submit(state, submission, now_ms))
+    ledger.commit(rules.approve(state, ref, now_ms))
+    ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT))
+    ledger.commit(
+        issue_key(
+            state,
+            ref,
+            name="demo",
+            key_id=key_id,
+            digest=digester.digest(key),
+            now_ms=now_ms,
+            keys_per_listing=1,
+        )
+    )
+    return ledger.commit(cast_vote(state, ref, VOTER, now_ms=now_ms, cooldown_ms=0, delivery_id=""))
+
+
+def demo_lines(base_url: str, key: str) -> str:
+    """What to paste next."""
+    return f"""
+A demo listing was made: bot {BOT}, and user {VOTER} has just voted for it.
+
+Has the user voted?
+  curl -H 'Authorization: {key}' {base_url}/bots/{BOT}/voters/{VOTER}
+
+Push the bot's counts:
+  curl -X PATCH -H 'Authorization: {key}' -d '{{"server_count": {SERVER_COUNT}}}' {base_url}/bots/{BOT}/stats
+
+The key is shown this once. Stop with Ctrl-C; everything is kept.
+"""

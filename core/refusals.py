@@ -1,0 +1,78 @@
+"""What the domain may say no to.
+
+    Refusal                 the caller's request cannot be granted; nothing has changed
+    |-- NotFound            the thing named does not exist
+    |-- Conflict            the thing is in a state that forbids it
+    |-- VotedTooSoon        the cooldown of this user's last vote has not passed
+    |-- Invalid             fields break the contract's rules: field -> reason, all of them at once
+    `-- StatsRefused        a stats update breaks a rule of the contract
+        |-- NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange
+        |-- ServerCountTooFarOff
+        `-- ActualCountUnknown
+    Unavailable             not the caller's fault: the journal cannot take writes now
+
+A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.py` has the one table.
+"""
+
+from collections.abc import Mapping
+
+
+class Refusal(Exception):
+    """The domain says no."""
+
+
+class NotFound(Refusal):
+    def __init__(self, thing: str) -> None:
+        super().__init__(thing)
+        self.thing = thing
+
+
+class Conflict(Refusal):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class VotedTooSoon(Refusal):
+    def __init__(self, next_vote_ms: int, wait_ms: int) -> None:
+        super().__init__(next_vote_ms)
+        self.next_vote_ms = next_vote_ms
+        self.wait_ms = wait_ms
+
+
+class Invalid(Refusal):
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        super().__init__(", ".join(fields))
+        self.fields = fields
+
+
+class StatsRefused(Refusal):
+    """A stats update that the contract's error table names."""
+
+
+class NoCountGiven(StatsRefused):
+    pass
+
+
+class ServerCountOutOfRange(StatsRefused):
+    pass
+
+
+class CommandCountOutOfRange(StatsRefused):
+    pass
+
+
+class ServerCountTooFarOff(StatsRefused):
+    def __init__(self, given: int, max_difference: int, actual: int) -> None:
+        super().__init__(given, max_difference, actual)
+        self.given = given
+        self.max_difference = max_difference
+        self.actual = actual
+
+
+class ActualCountUnknown(StatsRefused):
+    pass
+
+
+class Unavailable(Exception):
+    """The journal takes no writes: its disk is full or failed, or the process is stopping."""

@@ -1,0 +1,134 @@
+"""The rows of the state: frozen values, replaced whole when an event changes them.
+
+A row nests everything that belongs to one listing and changes rarely (keys, webhook settings, limits), so
+that reading it needs one look-up and copying a table copies pointers only. Times are Unix milliseconds.
+"""
+
+from typing import Literal
+
+import msgspec
+
+Review = Literal["in_review", "approved", "denied"]
+Outcome = Literal["delivered", "retry", "failed"]
+
+BOTS = "bots/"
+SERVERS = "servers/"
+
+
+class BotProfile(msgspec.Struct, frozen=True, tag="bot", tag_field="kind"):
+    """What the owner of a bot writes about it."""
+
+    name: str
+    short_description: str
+    description: str
+    categories: tuple[str, ...]
+    extra_owners: tuple[str, ...] = ()
+    support_invite: str | None = None
+
+
+class ServerProfile(msgspec.Struct, frozen=True, tag="server", tag_field="kind"):
+    """What the owner of a server writes about it."""
+
+    name: str
+    description: str
+    keywords: tuple[str, ...]
+    category: str
+
+
+class Key(msgspec.Struct, frozen=True):
+    """An API key without its value: only keyed digests are kept.
+
+    After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`.
+    """
+
+    id: str
+    name: str
+    digest: str
+    fingerprint: str
+    created_ms: int
+    rotated_ms: int | None = None
+    old_digest: str | None = None
+    old_until_ms: int = 0
+
+
+class Webhook(msgspec.Struct, frozen=True):
+    url: str
+    saved_ms: int
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Webhook(url=..., saved_ms={self.saved_ms}, token=...)"
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """`requests` per window of `window_seconds`."""
+
+    requests: int
+    window_seconds: int
+
+
+class StatsWindow(msgspec.Struct, frozen=True):
+    """The rate-limit window of the last committed stats update, so that it survives a restart."""
+
+    started_ms: int
+    used: int
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>"."""
+
+    ref: str
+    owner_id: str
+    profile: BotProfile | ServerProfile
+    review: Review
+    created_ms: int
+    updated_ms: int
+    reason: str | None = None
+    reviewed_ms: int | None = None
+    server_count: int | None = None
+    command_count: int | None = None
+    counts_ms: int | None = None
+    actual_server_count: int | None = None
+    stats_window: StatsWindow | None = None
+    stats_limit: Policy | None = None
+    voters_limit: Policy | None = None
+    webhook: Webhook | None = None
+    keys: tuple[Key, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.ref.partition("/")[2]
+
+    def key(self, key_id: str) -> Key | None:
+        return next((key for key in self.keys if key.id == key_id), None)
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One request to an endpoint. `status` is None when no answer came; then `error` is its class.
+
+    `excerpt` is the beginning of the answer's body, decoded loosely: never trusted, always escaped.
+    """
+
+    at_ms: int
+    duration_ms: int
+    status: int | None
+    error: str | None
+    excerpt: str
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """One webhook event for one endpoint, and what became of it.
+
+    `tries` counts the attempts of the current round: a redelivery starts a new round under the same id.
+    While pending, `next_attempt_ms` is when the next attempt is due; None means that it is finished.
+    """
+
+    id: str
+    ref: str
+    user: str
+    test: bool
+    queued_ms: int
+    next_attempt_ms: int | None
+    tries: int = 0
+    delivered: bool = False
+    attempts: tuple[Attempt, ...] = ()

@@ -1,0 +1,297 @@
+"""The in-process tables. Law: `apply` is their only writer, and it never fails, asks or decides.
+
+Rules have decided before an event exists, so `apply` takes any event at any time: one that names something
+gone is a no-op, one that is already in the state changes nothing. Everybody else reads: the tables are
+`Mapping`s of frozen rows by type. The vote table is handed in, because it is a data structure of its own.
+"""
+
+import hashlib
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+from msgspec.structs import replace
+
+from core import events as ev
+from core.rows import Delivery, Key, Listing
+
+ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
+
+
+class VotesView(Protocol):
+    """Votes by listing and user, as readers see them."""
+
+    def get(self, ref: str, user: int) -> tuple[int, int] | None:
+        """(cumulative count, last vote in Unix milliseconds), or None when the user never voted."""
+
+    def voters(self, ref: str) -> int:
+        """How many users have voted for the listing."""
+
+    def columns(self, ref: str) -> tuple[bytes, bytes]:
+        """The listing's votes as two packed columns, the same bytes for the same votes."""
+
+    def refs(self) -> Iterable[str]:
+        """The listings that have votes."""
+
+    def __len__(self) -> int:
+        """(listing, user) pairs held."""
+
+
+class Votes(VotesView, Protocol):
+    def put(self, ref: str, user: int, count: int, last_ms: int) -> None: ...
+    def load(self, ref: str, columns: tuple[bytes, bytes]) -> None: ...
+    def remove_listing(self, ref: str) -> None: ...
+    def remove_user(self, user: int) -> Sequence[str]:
+        """Forgets the user everywhere; returns the listings that lost a vote."""
+
+
+class KeyGrant(NamedTuple):
+    """What a presented key opens. `until_ms` bounds a rotated key's overlap; None means no end."""
+
+    ref: str
+    key_id: str
+    until_ms: int | None
+
+
+class State:
+    def __init__(self, votes: Votes, deliveries_kept: int) -> None:
+        self._listings: dict[str, Listing] = {}
+        self._refs: list[str] = []
+        self._grants: dict[str, KeyGrant] = {}
+        self._pending: dict[str, Delivery] = {}
+        self._pending_of: dict[str, dict[str, Delivery]] = {}
+        self._finished: dict[str, tuple[Delivery, ...]] = {}
+        self._votes = votes
+        self._deliveries_kept = deliveries_kept
+        self._changed: set[str] = set()
+        self._digests: dict[str, int] = {}
+        self._digest = 0
+
+        self.listings: Mapping[str, Listing] = self._listings
+        self.refs: Sequence[str] = self._refs  # sorted, for paging
+        self.grants: Mapping[str, KeyGrant] = self._grants  # by key digest
+        self.pending: Mapping[str, Delivery] = self._pending  # by delivery id
+        self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished  # by ref, oldest first
+        self.votes: VotesView = votes
+
+    def deliveries(self, ref: str) -> list[Delivery]:
+        """What is kept of a listing's deliveries, pending ones included, newest first."""
+        kept = [*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values()]
+        return sorted(kept, key=lambda delivery: delivery.queued_ms, reverse=True)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def apply(self, event: ev.Event) -> None:
+        _APPLY[type(event)](self, event)
+
+    def load(self, row: Listing | Delivery) -> None:
+        """Takes a row as a snapshot holds it."""
+        if isinstance(row, Listing):
+            self._put(row)
+        elif row.next_attempt_ms is None:
+            self._changed.add(row.ref)
+            self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
+        else:
+            self._put_pending(row)
+
+    def load_votes(self, ref: str, columns: tuple[bytes, bytes]) -> None:
+        self._changed.add(ref)
+        self._votes.load(ref, columns)
+
+    def _put(self, row: Listing) -> None:
+        before = self._listings.get(row.ref)
+        if before is None:
+            insort(self._refs, row.ref)
+        if before is None or before.keys is not row.keys:
+            self._forget_grants(before)
+            for key in row.keys:
+                self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
+                if key.old_digest is not None:
+                    self._grants[key.old_digest] = KeyGrant(row.ref, key.id, key.old_until_ms)
+        self._listings[row.ref] = row
+        self._changed.add(row.ref)
+
+    def _change(self, ref: str, **fields: Any) -> None:
+        row = self._listings.get(ref)
+        if row is not None:
+            self._put(replace(row, **fields))
+
+    def _forget_grants(self, row: Listing | None) -> None:
+        for key in row.keys if row else ():
+            self._grants.pop(key.digest, None)
+            if key.old_digest is not None:
+                self._grants.pop(key.old_digest, None)
+
+    def _put_pending(self, row: Delivery) -> None:
+        self._pending[row.id] = row
+        self._pending_of.setdefault(row.ref, {})[row.id] = row
+        self._changed.add(row.ref)
+
+    def _drop_pending(self, row: Delivery) -> None:
+        self._pending.pop(row.id, None)
+        of_listing = self._pending_of[row.ref]
+        of_listing.pop(row.id, None)
+        if not of_listing:
+            del self._pending_of[row.ref]
+        self._changed.add(row.ref)
+
+    def _drop_deliveries(self, ref: str) -> None:
+        for row in list(self._pending_of.get(ref, {}).values()):
+            self._drop_pending(row)
+        self._finished.pop(ref, None)
+        self._changed.add(ref)
+
+    def _listing_saved(self, event: ev.ListingSaved) -> None:
+        if event.ref not in self._listings:
+            self._put(
+                Listing(event.ref, event.owner_id, event.profile, event.review, event.at_ms, event.at_ms)
+            )
+            return
+        fields: dict[str, Any] = {} if event.review != "in_review" else {"reason": None, "reviewed_ms": None}
+        self._change(
+            event.ref,
+            owner_id=event.owner_id,
+            profile=event.profile,
+            review=event.review,
+            updated_ms=event.at_ms,
+            **fields,
+        )
+
+    def _listing_reviewed(self, event: ev.ListingReviewed) -> None:
+        self._change(event.ref, review=event.review, reason=event.reason, reviewed_ms=event.at_ms)
+
+    def _listing_removed(self, event: ev.ListingRemoved) -> None:
+        row = self._listings.pop(event.ref, None)
+        if row is None:
+            return
+        self._forget_grants(row)
+        del self._refs[bisect_left(self._refs, event.ref)]
+        self._drop_deliveries(event.ref)
+        self._votes.remove_listing(event.ref)
+
+    def _key_saved(self, event: ev.KeySaved) -> None:
+        row = self._listings.get(event.ref)
+        if row is None:
+            return
+        known = any(key.id == event.key.id for key in row.keys)
+        keys: tuple[Key, ...]
+        if known:
+            keys = tuple(event.key if key.id == event.key.id else key for key in row.keys)
+        else:
+            keys = (*row.keys, event.key)
+        self._put(replace(row, keys=keys))
+
+    def _key_deleted(self, event: ev.KeyDeleted) -> None:
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._put(replace(row, keys=tuple(key for key in row.keys if key.id != event.key_id)))
+
+    def _stats_updated(self, event: ev.StatsUpdated) -> None:
+        self._change(
+            event.ref,
+            server_count=event.server_count,
+            command_count=event.command_count,
+            counts_ms=event.at_ms,
+            stats_window=event.window,
+        )
+
+    def _actual_count_set(self, event: ev.ActualCountSet) -> None:
+        self._change(event.ref, actual_server_count=event.server_count)
+
+    def _limits_set(self, event: ev.LimitsSet) -> None:
+        self._change(event.ref, stats_limit=event.stats, voters_limit=event.voters)
+
+    def _webhook_saved(self, event: ev.WebhookSaved) -> None:
+        self._change(event.ref, webhook=event.webhook)
+
+    def _webhook_removed(self, event: ev.WebhookRemoved) -> None:
+        self._change(event.ref, webhook=None)
+        self._drop_deliveries(event.ref)
+
+    def _vote_cast(self, event: ev.VoteCast) -> None:
+        if event.ref in self._listings:
+            self._votes.put(event.ref, int(event.user), event.count, event.at_ms)
+            self._changed.add(event.ref)
+
+    def _user_erased(self, event: ev.UserErased) -> None:
+        self._changed.update(self._votes.remove_user(int(event.user)))
+        for row in [row for row in self._pending.values() if row.user == event.user]:
+            self._drop_pending(row)
+        for ref, rows in self._finished.items():
+            if any(row.user == event.user for row in rows):
+                self._finished[ref] = tuple(row for row in rows if row.user != event.user)
+                self._changed.add(ref)
+
+    def _delivery_queued(self, event: ev.DeliveryQueued) -> None:
+        if event.ref not in self._listings or event.delivery_id in self._pending:
+            return
+        finished = self._finished.get(event.ref, ())
+        again = next((row for row in finished if row.id == event.delivery_id), None)
+        if again is None:
+            row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
+        else:
+            row = replace(again, next_attempt_ms=event.at_ms, tries=0, delivered=False)
+            self._finished[event.ref] = tuple(other for other in finished if other is not again)
+        self._put_pending(row)
+
+    def _delivery_attempted(self, event: ev.DeliveryAttempted) -> None:
+        row = self._pending.get(event.delivery_id)
+        if row is None or event.attempt in row.attempts:
+            return
+        row = replace(
+            row,
+            attempts=(*row.attempts, event.attempt)[-ATTEMPTS_KEPT:],
+            tries=row.tries + 1,
+            next_attempt_ms=event.next_attempt_ms,
+            delivered=event.outcome == "delivered",
+        )
+        if event.outcome == "retry":
+            self._put_pending(row)
+        else:
+            self._drop_pending(row)
+            kept = (*self._finished.get(row.ref, ()), row)[-self._deliveries_kept :]
+            self._finished[row.ref] = kept
+
+    # -- the digest ------------------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """A digest of everything held, equal for equal states whatever led to them (hex, 128 bits).
+
+        The sum of one BLAKE2b digest per listing with all that hangs on it: only listings that changed
+        since the last call are hashed again.
+        """
+        for ref in self._changed:
+            self._digest -= self._digests.pop(ref, 0)
+            if ref in self._listings:
+                self._digests[ref] = digest = self._digest_of(ref)
+                self._digest += digest
+        self._changed.clear()
+        return f"{self._digest % (1 << 128):032x}"
+
+    def _digest_of(self, ref: str) -> int:
+        deliveries = sorted(self.deliveries(ref), key=lambda row: row.id)
+        hashed = hashlib.blake2b(_row_bytes((self._listings[ref], deliveries)), digest_size=16)
+        for column in self._votes.columns(ref):
+            hashed.update(column)
+        return int.from_bytes(hashed.digest(), "big")
+
+
+_row_bytes = msgspec.json.Encoder(order="deterministic").encode
+
+_APPLY: Mapping[type[msgspec.Struct], Callable[[State, Any], None]] = {
+    ev.ListingSaved: State._listing_saved,
+    ev.ListingReviewed: State._listing_reviewed,
+    ev.ListingRemoved: State._listing_removed,
+    ev.KeySaved: State._key_saved,
+    ev.KeyDeleted: State._key_deleted,
+    ev.StatsUpdated: State._stats_updated,
+    ev.ActualCountSet: State._actual_count_set,
+    ev.LimitsSet: State._limits_set,
+    ev.WebhookSaved: State._webhook_saved,
+    ev.WebhookRemoved: State._webhook_removed,
+    ev.VoteCast: State._vote_cast,
+    ev.UserErased: State._user_erased,
+    ev.DeliveryQueued: State._delivery_queued,
+    ev.DeliveryAttempted: State._delivery_attempted,
+}

@@ -1,0 +1,189 @@
+"""From Tornado to endpoints and back. Law: this file renders, it decides nothing.
+
+One handler class serves every route. Headers that every answer must have are set in `set_default_headers`,
+because Tornado's `send_error` clears all others.
+"""
+
+import asyncio
+import inspect
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tornado.httputil import HTTPServerRequest
+from tornado.web import Application, RequestHandler, stream_request_body
+
+from handlers.reply import SPOKEN, Reply, failure, reply_to
+from handlers.request import Request
+from handlers.routes import Route
+from ratelimit.address import Network, client_address
+
+log = logging.getLogger(__name__)
+access_log = logging.getLogger("votegate.access")
+
+DISCARD_BYTES = 4 << 20
+"""A body too large is read and dropped up to here, so that its sender gets to see the 413."""
+UNLIMITED = 1 << 62
+
+
+class Running:
+    """The requests being answered now; a stop waits for them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def __enter__(self) -> None:
+        self.count += 1
+        self._idle.clear()
+
+    def __exit__(self, *_: object) -> None:
+        self.count -= 1
+        if not self.count:
+            self._idle.set()
+
+    async def finished(self) -> None:
+        await self._idle.wait()
+
+
+@dataclass(frozen=True)
+class EdgePolicy:
+    max_body_bytes: int
+    trusted_proxies: Sequence[Network]
+    access_log: bool
+    running: Running
+
+
+def _unknown(_: Request, __: Reply) -> Reply:
+    return failure(404, "Not found.")
+
+
+UNKNOWN = Route("", {}, _unknown)
+
+
+@stream_request_body
+class EndpointHandler(RequestHandler):
+    """Reads a request, calls its endpoint, sends the reply."""
+
+    def initialize(self, policy: EdgePolicy, route: Route = UNKNOWN) -> None:
+        self._policy = policy
+        self._route = route
+        self._size = 0
+        self._pieces: list[bytes] = []
+
+    def set_default_headers(self) -> None:
+        self.request_id = secrets.token_hex(8)
+        self.set_header("Server", "votegate")
+        self.set_header("X-Request-Id", self.request_id)
+        self.set_header("Cache-Control", "no-store")
+
+    async def prepare(self) -> None:
+        # The connection's own limit would be answered without a body; ours is below.
+        connection: Any = self.request.connection
+        connection.set_max_body_size(UNLIMITED)
+        length = self.request.headers.get("Content-Length", "")
+        if length.isdigit() and int(length[:20]) > DISCARD_BYTES:
+            await self._answer(None)
+
+    async def data_received(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        if self._size <= self._policy.max_body_bytes:
+            self._pieces.append(chunk)
+        elif self._size > DISCARD_BYTES:
+            await self._answer(None)
+
+    async def get(self, *_: str) -> None:
+        await self._answer(b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None)
+
+    head = post = put = patch = delete = options = get
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:  # noqa: ARG002
+        # Bytes that are no UTF-8 are no id either: the endpoint says so, in its own order of checks.
+        return value.decode("utf-8", "replace")
+
+    def compute_etag(self) -> None:
+        """No answer is worth a conditional request."""
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        """What Tornado itself refuses, such as an unknown method."""
+        reply = self._refused(status_code)
+        self._send(self._route.finish(self._request_value(None), reply))
+
+    async def _answer(self, body: bytes | None) -> None:
+        with self._policy.running:
+            await self._answer_now(body)
+
+    async def _answer_now(self, body: bytes | None) -> None:
+        request = self._request_value(body)
+        try:
+            reply = await self._reply(request)
+        except SPOKEN as error:
+            reply = reply_to(error)
+        except Exception:
+            # The one place where a bug surfaces. The line names no header and no body.
+            log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
+            text = f"Something went wrong here; the operators find it under {self.request_id}."
+            reply = self._route.finish(request, failure(500, text))
+        self._send(reply)
+
+    async def _reply(self, request: Request) -> Reply:
+        method = "GET" if request.method == "HEAD" else request.method
+        endpoint = self._route.endpoints.get(method)
+        if endpoint is None:
+            refused = self._refused(405) if method != "OPTIONS" else self._options()
+            return self._route.finish(request, refused)
+        reply = endpoint(request)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    def _options(self) -> Reply:
+        return Reply(204, b"", {"Allow": self._route.allow})
+
+    def _refused(self, status: int) -> Reply:
+        if status == 405:
+            return failure(405, "Method not allowed.", {"Allow": self._route.allow})
+        return failure(status, "The request could not be read.")
+
+    def _request_value(self, body: bytes | None) -> Request:
+        request = self.request
+        return Request(
+            method=request.method or "",
+            params=tuple(self.path_args or ()),
+            query={name: values[-1].decode("utf-8", "replace") for name, values in request.arguments.items()},
+            authorization=request.headers.get("Authorization"),
+            address=client_address(
+                request.remote_ip or "", request.headers.get("X-Forwarded-For"), self._policy.trusted_proxies
+            ),
+            body=body,
+            max_body_bytes=self._policy.max_body_bytes,
+        )
+
+    def _send(self, reply: Reply) -> None:
+        self.set_status(reply.status)
+        for name, value in reply.headers.items():
+            self.set_header(name, value)
+        if reply.status == 204:
+            self.clear_header("Content-Type")
+            self.finish()
+        else:
+            self.set_header("Content-Type", reply.content_type)
+            self.finish(reply.body)
+
+
+def make_application(routes: Sequence[Route], policy: EdgePolicy) -> Application:
+    return Application(
+        [(route.pattern, EndpointHandler, {"policy": policy, "route": route}) for route in routes],
+        default_handler_class=EndpointHandler,
+        default_handler_args={"policy": policy},
+        log_function=log_access if policy.access_log else lambda _: None,
+    )
+
+
+def log_access(handler: RequestHandler) -> None:
+    """One line per answer; the path without its query, which may hold what is nobody's business."""
+    request: HTTPServerRequest = handler.request
+    access_log.info(
+        "%d %s %s %.1fms", handler.get_status(), request.method, request.path, 1_000 * request.request_time()
+    )

@@ -1,0 +1,127 @@
+"""What an operator sees of the inside, and the two levers beside it. Law: no secret is ever shown."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from core import rows
+from core.clock import NS_PER_SECOND, Clock
+from core.ledger import Ledger
+from handlers.manage import bot_ref
+from handlers.public import PublicApi, PublicLimits
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.views import delivery_view, key_view, listing_view, webhook_view
+from handlers.vitals import LoopLag, resident_bytes
+from listings.rules import listing_of
+
+RECENT_DELIVERIES = 10
+
+
+class Taken(Protocol):
+    @property
+    def position(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class DebugSources:
+    """What other parts of the process tell about themselves, as calls."""
+
+    durable_position: Callable[[], int]
+    snapshot_position: Callable[[], int]
+    webhooks_in_flight: Callable[[], int]
+    readiness: Callable[[], str | None]
+    """None when ready, else why not."""
+    take_snapshot: Callable[[], Awaitable[Taken]]
+    fold_digest: Callable[[int], Awaitable[str]]
+    """The digest of the state folded afresh from disk up to a position."""
+
+
+class Debug:
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        public: PublicApi,
+        limits: PublicLimits,
+        lag: LoopLag,
+        sources: DebugSources,
+        version: str,
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._public = public
+        self._limits = limits
+        self._lag = lag
+        self._sources = sources
+        self._version = version
+        self._started_ns = clock.monotonic_ns()
+
+    def state(self, _: Request) -> Reply:
+        state, sources, limits = self._ledger.state, self._sources, self._limits
+        not_ready = sources.readiness()
+        return success(
+            version=self._version,
+            uptime_seconds=(self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
+            ready=not_ready is None,
+            not_ready_because=not_ready,
+            positions={
+                "head": self._ledger.head,
+                "durable": sources.durable_position(),
+                "snapshot": sources.snapshot_position(),
+            },
+            counts={
+                "bots": sum(ref.startswith(rows.BOTS) for ref in state.refs),
+                "servers": sum(ref.startswith(rows.SERVERS) for ref in state.refs),
+                "keys": sum(len(listing.keys) for listing in state.listings.values()),
+                "votes": len(state.votes),
+                "webhooks_pending": len(state.pending),
+                "webhooks_in_flight": sources.webhooks_in_flight(),
+            },
+            limiter={
+                "stats_buckets": len(limits.stats),
+                "voters_buckets": len(limits.voters),
+                "failing_addresses": len(limits.guard),
+            },
+            digest=state.digest(),
+            memory={"resident_bytes": resident_bytes()},
+            loop_lag_ms={"last": self._lag.last_ms, "max": self._lag.max_ms},
+        )
+
+    def bot(self, request: Request) -> Reply:
+        ref, state = bot_ref(request), self._ledger.state
+        listing = listing_of(state, ref)
+        deliveries = state.deliveries(ref)
+        limits: dict[str, Any] = {
+            name: {
+                "limit": decision.limit,
+                "remaining": decision.remaining,
+                "reset_seconds": decision.reset_seconds,
+                "window_seconds": decision.window_seconds,
+            }
+            for name, decision in self._public.limits_of(listing).items()
+        }
+        return success(
+            listing=listing_view(listing),
+            keys=[key_view(key) for key in listing.keys],
+            webhook=webhook_view(listing.webhook) if listing.webhook is not None else None,
+            voters=state.votes.voters(ref),
+            limits=limits,
+            deliveries=[delivery_view(delivery) for delivery in deliveries[:RECENT_DELIVERIES]],
+            deliveries_pending=sum(row.next_attempt_ms is not None for row in deliveries),
+        )
+
+    async def snapshot(self, _: Request) -> Reply:
+        taken = await self._sources.take_snapshot()
+        return success(position=taken.position, bytes=taken.bytes, seconds=round(taken.seconds, 3))
+
+    async def verify(self, _: Request) -> Reply:
+        """Compares the state in memory with what the disk would give back, at one position."""
+        position, live = self._ledger.head, self._ledger.state.digest()
+        await self._ledger.durable(position)
+        folded = await self._sources.fold_digest(position)
+        return success(position=position, digest=live, folded_digest=folded, equal=live == folded)

@@ -1,0 +1,79 @@
+"""What the management endpoints share: who may call them, and how a change becomes an answer."""
+
+import hashlib
+import hmac
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core import rows
+from core.clock import Clock
+from core.events import Event
+from core.ledger import Ledger
+from core.refusals import Invalid
+from core.snowflake import is_snowflake
+from handlers.reply import Reply, failure
+from handlers.request import Endpoint, Request
+from listings.keys import KeyDigester
+
+PAGE = 50
+MAX_PAGE = 500
+
+
+@dataclass(frozen=True)
+class ManageContext:
+    """What the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes for a key."""
+
+    ledger: Ledger
+    clock: Clock
+    digester: KeyDigester
+    new_id: Callable[[], str]
+    random: Callable[[int], bytes]
+    window_ms: int
+    cooldown_ms: int
+    keys_per_listing: int
+
+    async def commit(self, events: Sequence[Event]) -> None:
+        """Commits, and returns once the record is durable. Raises Unavailable."""
+        await self.ledger.durable(self.ledger.commit(events))
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The principal who may do everything, known by a bearer token (RFC 6750)."""
+
+    token: str = field(repr=False)
+
+    def only(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint, refused with 401 to everybody else."""
+        expected = hashlib.sha256(self.token.encode()).digest()
+
+        async def guarded(request: Request) -> Reply:
+            if request.authorization is None:
+                return failure(401, "The operator token is required.", {"www-authenticate": "Bearer"})
+            scheme, _, token = request.authorization.partition(" ")
+            presented = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
+            if scheme.lower() != "bearer" or not hmac.compare_digest(presented, expected):
+                return failure(401, "Invalid operator token.", {"www-authenticate": "Bearer"})
+            reply = endpoint(request)
+            return await reply if inspect.isawaitable(reply) else reply
+
+        return guarded
+
+
+def bot_ref(request: Request) -> str:
+    return rows.BOTS + request.params[0]
+
+
+def server_ref(request: Request) -> str:
+    return rows.SERVERS + request.params[0]
+
+
+def page_of(query: Mapping[str, str]) -> tuple[str | None, int]:
+    """(`after`, `limit`) of a paged list. Raises Invalid."""
+    after, limit = query.get("after"), query.get("limit", str(PAGE))
+    if after is not None and not is_snowflake(after):
+        raise Invalid({"after": "must be a snowflake: 17 to 20 digits"})
+    if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
+        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+    return after, int(limit)

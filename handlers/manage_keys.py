@@ -1,0 +1,56 @@
+"""Management of a bot's API keys. Law: a key's value is in one answer only, the one that made it."""
+
+from handlers.manage import ManageContext, bot_ref
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.views import key_view
+from listings.forms import KeyName, Rotation, read
+from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
+from listings.rules import listing_of
+
+
+class ManageKeys:
+    def __init__(self, context: ManageContext) -> None:
+        self._context = context
+        self._state = context.ledger.state
+
+    async def issue(self, request: Request) -> Reply:
+        context, ref = self._context, bot_ref(request)
+        listing_of(self._state, ref)
+        form = read(KeyName, request.json_object())
+        value, key_id = key_value(context.random(KEY_BYTES)), context.new_id()
+        events = issue_key(
+            self._state,
+            ref,
+            name=form.name,
+            key_id=key_id,
+            digest=context.digester.digest(value),
+            now_ms=context.clock.now_ms(),
+            keys_per_listing=context.keys_per_listing,
+        )
+        await context.commit(events)
+        return success(201, id=key_id, name=form.name, key=value)
+
+    def index(self, request: Request) -> Reply:
+        listing = listing_of(self._state, bot_ref(request))
+        return success(keys=[key_view(key) for key in listing.keys], next=None)
+
+    async def rotate(self, request: Request) -> Reply:
+        context, ref, key_id = self._context, bot_ref(request), request.params[1]
+        listing_of(self._state, ref)
+        form = read(Rotation, request.json_object())
+        value = key_value(context.random(KEY_BYTES))
+        events = rotate_key(
+            self._state,
+            ref,
+            key_id,
+            digest=context.digester.digest(value),
+            overlap_seconds=form.overlap_seconds,
+            now_ms=context.clock.now_ms(),
+        )
+        await context.commit(events)
+        return success(id=key_id, key=value)
+
+    async def delete(self, request: Request) -> Reply:
+        await self._context.commit(delete_key(self._state, bot_ref(request), request.params[1]))
+        return success()

@@ -1,0 +1,104 @@
+"""Management of listings: submit, show, edit, review, limits, remove. Law: parse, rule, commit, reply.
+
+The class serves bots and servers alike: `kind` names the plural in paths and answers.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal, cast, get_args
+
+from core.refusals import Invalid
+from core.rows import Review
+from handlers.manage import ManageContext, page_of
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.views import limits_view, listing_view
+from listings import rules
+from listings.forms import (
+    ActualServerCount,
+    BotEdit,
+    BotSubmission,
+    Denial,
+    Limits,
+    Nothing,
+    ServerEdit,
+    ServerSubmission,
+    read,
+)
+from listings.queries import page
+
+Kind = Literal["bots", "servers"]
+
+
+class ManageListings:
+    def __init__(self, context: ManageContext, kind: Kind, ref: Callable[[Request], str]) -> None:
+        self._context = context
+        self._ledger = context.ledger
+        self._state = context.ledger.state
+        self._clock = context.clock
+        self.kind = kind
+        self._ref = ref
+        self._submission: type[BotSubmission] | type[ServerSubmission] = (
+            BotSubmission if kind == "bots" else ServerSubmission
+        )
+        self._edit: type[BotEdit] | type[ServerEdit] = BotEdit if kind == "bots" else ServerEdit
+
+    async def submit(self, request: Request) -> Reply:
+        form = read(self._submission, request.json_object())
+        await self._context.commit(rules.submit(self._state, form, self._clock.now_ms()))
+        return self._show(f"{self.kind}/{form.id}", 201)
+
+    def index(self, request: Request) -> Reply:
+        after, limit = page_of(request.query)
+        review = request.query.get("state")
+        if review is not None and review not in get_args(Review):
+            raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})
+        listings, following = page(
+            self._state, self.kind + "/", after=after, review=cast(Review | None, review), limit=limit
+        )
+        shown: dict[str, Any] = {self.kind: [listing_view(listing) for listing in listings]}
+        return success(**shown, next=following)
+
+    def show(self, request: Request) -> Reply:
+        return self._show(self._ref(request))
+
+    async def edit(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(self._edit, request.json_object())
+        await self._context.commit(rules.edit(self._state, ref, form, self._clock.now_ms()))
+        return self._show(ref)
+
+    async def remove(self, request: Request) -> Reply:
+        await self._context.commit(rules.remove(self._state, self._ref(request)))
+        return success()
+
+    async def approve(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        read(Nothing, request.json_object())
+        await self._context.commit(rules.approve(self._state, ref, self._clock.now_ms()))
+        return self._show(ref)
+
+    async def deny(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(Denial, request.json_object())
+        await self._context.commit(rules.deny(self._state, ref, form.reason, self._clock.now_ms()))
+        return self._show(ref)
+
+    async def set_actual_count(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(ActualServerCount, request.json_object())
+        await self._context.commit(rules.set_actual_count(self._state, ref, form.server_count))
+        return success(server_count=form.server_count)
+
+    async def set_limits(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(Limits, request.json_object())
+        await self._context.commit(rules.set_limits(self._state, ref, form))
+        return success(**limits_view(rules.listing_of(self._state, ref)))
+
+    def _show(self, ref: str, status: int = 200) -> Reply:
+        return success(status, **listing_view(rules.listing_of(self._state, ref)))

@@ -1,0 +1,106 @@
+"""What an endpoint returns. Law: every answer is JSON, and every error has one shape.
+
+    {"success": false, "error": "<text>", "status": <the HTTP status>}
+
+The one table from refusals to statuses and texts is here; the contract's texts are its, word by word.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from core import refusals as no
+
+encode_json = msgspec.json.Encoder().encode
+
+JSON = "application/json"
+TOO_MANY_REQUESTS = "Too many requests, please try again later."
+AUTHORIZATION_REQUIRED = "Authorization header is required."
+INVALID_KEY = "Invalid API key."
+BOT_NOT_FOUND = "Bot not found."
+UNAVAILABLE_RETRY_SECONDS = "5"
+
+
+class Reply(NamedTuple):
+    """`body` is sent as it is; `headers` are beside those that every answer has."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = {}
+    content_type: str = JSON
+
+
+class BadRequest(Exception):
+    """A request that no endpoint can read; not the domain's business."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+
+
+def success(status: int = 200, **fields: Any) -> Reply:
+    return Reply(status, encode_json({"success": True, **fields}))
+
+
+def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **fields: Any) -> Reply:
+    body = {"success": False, "error": text, "status": status, **fields}
+    return Reply(status, encode_json(body), headers or {})
+
+
+def _too_soon(error: no.VotedTooSoon) -> Reply:
+    wait_seconds = -(-error.wait_ms // 1_000)
+    return failure(
+        409,
+        f"This user can vote again in {wait_seconds} seconds.",
+        {"retry-after": str(wait_seconds)},
+        nextVoteAt=error.next_vote_ms,
+    )
+
+
+def _too_far_off(error: no.ServerCountTooFarOff) -> Reply:
+    return failure(
+        400,
+        f"The server count provided ({error.given}) is too far off from the actual server count. "
+        f"It cannot differ by more than {error.max_difference} from the actual server count, "
+        f"which is {error.actual}.",
+    )
+
+
+def _unavailable(error: no.Unavailable) -> Reply:
+    return failure(
+        503, f"Nothing can be written right now: {error}.", {"retry-after": UNAVAILABLE_RETRY_SECONDS}
+    )
+
+
+_NOT_FOUND = {
+    "listing": "There is no such listing.",
+    "key": "The listing has no such key.",
+    "webhook": "The listing has no webhook.",
+    "delivery": "The listing has no such delivery.",
+}
+
+_REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
+    BadRequest: lambda error: failure(error.status, error.text),
+    no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
+    no.Conflict: lambda error: failure(409, error.reason),
+    no.VotedTooSoon: _too_soon,
+    no.Invalid: lambda error: failure(400, "Some fields are not valid.", fields=error.fields),
+    no.NoCountGiven: lambda _: failure(
+        400, "One of the following fields is required: command_count, server_count."
+    ),
+    no.ServerCountOutOfRange: lambda _: failure(400, "Server count must be between 0 and 10 Million."),
+    no.CommandCountOutOfRange: lambda _: failure(400, "Commands count must be between 0 and 1,000."),
+    no.ServerCountTooFarOff: _too_far_off,
+    no.ActualCountUnknown: lambda _: failure(500, "Could not fetch server count."),
+    no.Unavailable: _unavailable,
+}
+
+SPOKEN = tuple(_REPLIES)
+"""The exceptions that `reply_to` has an answer for; any other is a bug."""
+
+
+def reply_to(error: Exception) -> Reply:
+    """The answer to one of the SPOKEN exceptions."""
+    return _REPLIES[type(error)](error)

@@ -1,0 +1,45 @@
+"""How the process is doing: resident memory, and how late the event loop runs what is due."""
+
+import asyncio
+from collections import deque
+from pathlib import Path
+
+from core.clock import Clock
+
+SAMPLE_SECONDS = 0.25
+SAMPLES = 240  # one minute
+
+
+class LoopLag:
+    """Samples how much later than asked a sleep ends; keeps the last minute."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._samples_ms: deque[float] = deque([0.0], maxlen=SAMPLES)
+
+    @property
+    def last_ms(self) -> float:
+        return self._samples_ms[-1]
+
+    @property
+    def max_ms(self) -> float:
+        """The worst of the last minute."""
+        return max(self._samples_ms)
+
+    async def run(self) -> None:
+        while True:
+            await self.step()
+
+    async def step(self) -> None:
+        asked_ns = self._clock.monotonic_ns()
+        await asyncio.sleep(SAMPLE_SECONDS)
+        late_ms = (self._clock.monotonic_ns() - asked_ns) / 1_000_000 - SAMPLE_SECONDS * 1_000
+        self._samples_ms.append(max(round(late_ms, 3), 0.0))
+
+
+def resident_bytes() -> int:
+    """Resident set size (Linux: /proc/self/status, VmRSS)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1_024
+    return 0

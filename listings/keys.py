@@ -1,0 +1,84 @@
+"""API keys. Law: the value of a key is shown once and never kept; what is kept is a keyed digest.
+
+A key is "vg_" and 43 URL-safe characters: 256 random bits, so no slow hash is needed. The digest is keyed
+with a secret of the deployment, so that a copied journal cannot even be used to recognise a key.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from core.events import Event, KeyDeleted, KeySaved
+from core.refusals import Conflict, NotFound
+from core.rows import Key
+from core.state import State
+from listings.rules import listing_of
+
+PREFIX = "vg_"
+KEY_BYTES = 32
+FINGERPRINT = 8  # hex digits of the digest that are shown to tell keys apart
+
+
+@dataclass(frozen=True)
+class KeyDigester:
+    """Digests key values with the deployment's secret (at most 64 bytes, BLAKE2b's bound)."""
+
+    secret: bytes = field(repr=False)
+
+    def digest(self, value: str) -> str:
+        # Header values arrive as Latin-1 text; any other character is a wrong key, not an error.
+        return hashlib.blake2b(
+            value.encode("utf-8", "surrogatepass"), key=self.secret, digest_size=32
+        ).hexdigest()
+
+
+def key_value(random: bytes) -> str:
+    """The key made of 32 random bytes."""
+    return PREFIX + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+
+
+def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
+    """Whether the key with this digest opens the listing now."""
+    grant = state.grants.get(digest)
+    return grant is not None and grant.ref == ref and (grant.until_ms is None or now_ms < grant.until_ms)
+
+
+def issue_key(
+    state: State, ref: str, *, name: str, key_id: str, digest: str, now_ms: int, keys_per_listing: int
+) -> list[Event]:
+    listing = listing_of(state, ref)
+    if listing.review != "approved":
+        raise Conflict("Keys are for approved listings only.")
+    if len(listing.keys) >= keys_per_listing:
+        raise Conflict(f"A listing has {keys_per_listing} keys at most; delete one first.")
+    return [KeySaved(ref, Key(key_id, name, digest, digest[:FINGERPRINT], now_ms))]
+
+
+def rotate_key(
+    state: State, ref: str, key_id: str, *, digest: str, overlap_seconds: int, now_ms: int
+) -> list[Event]:
+    """Gives the key a new value. The old one stops now, or after the overlap."""
+    key = _key_of(state, ref, key_id)
+    rotated = replace(
+        key,
+        digest=digest,
+        fingerprint=digest[:FINGERPRINT],
+        rotated_ms=now_ms,
+        old_digest=key.digest if overlap_seconds else None,
+        old_until_ms=now_ms + overlap_seconds * 1_000 if overlap_seconds else 0,
+    )
+    return [KeySaved(ref, rotated)]
+
+
+def delete_key(state: State, ref: str, key_id: str) -> list[Event]:
+    _key_of(state, ref, key_id)
+    return [KeyDeleted(ref, key_id)]
+
+
+def _key_of(state: State, ref: str, key_id: str) -> Key:
+    key = listing_of(state, ref).key(key_id)
+    if key is None:
+        raise NotFound("key")
+    return key

@@ -1,0 +1,24 @@
+"""Listings in pages. Law: a cursor is the id of the last row shown, so rows may come and go between pages."""
+
+from bisect import bisect_right
+
+from core.rows import Listing, Review
+from core.state import State
+
+
+def page(
+    state: State, prefix: str, *, after: str | None, review: Review | None, limit: int
+) -> tuple[list[Listing], str | None]:
+    """Up to `limit` listings of a kind in the order of their ids as text, and the next cursor or None."""
+    start = bisect_right(state.refs, prefix + (after or ""))
+    found: list[Listing] = []
+    for index in range(start, len(state.refs)):
+        listing = state.listings.get(state.refs[index])
+        if listing is None or not listing.ref.startswith(prefix):
+            break
+        if review is not None and listing.review != review:
+            continue
+        if len(found) == limit:
+            return found, found[-1].id
+        found.append(listing)
+    return found, None

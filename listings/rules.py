@@ -1,0 +1,81 @@
+"""What may happen to a listing. Law: a rule reads the state and returns events, or refuses.
+
+Review: submitted -> in_review -> approved | denied; a denied listing that is edited is in review again; an
+approved one that is edited stays approved.
+"""
+
+from core import rows
+from core.events import ActualCountSet, Event, LimitsSet, ListingRemoved, ListingReviewed, ListingSaved
+from core.refusals import Conflict, NotFound
+from core.rows import BotProfile, Listing, Policy, Review, ServerProfile
+from core.state import State
+from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
+
+
+def listing_of(state: State, ref: str) -> Listing:
+    """The listing; raises NotFound."""
+    listing = state.listings.get(ref)
+    if listing is None:
+        raise NotFound("listing")
+    return listing
+
+
+def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int) -> list[Event]:
+    ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
+    if ref in state.listings:
+        raise Conflict("A listing with this id exists.")
+    return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms)]
+
+
+def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int) -> list[Event]:
+    listing = listing_of(state, ref)
+    review: Review = "approved" if listing.review == "approved" else "in_review"
+    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms)]
+
+
+def approve(state: State, ref: str, now_ms: int) -> list[Event]:
+    _in_review(state, ref)
+    return [ListingReviewed(ref, "approved", None, now_ms)]
+
+
+def deny(state: State, ref: str, reason: str, now_ms: int) -> list[Event]:
+    _in_review(state, ref)
+    return [ListingReviewed(ref, "denied", reason, now_ms)]
+
+
+def remove(state: State, ref: str) -> list[Event]:
+    listing_of(state, ref)
+    return [ListingRemoved(ref)]
+
+
+def set_actual_count(state: State, ref: str, server_count: int) -> list[Event]:
+    listing_of(state, ref)
+    return [ActualCountSet(ref, server_count)]
+
+
+def set_limits(state: State, ref: str, limits: Limits) -> list[Event]:
+    listing_of(state, ref)
+    return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters))]
+
+
+def _in_review(state: State, ref: str) -> None:
+    listing = listing_of(state, ref)
+    if listing.review != "in_review":
+        raise Conflict(f"The listing is {listing.review}, not in review.")
+
+
+def _policy(limit: Limit | None) -> Policy | None:
+    return Policy(limit.requests, limit.window_seconds) if limit is not None else None
+
+
+def _profile(form: BotEdit | ServerEdit) -> BotProfile | ServerProfile:
+    if isinstance(form, BotEdit):
+        return BotProfile(
+            form.name,
+            form.short_description,
+            form.description,
+            tuple(form.categories),
+            tuple(form.extra_owners),
+            form.support_invite,
+        )
+    return ServerProfile(form.name, form.description, tuple(form.keywords), form.category)

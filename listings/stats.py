@@ -1,0 +1,92 @@
+"""The counts that a bot's owner pushes. Law: all of an update is right, or none of it is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.events import Event, StatsUpdated
+from core.refusals import (
+    ActualCountUnknown,
+    CommandCountOutOfRange,
+    NoCountGiven,
+    ServerCountOutOfRange,
+    ServerCountTooFarOff,
+)
+from core.rows import StatsWindow
+from core.state import State
+from listings.forms import MAX_SERVER_COUNT
+from listings.rules import listing_of
+
+MAX_COMMAND_COUNT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StatsUpdate:
+    """What a request asks for; None leaves a count as it is."""
+
+    server_count: int | None
+    command_count: int | None
+
+
+def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
+    """The counts of a request body, in the order of the contract's checks. Unknown fields are ignored.
+
+    Raises NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange.
+    """
+    if "server_count" not in body and "command_count" not in body:
+        raise NoCountGiven
+    server_count = command_count = None
+    if "server_count" in body:
+        server_count = _integer(body["server_count"], MAX_SERVER_COUNT)
+        if server_count is None:
+            raise ServerCountOutOfRange
+    if "command_count" in body:
+        command_count = _integer(body["command_count"], MAX_COMMAND_COUNT)
+        if command_count is None:
+            raise CommandCountOutOfRange
+    return StatsUpdate(server_count, command_count)
+
+
+def check_difference(given: int, actual: int | None, max_difference: int) -> None:
+    """Raises ActualCountUnknown or ServerCountTooFarOff.
+
+    The allowed difference is the larger of `max_difference` and a tenth of the actual count.
+    """
+    if actual is None:
+        raise ActualCountUnknown
+    allowed = max(max_difference, actual // 10)
+    if abs(given - actual) > allowed:
+        raise ServerCountTooFarOff(given, allowed, actual)
+
+
+def update_stats(
+    state: State, ref: str, update: StatsUpdate, *, window_started_ms: int, window_seconds: int, now_ms: int
+) -> list[Event]:
+    """The counts as they are now, and the updates committed in the limiter's window. Raises NotFound.
+
+    `window_started_ms` is when the limiter's window opened, told by two clocks that drift apart; windows
+    start at least a window apart, so one that starts within half of that is the one already known.
+    """
+    listing = listing_of(state, ref)
+    known = listing.stats_window
+    window = StatsWindow(window_started_ms, 1)
+    if known is not None and abs(window_started_ms - known.started_ms) * 2 < window_seconds * 1_000:
+        window = StatsWindow(known.started_ms, known.used + 1)
+    return [
+        StatsUpdated(
+            ref,
+            update.server_count if update.server_count is not None else listing.server_count,
+            update.command_count if update.command_count is not None else listing.command_count,
+            window,
+            now_ms,
+        )
+    ]
+
+
+def _integer(value: object, maximum: int) -> int | None:
+    """The integer from 0 to `maximum` that the JSON value stands for (1.0 is 1), or None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not 0 <= value <= maximum or value != int(value):
+        return None
+    return int(value)

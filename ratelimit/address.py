@@ -1,0 +1,66 @@
+"""Who is calling, as far as the network tells. Law: only a trusted proxy's header is believed."""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+IPV6_PREFIX_BITS = 56  # what a provider usually gives one customer
+
+Network = IPv4Network | IPv6Network
+
+
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+    """The address of the client behind trusted proxies.
+
+    `X-Forwarded-For` is walked from the right, where the nearest proxy wrote: every address that is itself
+    a trusted proxy is passed over, and the first other one is the client. What is no address ends the walk
+    at the hop that wrote it, so a client cannot invent one.
+    """
+    if forwarded_for is None or not trusted:
+        return peer
+    address = peer
+    for hop in reversed(forwarded_for.split(",")):
+        if not _is_trusted(address, trusted):
+            break
+        parsed = _parse(_without_port(hop.strip()))
+        if parsed is None:
+            break
+        address = str(parsed)
+    return address
+
+
+def address_key(address: str) -> str:
+    """The key under which an address is counted: an IPv4 address itself, an IPv6 address's /56.
+
+    An IPv4 address in IPv6 clothing (::ffff:192.0.2.1) is the IPv4 address. What is no address, such as
+    the empty peer name of a Unix socket, is its own key.
+    """
+    if ":" not in address:
+        return address
+    parsed = _parse(address)
+    if not isinstance(parsed, IPv6Address):
+        return address if parsed is None else str(parsed)
+    return f"{int(parsed) >> (128 - IPV6_PREFIX_BITS):x}/{IPV6_PREFIX_BITS}"
+
+
+def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
+    parsed = _parse(address)
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        return parsed.ipv4_mapped
+    return parsed
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write "192.0.2.1:4711" or "[2001:db8::1]:4711"."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    if hop.count(":") == 1:
+        return hop.partition(":")[0]
+    return hop

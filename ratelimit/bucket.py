@@ -1,0 +1,117 @@
+"""Token buckets that refill whole. Law: a bucket is two numbers, and it exists only while a take is kept.
+
+A window opens with the first take and lasts `policy.window_seconds`; at its end all tokens are back at
+once. That is what clients of fixed windows expect, without a window that starts before its first request,
+and it gives `reset` one meaning. A take that is given back leaves no trace: when it was the only one, the
+window closes again. Time is monotonic and in integer nanoseconds, so the promised wait is exact.
+"""
+
+from typing import NamedTuple, Protocol
+
+NS = 1_000_000_000
+
+
+class Policy(Protocol):
+    """`requests` per window of `window_seconds`."""
+
+    @property
+    def requests(self) -> int: ...
+    @property
+    def window_seconds(self) -> int: ...
+
+
+class Decision(NamedTuple):
+    """Whether a request may pass, and what its answer's headers say. `started_ns` names the window."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset_seconds: int
+    window_seconds: int
+    started_ns: int
+
+
+class _Bucket:
+    __slots__ = ("started_ns", "used")
+
+    def __init__(self, started_ns: int) -> None:
+        self.started_ns = started_ns
+        self.used = 0
+
+
+class Buckets:
+    """One bucket per key. A policy may differ from call to call: what was used stays used.
+
+    With a `capacity`, keys beyond it are answered as if unused and not remembered: strangers never evict
+    a live bucket. Their windows must then be of one length, because buckets leave in order of arrival.
+    """
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self._buckets: dict[str, _Bucket] = {}
+        self._capacity = capacity
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, key: str, policy: Policy, now_ns: int) -> Decision:
+        """Takes one token if there is one."""
+        window_ns = policy.window_seconds * NS
+        bucket = self._buckets.get(key)
+        if bucket is None or now_ns - bucket.started_ns >= window_ns:
+            bucket = self._open(key, now_ns, window_ns)
+        allowed = bucket.used < policy.requests
+        if allowed:
+            bucket.used += 1
+        return _decision(allowed, policy, bucket.used, bucket.started_ns, now_ns)
+
+    def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
+        """What `take` would decide, without taking. With no window open, `reset` is a full window."""
+        bucket = self._buckets.get(key)
+        if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
+            return _decision(policy.requests > 0, policy, 0, now_ns, now_ns)
+        return _decision(bucket.used < policy.requests, policy, bucket.used, bucket.started_ns, now_ns)
+
+    def give_back(self, key: str, decision: Decision) -> None:
+        """Undoes an allowed `take`, unless its window has ended meanwhile."""
+        bucket = self._buckets.get(key)
+        if bucket is None or bucket.started_ns != decision.started_ns or not decision.allowed:
+            return
+        bucket.used -= 1
+        if bucket.used <= 0:
+            del self._buckets[key]
+
+    def restore(self, key: str, started_ns: int, used: int) -> None:
+        """Takes up a window that an earlier process opened (`started_ns` may be negative)."""
+        bucket = self._buckets[key] = _Bucket(started_ns)
+        bucket.used = used
+
+    def forget(self, key: str) -> None:
+        self._buckets.pop(key, None)
+
+    def _open(self, key: str, now_ns: int, window_ns: int) -> _Bucket:
+        buckets = self._buckets
+        buckets.pop(key, None)
+        if self._capacity is not None:
+            # Oldest first, and two at the most: each new bucket pays for more than one that leaves.
+            for _ in range(2):
+                oldest = next(iter(buckets), None)
+                if oldest is None or now_ns - buckets[oldest].started_ns < window_ns:
+                    break
+                del buckets[oldest]
+            if len(buckets) >= self._capacity:
+                return _Bucket(now_ns)
+        bucket = buckets[key] = _Bucket(now_ns)
+        return bucket
+
+
+def _decision(allowed: bool, policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
+    window_seconds = policy.window_seconds
+    left_ns = started_ns + window_seconds * NS - now_ns
+    return Decision(
+        allowed,
+        policy.requests,
+        max(policy.requests - used, 0),
+        -(-left_ns // NS),
+        window_seconds,
+        started_ns,
+    )

@@ -1,0 +1,32 @@
+"""Who may ask how often. Law: a request that ends in 400 or above costs its bot nothing.
+
+A proven caller is counted per bot and endpoint, over all the bot's keys. Before a key is proven, the only
+name a caller has is its address, and what counts there is failures: an address that keeps failing is
+refused before anything else is looked at. A refusal by a limit (429) and a fault of ours (5xx) are not the
+address's failures: a bot that polls past its limit must not shut its neighbours behind the same address out.
+"""
+
+from ratelimit.bucket import Buckets, Decision, Policy
+
+
+def is_failure(status: int) -> bool:
+    """Whether an answer counts against the caller's address."""
+    return 400 <= status < 500 and status != 429
+
+
+class FailureGuard:
+    """Counts the failures of addresses; holds at most `capacity` of them."""
+
+    def __init__(self, policy: Policy, capacity: int) -> None:
+        self._policy = policy
+        self._buckets = Buckets(capacity)
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def check(self, key: str, now_ns: int) -> Decision:
+        return self._buckets.peek(key, self._policy, now_ns)
+
+    def failed(self, key: str, now_ns: int) -> Decision:
+        """Counts a failure and tells what is left."""
+        return self._buckets.take(key, self._policy, now_ns)

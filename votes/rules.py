@@ -1,0 +1,29 @@
+"""Casting and forgetting votes. Law: a vote and the webhook that tells of it are one record."""
+
+from core.events import DeliveryQueued, Event, UserErased, VoteCast
+from core.refusals import Conflict, NotFound, VotedTooSoon
+from core.state import State
+
+
+def cast_vote(
+    state: State, ref: str, user: str, *, now_ms: int, cooldown_ms: int, delivery_id: str
+) -> tuple[VoteCast, *tuple[DeliveryQueued, ...]]:
+    """A vote, with its delivery when a webhook is set. Raises NotFound, Conflict, VotedTooSoon."""
+    listing = state.listings.get(ref)
+    if listing is None:
+        raise NotFound("listing")
+    if listing.review != "approved":
+        raise Conflict("Only an approved listing can be voted for.")
+    count, last_ms = state.votes.get(ref, int(user)) or (0, None)
+    if last_ms is not None and now_ms - last_ms < cooldown_ms:
+        next_vote_ms = last_ms + cooldown_ms
+        raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
+    vote = VoteCast(ref, user, count + 1, now_ms)
+    if listing.webhook is None:
+        return (vote,)
+    return vote, DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
+
+
+def erase_user(user: str) -> list[Event]:
+    """Forgets the user's votes, and every delivery that names the user, everywhere."""
+    return [UserErased(user)]
