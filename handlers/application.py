@@ -69,6 +69,7 @@ class EndpointHandler(RequestHandler):
     """Reads a request, calls its endpoint, sends the reply."""
 
     def initialize(self, policy: EdgePolicy, route: Route = UNKNOWN) -> None:
+        self.path_args: list[str] = []  # Tornado sets them too late for a method that it refuses itself
         self._policy = policy
         self._route = route
         self._size = 0
@@ -150,7 +151,7 @@ class EndpointHandler(RequestHandler):
         request = self.request
         return Request(
             method=request.method or "",
-            params=tuple(self.path_args or ()),
+            params=tuple(self.path_args),
             query={name: values[-1].decode("utf-8", "replace") for name, values in request.arguments.items()},
             authorization=request.headers.get("Authorization"),
             address=client_address(

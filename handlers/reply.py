@@ -40,11 +40,11 @@ class BadRequest(Exception):
         self.text = text
 
 
-def success(status: int = 200, **fields: Any) -> Reply:
+def success(status: int = 200, /, **fields: Any) -> Reply:
     return Reply(status, encode_json({"success": True, **fields}))
 
 
-def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **fields: Any) -> Reply:
+def failure(status: int, text: str, headers: Mapping[str, str] | None = None, /, **fields: Any) -> Reply:
     body = {"success": False, "error": text, "status": status, **fields}
     return Reply(status, encode_json(body), headers or {})
 

@@ -108,7 +108,8 @@ class Snapshotter:
         tmp = path.with_name(path.name + TMP_SUFFIX)
         with ThreadPoolExecutor(1, "snapshot") as thread:
             try:
-                with tmp.open("wb") as raw:
+                descriptor = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+                with os.fdopen(descriptor, "wb") as raw:
                     file = SnapshotFile(raw)
                     for chunk in chunks:
                         await loop.run_in_executor(thread, file.write, chunk)

@@ -1,0 +1,113 @@
+"""Who may import whom, as DESIGN lays the rooms out; and the few rules that a reader relies on everywhere."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# Package or module -> the packages of ours that it may import.
+MAY_IMPORT: dict[str, set[str]] = {
+    "core": set(),
+    "ratelimit": set(),
+    "settings": set(),
+    "votes": {"core"},
+    "listings": {"core"},
+    "journal": {"core"},
+    "webhook": {"core"},
+    "guild_counts": {"core"},
+    "snapshot": {"core", "journal"},
+    "handlers": {"core", "votes", "listings", "ratelimit"},
+    "cli": {"core", "votes", "listings"},
+}
+OURS = {*MAY_IMPORT, "server"}
+
+# Pure: no I/O, no clock, no randomness, no event loop.
+PURE = ["core", "votes", "listings", "ratelimit", "webhook/outbox.py", "webhook/payloads.py"]
+IMPURE_MODULES = {
+    "aiohttp",
+    "asyncio",
+    "datetime",
+    "logging",
+    "os",
+    "pathlib",
+    "random",
+    "secrets",
+    "socket",
+    "threading",
+    "time",
+    "tornado",
+    "uuid",
+}
+
+
+def sources(*places: str) -> list[Path]:
+    found: list[Path] = []
+    for place in places:
+        path = ROOT / place
+        found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The top-level names of everything a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield (node.module or "").partition(".")[0]
+
+
+@pytest.mark.parametrize("room", sorted(MAY_IMPORT))
+def test_a_room_imports_only_the_rooms_it_may(room: str) -> None:
+    allowed = MAY_IMPORT[room] | {room}
+    paths = sources(room) if (ROOT / room).is_dir() else sources(f"{room}.py")
+    assert paths
+    for path in paths:
+        assert set(imports(path)) & OURS <= allowed, path
+
+
+def test_the_vote_table_imports_nothing_of_ours() -> None:
+    assert not set(imports(ROOT / "votes/table.py")) & OURS
+
+
+def test_every_room_is_in_the_plan() -> None:
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests", "bench"}
+    assert rooms | {"settings"} == set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("path", sources(*PURE), ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_core_is_pure(path: Path) -> None:
+    if path != ROOT / "core/clock.py":
+        assert not set(imports(path)) & IMPURE_MODULES
+
+
+def test_only_the_clock_reads_a_clock() -> None:
+    for path in sources(*MAY_IMPORT.keys() - {"settings"}, "server.py", "settings.py"):
+        if path != ROOT / "core/clock.py":
+            assert "time" not in set(imports(path)), path
+
+
+def test_commit_suspends_nowhere() -> None:
+    tree = ast.parse((ROOT / "core/ledger.py").read_text())
+    commit = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "commit"]
+    assert len(commit) == 1, "commit is def, not async def"
+
+
+def test_only_the_ledger_and_recovery_apply_events() -> None:
+    callers = {
+        str(path.relative_to(ROOT))
+        for path in sources(*MAY_IMPORT.keys() - {"settings"}, "server.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply"
+    }
+    assert callers == {"core/ledger.py", "snapshot/recovery.py"}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for path in sources(*MAY_IMPORT.keys() - {"settings"}, "server.py", "settings.py"):
+        if path.name != "__init__.py":
+            assert ast.get_docstring(ast.parse(path.read_text())), path
