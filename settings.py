@@ -28,6 +28,7 @@ SECRETS = {"operator.token", "keys.digest_secret", "guild_counts.authorization"}
 
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
 def _split(value: object) -> object:
@@ -68,15 +69,25 @@ class Keys(_Section):
     digest_secret: Annotated[SecretStr, Field(min_length=32, max_length=64)] | None = None
 
 
-class Window(_Section):
-    requests: Count
-    window_seconds: Annotated[int, Field(ge=1, le=2_592_000)]
+class StatsLimit(_Section):
+    requests: Count = 2
+    window_seconds: WindowSeconds = 7_200
+
+
+class VotersLimit(_Section):
+    requests: Count = 100
+    window_seconds: WindowSeconds = 300
+
+
+class FailuresLimit(_Section):
+    requests: Count = 300
+    window_seconds: WindowSeconds = 300
 
 
 class Limits(_Section):
-    stats: Window = Window(requests=2, window_seconds=7_200)
-    voters: Window = Window(requests=100, window_seconds=300)
-    failures: Window = Window(requests=300, window_seconds=300)
+    stats: StatsLimit = StatsLimit()
+    voters: VotersLimit = VotersLimit()
+    failures: FailuresLimit = FailuresLimit()
     addresses_kept: Count = 100_000
 
 

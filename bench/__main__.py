@@ -1,0 +1,144 @@
+"""`make bench`: what one decision costs, and what the whole way over HTTP costs beside plain Tornado.
+
+Each table is one run on one machine: compare its rows with each other, not with another machine's.
+"""
+
+import asyncio
+import os
+import platform
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from bench.load import requests_per_second, serving
+from bench.servers import DIGEST_SECRET, KEY, plain_tornado, votegate
+from bench.timing import microseconds
+from cli.demo import BOT, VOTER, make_demo
+from core.clock import SystemClock
+from core.events import VoteCast, decode_record, encode_record
+from core.ledger import Ledger
+from core.rows import Policy
+from core.state import State
+from handlers.public import PublicApi, PublicLimits
+from journal.journal import Journal, JournalPolicy
+from journal.segments import EMPTY
+from listings.keys import KeyDigester
+from ratelimit.bucket import Buckets
+from ratelimit.limiter import FailureGuard
+from votes.table import VoteTable
+
+CONNECTIONS = 64
+SECONDS = 5.0
+
+
+class _NoLookup:
+    async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
+        return None
+
+
+class _MemoryJournal:
+    def __init__(self) -> None:
+        self.head = 0
+
+    def append(self, record: bytes) -> int:  # noqa: ARG002 (the protocol's signature)
+        self.head += 1
+        return self.head
+
+    async def durable(self, position: int) -> None:
+        pass
+
+
+def bench_decisions() -> None:
+    """The parts of a vote check, without HTTP."""
+    high = Policy(1_000_000_000, 300)
+    ledger = Ledger(State(VoteTable(), 100), _MemoryJournal(), 0)
+    clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
+    make_demo(ledger, digester, key=KEY, key_id="bench", now_ms=clock.now_ms())
+    limits = PublicLimits(FailureGuard(high, 1_000), high, high)
+    public = PublicApi(
+        ledger,
+        clock,
+        digester,
+        limits,
+        _NoLookup(),
+        window_ms=86_400_000,
+        max_difference=50,
+        max_body_bytes=65_536,
+    )
+    table, buckets = VoteTable(), Buckets()
+    for user in range(100_000):
+        table.put("bots/1", 10**17 + user * 7, 1, 1_750_000_000_000)
+    record = [VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)]
+    encoded = encode_record(record)
+    print("| one call | us |\n| --- | ---: |")
+    for name, call in {
+        "limiter decision (take)": lambda: buckets.take("bots/1", high, 0),
+        "key digest": lambda: digester.digest(KEY),
+        "vote table get, 100,000 voters": lambda: table.get("bots/1", 10**17 + 350_000),
+        "encode a vote record": lambda: encode_record(record),
+        "decode a vote record": lambda: decode_record(encoded),
+        "whole vote check, endpoint function": lambda: public.voters(BOT, VOTER, KEY, "127.0.0.1"),
+        "commit of a vote (memory journal)": lambda: ledger.commit(record),
+    }.items():
+        print(f"| {name} | {microseconds(call):.2f} |")
+
+
+def bench_http() -> None:
+    request = (
+        f"GET /bots/{BOT}/voters/{VOTER} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {KEY}\r\n\r\n"
+    ).encode()
+    print(f"\n| over HTTP, {CONNECTIONS} connections | requests/s | ratio |\n| --- | ---: | ---: |")
+    base = 0.0
+    for name, main in {
+        "plain Tornado handler, constant answer": plain_tornado,
+        "votegate vote check": votegate,
+    }.items():
+        with serving(main) as port:
+            rate = requests_per_second(port, request, CONNECTIONS, SECONDS)
+        base = base or rate
+        print(f"| {name} | {rate:.0f} | {rate / base:.2f} |")
+
+
+def bench_acknowledgement() -> None:
+    """How long a committed record takes to be durable, beside a bare fdatasync of as many bytes."""
+    record = encode_record([VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)])
+    rounds = 500
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        bare = []
+        with (Path(name) / "bare").open("wb", buffering=0) as file:
+            for _ in range(rounds):
+                started = time.perf_counter()
+                file.write(record)
+                os.fdatasync(file.fileno())
+                bare.append(time.perf_counter() - started)
+
+        async def acknowledged() -> list[float]:
+            journal = Journal(Path(name), EMPTY, JournalPolicy("always", 1, 1 << 30, 1 << 30), SystemClock())
+            running = asyncio.create_task(journal.run())
+            taken = []
+            for _ in range(rounds):
+                started = time.perf_counter()
+                await journal.durable(journal.append(record))
+                taken.append(time.perf_counter() - started)
+            await journal.close()
+            await running
+            return taken
+
+        ours = asyncio.run(acknowledged())
+    print("\n| one record durable | p50 ms | p99 ms |\n| --- | ---: | ---: |")
+    for label, times in {"bare write and fdatasync": bare, "journal append, until durable": ours}.items():
+        cuts = statistics.quantiles(times, n=100)
+        print(f"| {label} | {statistics.median(times) * 1e3:.2f} | {cuts[98] * 1e3:.2f} |")
+
+
+if __name__ == "__main__":
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, "
+        f"Python {platform.python_version()}, msgspec {msgspec.__version__}\n"
+    )
+    bench_decisions()
+    bench_http()
+    bench_acknowledgement()
