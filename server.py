@@ -13,9 +13,8 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 from pydantic import SecretStr
@@ -25,12 +24,11 @@ from cli.admin import admin
 from cli.demo import demo_lines, make_demo
 from core.clock import Clock, SystemClock
 from core.ledger import Ledger
-from core.rows import Policy
 from core.state import State
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
-from handlers.debug import Debug, DebugSources
-from handlers.edge import EdgeServer
+from handlers.debug import Debug, DebugSources, Unfoldable
+from handlers.edge import EdgeServer, url_of
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
 from handlers.openapi import openapi_document
@@ -44,7 +42,7 @@ from listings.keys import KEY_BYTES, KeyDigester, key_value
 from ratelimit.limiter import FailureGuard
 from settings import Settings, SettingsError, load_settings
 from snapshot.files import SnapshotCorrupt
-from snapshot.recovery import UnreadableRecord, recover
+from snapshot.recovery import Recovered, UnreadableRecord, recover
 from snapshot.snapshotter import Snapshotter, remove_unfinished
 from votes.table import VoteTable
 from webhook.dispatcher import Dispatcher
@@ -52,10 +50,22 @@ from webhook.outbox import DeliveryPolicy, Outbox
 from webhook.sender import open_sender
 
 VERSION = "0.1.0"
+UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, OSError)
 log = logging.getLogger("votegate")
 
 
 Started = Callable[["Gateway"], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The state, and what keeps it on disk."""
+
+    ledger: Ledger
+    journal: Journal
+    snapshotter: Snapshotter
+    fold: Callable[[int | None], Recovered]
+    """Folds the disk afresh, up to a position."""
 
 
 @dataclass(frozen=True)
@@ -67,104 +77,155 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     digester: KeyDigester
-    operator_token: str = field(repr=False)
 
 
 async def serve(settings: Settings, clock: Clock, stop: asyncio.Event, started: Started) -> None:
     """Serves until `stop` is set, then drains. Calls `started` once requests are answered.
 
-    Raises FolderUnusable, JournalCorrupt, UnreadableRecord and OSError when it cannot start, and an
-    ExceptionGroup when a background task fails.
+    Raises FolderUnusable and UNREADABLE when it cannot start, and an ExceptionGroup when a background task
+    fails.
     """
     folder = settings.data_dir
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(folder))
-        remove_unfinished(folder)
-        recovered = recover(folder, lambda: _empty_state(settings))
-        state = recovered.state
-        journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
-        ledger = Ledger(state, journal, recovered.tail.head)
-        snapshotter = Snapshotter(
-            folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
-        )
+        store = _open_store(settings, clock)
+        digester = KeyDigester(_secret(settings.keys.digest_secret, folder, "key-digest.secret").encode())
+        operator = Operator(_secret(settings.operator.token, folder, "operator.token"))
+        sockets = bind_sockets(settings.server.port, settings.server.address)
         sender = await stack.enter_async_context(
             open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
         )
-        counts = await _guild_counts(settings, state, clock, stack)
+        counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         outbox = Outbox(_delivery_policy(settings))
         dispatcher = Dispatcher(
-            ledger, outbox, sender, clock, lambda: journal.durable_position, tasks.create_task
+            store.ledger, outbox, sender, clock, lambda: store.journal.durable_position, tasks.create_task
         )
-        journal.on_durable(dispatcher.wake)
-
-        def readiness() -> str | None:
-            if stop.is_set():
-                return "stopping"
-            return None if journal.writable else "the journal does not take writes"
-
-        async def fold_digest(until: int) -> str:
-            async with snapshotter.lock:
-                folded = await asyncio.to_thread(recover, folder, lambda: _empty_state(settings), until)
-            return folded.state.digest()
-
-        digester = KeyDigester(_secret(settings.keys.digest_secret, folder, "key-digest.secret").encode())
-        operator = Operator(_secret(settings.operator.token, folder, "operator.token"))
-        limits, lag, watch = _public_limits(settings), LoopLag(clock), AttemptWatch()
-        ledger.subscribe(watch.on_record)
-        public = _public_api(settings, ledger, clock, digester, limits, counts)
-        sources = DebugSources(
-            durable_position=lambda: journal.durable_position,
-            snapshot_position=lambda: snapshotter.position,
-            webhooks_in_flight=lambda: outbox.in_flight,
-            readiness=readiness,
-            take_snapshot=snapshotter.take,
-            fold_digest=fold_digest,
-        )
-        routes = [
-            *public_routes(public),
-            *open_routes(readiness, openapi_document()),
-            *manage_routes(
-                _manage_context(settings, ledger, clock, digester),
-                operator,
-                watch,
-                settings.webhooks.timeout_seconds + 1,
-            ),
-            *debug_routes(Debug(ledger, clock, public, limits, lag, sources, VERSION), operator),
-        ]
-        running = Running()
+        store.journal.on_durable(dispatcher.wake)
+        lag, running = LoopLag(clock), Running()
+        routes = _routes(settings, clock, store, counts, digester, operator, outbox, lag, stop)
         http = _http_server(settings, routes, running)
-        sockets = bind_sockets(settings.server.port, settings.server.address)
         http.add_sockets(sockets)
-        tasks.create_task(journal.run())
+        tasks.create_task(store.journal.run())
         tasks.create_task(dispatcher.run())
-        timers = [tasks.create_task(snapshotter.run()), tasks.create_task(lag.run())]
-        base_url = _base_url(sockets[0].getsockname())
-        log.info("serving on %s, position %d", base_url, ledger.head)
-        await started(Gateway(base_url, clock, ledger, dispatcher, digester, operator.token))
+        timers = [tasks.create_task(store.snapshotter.run()), tasks.create_task(lag.run())]
+        log.info("serving on %s, position %d", url_of(sockets[0]), store.ledger.head)
+        await started(Gateway(url_of(sockets[0]), clock, store.ledger, dispatcher, digester))
         await stop.wait()
-        log.info("stopping")
-        http.stop()
+        await _drain(settings, store, http, running, dispatcher, timers)
+    log.info("stopped at position %d", store.ledger.head)
+
+
+async def _drain(
+    settings: Settings,
+    store: Store,
+    http: EdgeServer,
+    running: Running,
+    dispatcher: Dispatcher,
+    timers: list[asyncio.Task[None]],
+) -> None:
+    """Finishes what runs, within `server.drain_seconds`, then puts everything on disk."""
+    log.info("stopping")
+    http.stop()
+    try:
+        async with asyncio.timeout(settings.server.drain_seconds):
+            await running.finished()
+            await dispatcher.drain()
+    except TimeoutError:
+        log.warning("stopping with %d requests or some webhooks unfinished", running.count)
+    await http.close_all_connections()
+    for timer in timers:
+        timer.cancel()
+    await asyncio.wait(timers)
+    await store.snapshotter.step()
+    await store.journal.close()
+
+
+def _open_store(settings: Settings, clock: Clock) -> Store:
+    folder = settings.data_dir
+
+    def fold(until: int | None = None) -> Recovered:
+        return recover(folder, lambda: State(VoteTable(), settings.webhooks.deliveries_kept), until)
+
+    remove_unfinished(folder)
+    recovered = fold()
+    journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
+    ledger = Ledger(recovered.state, journal, recovered.tail.head)
+    snapshotter = Snapshotter(
+        folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
+    )
+    return Store(ledger, journal, snapshotter, fold)
+
+
+def _routes(
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    counts: GuildCounts,
+    digester: KeyDigester,
+    operator: Operator,
+    outbox: Outbox,
+    lag: LoopLag,
+    stop: asyncio.Event,
+) -> list[Route]:
+    """Every endpoint, with what it works on."""
+    guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
+    limits = PublicLimits(guard, settings.limits.stats, settings.limits.voters)
+    window_ms = round(settings.votes.window_seconds * 1_000)
+    public = PublicApi(
+        store.ledger,
+        clock,
+        digester,
+        limits,
+        counts,
+        window_ms=window_ms,
+        max_difference=settings.stats.max_difference,
+        max_body_bytes=settings.server.max_body_bytes,
+    )
+    manage = ManageContext(
+        store.ledger,
+        clock,
+        digester,
+        new_id=lambda: secrets.token_hex(12),
+        random=secrets.token_bytes,
+        window_ms=window_ms,
+        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
+        keys_per_listing=settings.keys.per_listing,
+    )
+    sources = _debug_sources(store, outbox, stop)
+    watch = AttemptWatch()
+    store.ledger.subscribe(watch.on_record)
+    return [
+        *public_routes(public),
+        *open_routes(sources.readiness, openapi_document()),
+        *manage_routes(manage, operator, watch, settings.webhooks.timeout_seconds + 1),
+        *debug_routes(Debug(store.ledger, clock, public, limits, lag, sources, VERSION), operator),
+    ]
+
+
+def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSources:
+    def readiness() -> str | None:
+        if stop.is_set():
+            return "stopping"
+        return None if store.journal.writable else "the journal does not take writes"
+
+    async def fold_digest(until: int) -> str:
         try:
-            async with asyncio.timeout(settings.server.drain_seconds):
-                await running.finished()
-                await dispatcher.drain()
-        except TimeoutError:
-            log.warning(
-                "stopping with %d requests and %d webhooks unfinished", running.count, outbox.in_flight
-            )
-        await http.close_all_connections()
-        for timer in timers:
-            timer.cancel()
-        await asyncio.wait(timers)
-        await snapshotter.step()
-        await journal.close()
-    log.info("stopped at position %d", ledger.head)
+            async with store.snapshotter.lock:
+                folded = await asyncio.to_thread(store.fold, until)
+        except UNREADABLE as error:
+            raise Unfoldable(str(error)) from None
+        return folded.state.digest()
 
-
-def _empty_state(settings: Settings) -> State:
-    return State(VoteTable(), settings.webhooks.deliveries_kept)
+    return DebugSources(
+        durable_position=lambda: store.journal.durable_position,
+        snapshot_position=lambda: store.snapshotter.position,
+        webhooks_in_flight=lambda: outbox.in_flight,
+        readiness=readiness,
+        take_snapshot=store.snapshotter.take,
+        fold_digest=fold_digest,
+    )
 
 
 def _secret(given: SecretStr | None, folder: Path, name: str) -> str:
@@ -203,48 +264,6 @@ async def _guild_counts(settings: Settings, state: State, clock: Clock, stack: A
     return await stack.enter_async_context(source)
 
 
-def _public_limits(settings: Settings) -> PublicLimits:
-    limits = settings.limits
-    return PublicLimits(
-        guard=FailureGuard(limits.failures, limits.addresses_kept),
-        stats_policy=Policy(limits.stats.requests, limits.stats.window_seconds),
-        voters_policy=Policy(limits.voters.requests, limits.voters.window_seconds),
-    )
-
-
-def _public_api(
-    settings: Settings,
-    ledger: Ledger,
-    clock: Clock,
-    digester: KeyDigester,
-    limits: PublicLimits,
-    counts: GuildCounts,
-) -> PublicApi:
-    return PublicApi(
-        ledger,
-        clock,
-        digester,
-        limits,
-        counts,
-        window_ms=round(settings.votes.window_seconds * 1_000),
-        max_difference=settings.stats.max_difference,
-        max_body_bytes=settings.server.max_body_bytes,
-    )
-
-
-def _manage_context(settings: Settings, ledger: Ledger, clock: Clock, digester: KeyDigester) -> ManageContext:
-    return ManageContext(
-        ledger,
-        clock,
-        digester,
-        new_id=lambda: secrets.token_hex(12),
-        random=secrets.token_bytes,
-        window_ms=round(settings.votes.window_seconds * 1_000),
-        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
-        keys_per_listing=settings.keys.per_listing,
-    )
-
-
 def _http_server(settings: Settings, routes: Sequence[Route], running: Running) -> EdgeServer:
     server = settings.server
     policy = EdgePolicy(server.max_body_bytes, server.trusted_proxies, server.access_log, running)
@@ -255,13 +274,6 @@ def _http_server(settings: Settings, routes: Sequence[Route], running: Running) 
         idle_connection_timeout=server.idle_seconds,
         body_timeout=server.body_seconds,
     )
-
-
-def _base_url(bound: tuple[Any, ...]) -> str:
-    """Where a client on this machine reaches the bound socket."""
-    host, port = bound[0], bound[1]
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (compared, not bound)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -305,7 +317,7 @@ def serve_command(
     logging.getLogger("tornado.general").setLevel(logging.WARNING)
     try:
         asyncio.run(_serve_until_signal(settings, demo=demo))
-    except (FolderUnusable, JournalCorrupt, UnreadableRecord, SnapshotCorrupt, OSError) as error:
+    except (FolderUnusable, *UNREADABLE) as error:
         click.echo(f"votegate cannot serve: {error}", err=True)
         raise SystemExit(1) from None
     except ExceptionGroup as group:
@@ -321,14 +333,8 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
     async def started(gateway: Gateway) -> None:
         if demo and gateway.ledger.head == 0:
             key = key_value(secrets.token_bytes(KEY_BYTES))
-            position = make_demo(
-                gateway.ledger,
-                gateway.digester,
-                key=key,
-                key_id=secrets.token_hex(12),
-                now_ms=gateway.clock.now_ms(),
-            )
-            await gateway.ledger.durable(position)
+            now_ms = gateway.clock.now_ms()
+            await gateway.ledger.durable(make_demo(gateway.ledger, gateway.digester, key=key, now_ms=now_ms))
             click.echo(demo_lines(gateway.base_url, key))
 
     await serve(settings, SystemClock(), stop, started)

@@ -74,11 +74,12 @@ class State:
         self.pending: Mapping[str, Delivery] = self._pending  # by delivery id
         self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished  # by ref, oldest first
         self.votes: VotesView = votes
+        self.key_count = 0
 
     def deliveries(self, ref: str) -> list[Delivery]:
         """What is kept of a listing's deliveries, pending ones included, newest first."""
         kept = [*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values()]
-        return sorted(kept, key=lambda delivery: delivery.queued_ms, reverse=True)
+        return sorted(reversed(kept), key=lambda delivery: delivery.queued_ms, reverse=True)
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -105,6 +106,7 @@ class State:
             insort(self._refs, row.ref)
         if before is None or before.keys is not row.keys:
             self._forget_grants(before)
+            self.key_count += len(row.keys)
             for key in row.keys:
                 self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
                 if key.old_digest is not None:
@@ -119,6 +121,7 @@ class State:
 
     def _forget_grants(self, row: Listing | None) -> None:
         for key in row.keys if row else ():
+            self.key_count -= 1
             self._grants.pop(key.digest, None)
             if key.old_digest is not None:
                 self._grants.pop(key.old_digest, None)

@@ -1,5 +1,6 @@
 """What an operator sees of the inside, and the two levers beside it. Law: no secret is ever shown."""
 
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
+from core.refusals import Unavailable
 from handlers.manage import bot_ref
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply, success
@@ -38,7 +40,11 @@ class DebugSources:
     """None when ready, else why not."""
     take_snapshot: Callable[[], Awaitable[Taken]]
     fold_digest: Callable[[int], Awaitable[str]]
-    """The digest of the state folded afresh from disk up to a position."""
+    """The digest of the state folded afresh from disk up to a position. Raises Unfoldable."""
+
+
+class Unfoldable(Exception):
+    """The disk does not give a state back, for a reason that one sentence tells."""
 
 
 class Debug:
@@ -64,6 +70,7 @@ class Debug:
     def state(self, _: Request) -> Reply:
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
+        first_server = bisect_left(state.refs, rows.SERVERS)  # refs are sorted, and bots come first
         return success(
             version=self._version,
             uptime_seconds=(self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
@@ -75,9 +82,9 @@ class Debug:
                 "snapshot": sources.snapshot_position(),
             },
             counts={
-                "bots": sum(ref.startswith(rows.BOTS) for ref in state.refs),
-                "servers": sum(ref.startswith(rows.SERVERS) for ref in state.refs),
-                "keys": sum(len(listing.keys) for listing in state.listings.values()),
+                "bots": first_server,
+                "servers": len(state.refs) - first_server,
+                "keys": state.key_count,
                 "votes": len(state.votes),
                 "webhooks_pending": len(state.pending),
                 "webhooks_in_flight": sources.webhooks_in_flight(),
@@ -116,12 +123,21 @@ class Debug:
         )
 
     async def snapshot(self, _: Request) -> Reply:
-        taken = await self._sources.take_snapshot()
+        try:
+            taken = await self._sources.take_snapshot()
+        except OSError as error:
+            raise Unavailable(f"the disk takes no snapshot ({error.strerror})") from None
         return success(position=taken.position, bytes=taken.bytes, seconds=round(taken.seconds, 3))
 
     async def verify(self, _: Request) -> Reply:
         """Compares the state in memory with what the disk would give back, at one position."""
         position, live = self._ledger.head, self._ledger.state.digest()
         await self._ledger.durable(position)
-        folded = await self._sources.fold_digest(position)
-        return success(position=position, digest=live, folded_digest=folded, equal=live == folded)
+        folded = problem = None
+        try:
+            folded = await self._sources.fold_digest(position)
+        except Unfoldable as error:
+            problem = str(error)
+        return success(
+            position=position, digest=live, folded_digest=folded, equal=live == folded, problem=problem
+        )

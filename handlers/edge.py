@@ -6,6 +6,7 @@ given a body.
 """
 
 import contextlib
+import socket
 from typing import Any
 
 from tornado.httpserver import HTTPServer
@@ -64,3 +65,10 @@ class EdgeServer(HTTPServer):
             stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
         )
         super().handle_stream(speaking, address)
+
+
+def url_of(listening: socket.socket) -> str:
+    """Where a client on this machine reaches a bound socket."""
+    host, port, *_ = listening.getsockname()
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (compared, not bound)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -17,7 +17,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import NotFound, StatsRefused, Unavailable
-from core.rows import Listing, Policy
+from core.rows import Listing
 from core.snowflake import is_snowflake
 from handlers.reply import (
     AUTHORIZATION_REQUIRED,
@@ -35,7 +35,7 @@ from handlers.request import json_object
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, read_stats, update_stats
 from ratelimit.address import address_key
-from ratelimit.bucket import Buckets, Decision
+from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.headers import headers
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.debug import Debug
+from handlers.docs import docs_reply
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import ManageListings
@@ -61,7 +62,7 @@ def public_routes(public: PublicApi) -> list[Route]:
 
 def open_routes(readiness: Callable[[], str | None], document: Mapping[str, Any]) -> list[Route]:
     """What anybody may ask: the description of the API, and whether the process is alive and ready."""
-    described = Reply(200, encode_json(document))
+    described, shown = Reply(200, encode_json(document)), docs_reply(document)
 
     def ready(_: Request) -> Reply:
         reason = readiness()
@@ -69,6 +70,7 @@ def open_routes(readiness: Callable[[], str | None], document: Mapping[str, Any]
 
     return [
         Route("/openapi.json", {"GET": lambda _: described}),
+        Route("/docs", {"GET": lambda _: shown}),
         Route("/healthz", {"GET": lambda _: success()}),
         Route("/readyz", {"GET": ready}),
     ]

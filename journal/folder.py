@@ -50,7 +50,12 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     except FileExistsError:
-        secret = path.read_text(encoding="ascii").strip()
+        try:
+            secret = path.read_text(encoding="ascii").strip()
+        except UnicodeDecodeError:
+            raise FolderUnusable(
+                f"{path} is no ASCII text; restore it, or delete it to make a new one"
+            ) from None
         if not secret:
             raise FolderUnusable(f"{path} is empty; restore it, or delete it to make a new one") from None
         return secret

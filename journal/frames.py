@@ -76,6 +76,13 @@ def decode_frames(segment: bytes, first: int, seed: int) -> Iterator[Frame]:
         offset, first, seed = frame.end, first + len(frame.records), frame.crc
 
 
+def watermarks_behind(segment: bytes, offset: int) -> Iterator[int]:
+    """The watermarks of whatever looks like a frame behind the byte at `offset`."""
+    while (offset := segment.find(FRAME_MAGIC, offset + 1)) != -1:
+        if offset + _FRAME.size <= len(segment):
+            yield _FRAME.unpack_from(segment, offset)[5]
+
+
 def _decode_frame(segment: bytes, offset: int, expected: int, seed: int) -> Frame:
     if offset + _FRAME.size > len(segment):
         raise BadBytes(offset, "the frame is incomplete")

@@ -41,6 +41,10 @@ class JournalPolicy:
     pending_bytes: int
 
 
+class _SyncFailed(OSError):
+    """A sync has failed, for whatever reason: nothing tells any more what the disk holds."""
+
+
 class Journal:
     def __init__(self, folder: Path, tail: Tail, policy: JournalPolicy, clock: Clock) -> None:
         """Continues the journal that ends at `tail`, cutting off a torn write first."""
@@ -59,8 +63,9 @@ class Journal:
         if tail.segment is not None and tail.end > 0:
             self._file = os.open(tail.segment, os.O_WRONLY | os.O_CLOEXEC)
             self._segment_first = first_position(tail.segment)
+            os.fdatasync(self._file)  # a killed process may have left what was read in the page cache alone
+        self._written_position = self._synced_position = tail.head
         self._synced_ns = clock.monotonic_ns()
-        self._unsynced = False
         self._rotate = False
 
         self._pending: list[bytes] = []
@@ -123,7 +128,7 @@ class Journal:
                     self._wake.clear()
                     await self.step()
             self._unavailable = "the gateway is stopping"
-            await self._in_thread(self._write, [], self.head + 1, self.durable_position)
+            await self._in_thread(self._write, [])
         except OSError:
             self._unavailable = "the disk has failed"
             raise
@@ -139,9 +144,10 @@ class Journal:
         if not self._pending:
             return
         batch, self._pending, self._pending_bytes = self._pending, [], 0
-        first = self.durable_position + 1
         try:
-            await self._in_thread(self._write, batch, first, self.durable_position)
+            await self._in_thread(self._write, batch)
+        except _SyncFailed:
+            raise
         except OSError as error:
             if error.errno not in NO_SPACE:
                 raise
@@ -150,7 +156,7 @@ class Journal:
         if self._unavailable is not None:
             log.warning("the journal takes writes again")
             self._unavailable = None
-        self.durable_position = first + len(batch) - 1
+        self.durable_position = self._written_position
         waiting, self._waiters = self._waiters, []
         for position, waiter in waiting:
             if position > self.durable_position:
@@ -179,37 +185,43 @@ class Journal:
                 waiter.set_exception(Unavailable(reason))
 
     def _patience(self) -> float | None:
-        return self._policy.interval_seconds if self._unsynced else None
+        return self._policy.interval_seconds if self._synced_position < self._written_position else None
 
     async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
 
     # -- in the writer's thread ------------------------------------------------------------------------
 
-    def _write(self, batch: list[bytes], first: int, watermark: int) -> None:
+    def _write(self, batch: list[bytes]) -> None:
+        first = self._written_position + 1
         full = self._rotate or self._end >= self._policy.segment_bytes
         # A segment without records is not left behind: the next one would have its name.
         if self._file == -1 or (full and first > self._segment_first):
             self._start_segment(first)
-        frame, crc = encode_frame(first, batch, watermark, self._crc)
+        frame, crc = encode_frame(first, batch, self._synced_position, self._crc)
         try:
             _write_all(self._file, frame, self._end)
         except OSError:
             os.ftruncate(self._file, self._end)
             raise
-        self._unsynced = True
+        self._end += len(frame)
+        self._crc = crc
+        self._written_position += len(batch)
         due = self._clock.monotonic_ns() - self._synced_ns >= self._policy.interval_seconds * NS_PER_SECOND
         if self._policy.fsync == "always" or due or not batch:
             self._sync()
-        self._end += len(frame)
-        self._crc = crc
 
     def _sync(self) -> None:
-        os.fdatasync(self._file)
-        self._unsynced = False
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            raise _SyncFailed(error.errno, error.strerror) from None
+        self._synced_position = self._written_position
         self._synced_ns = self._clock.monotonic_ns()
 
     def _start_segment(self, first: int) -> None:
+        if self._synced_position < self._written_position:
+            self._sync()  # no segment may begin before the one behind it is whole
         path = segment_path(self._folder, first)
         header = encode_header(first, self._crc)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -217,13 +229,12 @@ class Journal:
             _write_all(file, header, 0)
             os.fsync(file)
             sync_folder(self._folder)
-            if self._file != -1:
-                os.fdatasync(self._file)
-                os.close(self._file)
         except OSError:
             os.close(file)
             path.unlink()
             raise
+        if self._file != -1:
+            os.close(self._file)
         self._file, self._end, self._segment_first, self._rotate = file, len(header), first, False
 
 

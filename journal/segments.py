@@ -1,17 +1,19 @@
-"""Reading a journal back. Law: the only bytes that may be bad are those of a write that never finished.
+"""Reading a journal back. Law: the only bytes that may be bad are those that were never durable.
 
-One batch is in flight at a time, so a crash can leave at most one bad frame, at the very end. There it is a
-torn write: it was never acknowledged and is cut off (and set aside). Anything bad before that is corruption:
-it is reported with its place, and nothing is touched.
+A crash can leave a bad frame at the end, and with `fsync: interval` good ones behind it that were written
+later. None of them was vouched for: every watermark behind the bad frame is below it. That is a torn write:
+it is cut off and set aside. Anything else that is bad is corruption: it is reported with its place, and
+nothing is touched.
 """
 
+import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from journal.folder import sync_folder
-from journal.frames import FRAME_MAGIC, HEADER_BYTES, BadBytes, decode_frames, decode_header
+from journal.frames import HEADER_BYTES, BadBytes, decode_frames, decode_header, watermarks_behind
 
 PREFIX = "journal-"
 TORN_SUFFIX = ".torn"
@@ -65,18 +67,23 @@ class JournalReader:
     def records(self, after: int) -> Iterator[tuple[int, bytes]]:
         """(position, record) for every record behind `after`. Raises JournalCorrupt."""
         segments = list_segments(self._folder)
+        # A newest segment without a whole header was being created: nothing was ever in it.
+        unborn = bool(segments) and segments[-1][1].stat().st_size < HEADER_BYTES
+        if unborn:
+            segments.pop()
         while len(segments) > 1 and segments[1][0] <= after + 1:
             del segments[0]
         self.tail = EMPTY._replace(head=after)
         if segments and segments[0][0] > after + 1:
             raise JournalCorrupt(segments[0][1], 0, f"records from position {after + 1} on are missing")
         for index, (first, path) in enumerate(segments):
-            is_last = index == len(segments) - 1
-            yield from self._segment_records(path, first, after, is_first=index == 0, is_last=is_last)
+            is_first, is_last = index == 0, index == len(segments) - 1
+            yield from self._segment_records(path, first, after, is_first=is_first, is_last=is_last)
         if self.tail.head < after:
-            raise JournalCorrupt(
-                segments[-1][1], self.tail.end, f"records up to position {after} are missing"
-            )
+            path, end = segments[-1][1], self.tail.end
+            raise JournalCorrupt(path, end, f"records up to position {after} are missing")
+        if unborn:
+            self.tail = self.tail._replace(torn=True)
 
     def _segment_records(
         self, path: Path, first: int, after: int, *, is_first: bool, is_last: bool
@@ -93,23 +100,28 @@ class JournalReader:
                 for position, record in enumerate(frame.records, frame.first):
                     if position > after:
                         yield position, record
-                self.tail = Tail(frame.first + len(frame.records) - 1, frame.crc, path, frame.end, torn=False)
+                head = frame.first + len(frame.records) - 1
+                self.tail = Tail(head, frame.crc, path, frame.end, torn=False)
         except BadBytes as bad:
-            if not is_last or not _is_torn(segment, bad.offset):
+            if not is_last or not _is_torn(segment, bad.offset, self.tail.head + 1):
                 raise JournalCorrupt(path, bad.offset, bad.reason) from None
-            if bad.offset == 0:  # the segment was being created: nothing was ever in it
-                self.tail = (
-                    self.tail._replace(torn=True) if not is_first else Tail(first - 1, 0, path, 0, True)
-                )
-            else:
-                self.tail = self.tail._replace(torn=True)
+            self.tail = self.tail._replace(torn=True)
 
 
-def _is_torn(segment: bytes, offset: int) -> bool:
-    """Whether the bad bytes can be the one unfinished write: no later frame stands behind them."""
-    if offset == 0:
-        return len(segment) < HEADER_BYTES
-    return segment.find(FRAME_MAGIC, offset + 1) == -1
+def _is_torn(segment: bytes, offset: int, position: int) -> bool:
+    """Whether the bad bytes, where `position` should be, can be writes that were never durable."""
+    return offset > 0 and all(watermark < position for watermark in watermarks_behind(segment, offset))
+
+
+def sync_newest(folder: Path) -> None:
+    """Makes durable what is written, also with `fsync: interval`; older segments are durable already."""
+    segments = list_segments(folder)
+    if segments:
+        descriptor = os.open(segments[-1][1], os.O_RDONLY)
+        try:
+            os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def set_torn_aside(folder: Path, tail: Tail) -> None:

@@ -1,18 +1,27 @@
 """What a client may write about a listing. Law: a form that exists is valid.
 
 Lengths are in characters (Unicode code points) after the text is taken as it came; nothing is trimmed or
-repaired. `read` reports every wrong field at once.
+repaired. `read` reports every wrong field at once. A form's JSON Schema says what its validators say,
+wherever JSON Schema can; its patterns are of ECMA-262, and spell white space out because engines differ.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
+from typing_extensions import TypeAliasType
 
 from core.refusals import Invalid
-from core.snowflake import is_snowflake
+from core.snowflake import MAX, is_snowflake
 
 MAX_SERVER_COUNT = 10_000_000
 
@@ -45,10 +54,41 @@ ServerCategory = Literal[
     "Other",
 ]
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_CONTROL_BUT_LAYOUT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_WHITE = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+ONE_LINE = rf"^[{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+PROSE = rf"^[\t\n\r{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
 # The contract's form of a chat platform's webhook URL, with the API version some clients put in.
-_CHAT_WEBHOOK_PATH = re.compile(r"/api/(?:v\d+/)?webhooks/\d+/[^/]+/?")
+CHAT_WEBHOOK_URL = r"^[^/]+//[^/?#]*/api/(?:v[0-9]+/)?webhooks/[0-9]+/[^/?#]+/?(?:[?#]|$)"
+
+
+def _snowflake_pattern() -> str:
+    """17 to 20 digits without a leading zero, up to 2^64 - 1."""
+    top = str(MAX)
+    lower = (f"{top[:i]}[0-{int(top[i]) - 1}][0-9]{{{19 - i}}}" for i in range(1, 20) if top[i] != "0")
+    return rf"^(?:[1-9][0-9]{{16,18}}|{'|'.join(lower)}|{top})$"
+
+
+def _http_url_pattern() -> str:
+    """http or https, a name or an IP address, perhaps a port, and any visible ASCII but a backslash."""
+    group = "[0-9A-Fa-f]{1,4}"
+    short = (f"(?:{group}:){{{i}}}(?::{group}){{1,{7 - i}}}" for i in range(1, 7))
+    ipv6 = rf"(?:{group}:){{7}}{group}|(?:{group}:){{1,7}}:|:(?::{group}){{1,7}}|::|{'|'.join(short)}"
+    port = "6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}"
+    return (
+        rf"^[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._-]+|\[(?:{ipv6})\])(?::(?:{port}))?(?:[/?#][!-\[\]-~]*)?$"
+    )
+
+
+SNOWFLAKE = _snowflake_pattern()
+HTTP_URL = _http_url_pattern()
+
+
+def _sized(least: int, most: int, description: str | None = None, **schema: Any) -> Any:
+    """A field of so many characters or items, with more keywords for its JSON Schema."""
+    return Field(
+        min_length=least or None, max_length=most, description=description, json_schema_extra=schema or None
+    )
 
 
 def _snowflake(text: str) -> str:
@@ -57,16 +97,13 @@ def _snowflake(text: str) -> str:
     return text
 
 
-def _one_line(text: str) -> str:
-    if _CONTROL.search(text) or not text.strip():
-        raise ValueError("must be visible text on one line")
-    return text
+def _matching(pattern: str, otherwise: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(otherwise)
+        return text
 
-
-def _prose(text: str) -> str:
-    if _CONTROL_BUT_LAYOUT.search(text) or not text.strip():
-        raise ValueError("must be visible text")
-    return text
+    return AfterValidator(check)
 
 
 def _unique(items: list[str]) -> list[str]:
@@ -79,29 +116,16 @@ def _http_url(text: str) -> str:
     """An http or https URL with a host; nothing that two parsers could read in two ways."""
     if not text.isascii() or re.search(r"[\x00-\x20\x7f\\]", text):
         raise ValueError("must be plain ASCII without spaces or backslashes")
-    parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("must be an http or https URL with a host")
-    if "@" in parts.netloc:
+    if re.match(r"[^/?#]*//[^/?#]*@", text):
         raise ValueError("must not carry a user name or password")
-    try:
-        port = parts.port
-    except ValueError:
-        port = 0
-    if port == 0:
-        raise ValueError("must have a port from 1 to 65535")
+    if not re.fullmatch(HTTP_URL, text):
+        raise ValueError("must be an http or https URL with a host, and a port from 1 to 65535 if any")
     return text
 
 
 def _webhook_url(text: str) -> str:
-    if _CHAT_WEBHOOK_PATH.fullmatch(urlsplit(_http_url(text)).path):
+    if re.match(CHAT_WEBHOOK_URL, _http_url(text)):
         raise ValueError("chat-platform webhook URLs are not supported by this version")
-    return text
-
-
-def _header_value(text: str) -> str:
-    if not re.fullmatch(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?", text):
-        raise ValueError("must be visible ASCII, because it is sent as a header")
     return text
 
 
@@ -109,11 +133,23 @@ def _no_language(_: str) -> str:
     raise ValueError("is only for chat-platform webhook URLs")
 
 
-Snowflake = Annotated[
-    str, Field(pattern=r"^[1-9][0-9]{16,19}$", examples=["123456789012345678"]), AfterValidator(_snowflake)
-]
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_one_line)]
-Url = Annotated[str, Field(max_length=2_048, json_schema_extra={"format": "uri"}), AfterValidator(_http_url)]
+Snowflake = TypeAliasType(
+    "Snowflake",
+    Annotated[
+        str,
+        Field(
+            description=f"A number of 17 to 20 digits, up to {MAX}.", json_schema_extra={"pattern": SNOWFLAKE}
+        ),
+        AfterValidator(_snowflake),
+    ],
+)
+_IS_ONE_LINE = _matching(ONE_LINE, "must be visible text on one line")
+_IS_PROSE = _matching(PROSE, "must be visible text")
+_IS_HEADER_VALUE = _matching(HEADER_VALUE, "must be visible ASCII, because it is sent as a header")
+# 1.0 is the integer 1, as in JSON Schema.
+_WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
+Name = Annotated[str, _sized(1, 100, pattern=ONE_LINE), _IS_ONE_LINE]
+Url = Annotated[str, _sized(0, 2_048, pattern=HTTP_URL), AfterValidator(_http_url)]
 
 
 class Form(BaseModel):
@@ -123,74 +159,116 @@ class Form(BaseModel):
 
 
 class BotEdit(Form):
+    """What the owner of a bot writes about it."""
+
     owner_id: Snowflake
     name: Name
-    short_description: Annotated[str, Field(min_length=16, max_length=150), AfterValidator(_one_line)]
-    description: Annotated[str, Field(min_length=32, max_length=8_192), AfterValidator(_prose)]
-    categories: Annotated[list[BotCategory], Field(min_length=1, max_length=12), AfterValidator(_unique)]
-    extra_owners: Annotated[list[Snowflake], Field(max_length=4), AfterValidator(_unique)] = []
-    support_invite: Url | None = None
+    short_description: Annotated[str, _sized(16, 150, pattern=ONE_LINE), _IS_ONE_LINE]
+    description: Annotated[str, _sized(32, 8_192, "Markdown.", pattern=PROSE), _IS_PROSE]
+    categories: Annotated[list[BotCategory], _sized(1, 12, uniqueItems=True), AfterValidator(_unique)]
+    extra_owners: Annotated[
+        list[Snowflake],
+        _sized(0, 4, "Who may manage the bot beside its owner.", uniqueItems=True),
+        AfterValidator(_unique),
+    ] = []
+    support_invite: Annotated[Url | None, Field(description="Where users of the bot find help.")] = None
 
 
 class BotSubmission(BotEdit):
+    """A bot and what its owner writes about it."""
+
     id: Snowflake
 
 
 class ServerEdit(Form):
+    """What the owner of a server writes about it."""
+
     owner_id: Snowflake
     name: Name
-    description: Annotated[str, Field(max_length=256), AfterValidator(_prose)]
+    description: Annotated[str, _sized(0, 256, pattern=PROSE), _IS_PROSE]
     keywords: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=32), AfterValidator(_one_line)]],
-        Field(max_length=5),
+        list[Annotated[str, _sized(1, 32, pattern=ONE_LINE), _IS_ONE_LINE]],
+        _sized(0, 5, uniqueItems=True),
         AfterValidator(_unique),
     ]
     category: ServerCategory
 
 
 class ServerSubmission(ServerEdit):
+    """A server and what its owner writes about it."""
+
     id: Snowflake
 
 
 class Denial(Form):
-    reason: Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(_prose)]
+    """Why a listing is denied."""
+
+    reason: Annotated[str, _sized(1, 1_000, "Shown to the owner.", pattern=PROSE), _IS_PROSE]
 
 
 class KeyName(Form):
+    """What the owner calls a key."""
+
     name: Name
 
 
 class Rotation(Form):
-    """`overlap_seconds`: how long the old key goes on beside the new one; 0 stops it at once."""
+    """How long the old key goes on beside the new one."""
 
-    overlap_seconds: Annotated[int, Field(ge=0, le=604_800)] = 0
+    overlap_seconds: Annotated[
+        int,
+        Field(ge=0, le=604_800, description="0 stops the old key at once; a week is the longest."),
+        _WHOLE,
+    ] = 0
 
 
 class WebhookSettings(Form):
+    """Where votes are sent to. Saving replaces url and token together."""
+
     url: Annotated[
         str,
-        Field(max_length=2_048, json_schema_extra={"format": "uri"}),
+        _sized(
+            0,
+            2_048,
+            "An http or https URL. Chat-platform webhook URLs are not supported by this version.",
+            pattern=HTTP_URL,
+            **{"not": {"pattern": CHAT_WEBHOOK_URL}},
+        ),
         AfterValidator(_webhook_url),
     ]
-    token: Annotated[str, Field(min_length=1, max_length=512), AfterValidator(_header_value)] | None = None
-    language: Annotated[str, AfterValidator(_no_language)] | None = None
+    token: Annotated[
+        Annotated[str, _sized(1, 512, pattern=HEADER_VALUE), _IS_HEADER_VALUE] | None,
+        Field(description="Sent as the `Authorization` header of every request; left out, none is sent."),
+    ] = None
+    language: Annotated[
+        Annotated[str, AfterValidator(_no_language)] | None,
+        WithJsonSchema({"type": "null", "description": "Only for chat-platform webhook URLs."}),
+    ] = None
 
 
 class User(Form):
+    """Who votes, or who a test says has voted."""
+
     user: Snowflake
 
 
 class Users(Form):
-    users: Annotated[list[Snowflake], Field(max_length=1_000)]
+    """Whose votes to look up."""
+
+    users: Annotated[list[Snowflake], _sized(0, 1_000)]
 
 
 class ActualServerCount(Form):
-    server_count: Annotated[int, Field(ge=0, le=MAX_SERVER_COUNT)]
+    """How many servers a bot is really in."""
+
+    server_count: Annotated[int, Field(ge=0, le=MAX_SERVER_COUNT), _WHOLE]
 
 
 class Limit(Form):
-    requests: Annotated[int, Field(ge=1, le=1_000_000)]
-    window_seconds: Annotated[int, Field(ge=1, le=2_592_000)]
+    """Requests per window."""
+
+    requests: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE]
+    window_seconds: Annotated[int, Field(ge=1, le=2_592_000), _WHOLE]
 
 
 class Limits(Form):

@@ -22,7 +22,7 @@ from core.rows import Delivery, Listing
 from core.state import State
 from journal.folder import sync_folder
 from journal.journal import Journal
-from journal.segments import delete_behind
+from journal.segments import delete_behind, sync_newest
 from snapshot.files import (
     PREFIX,
     TMP_SUFFIX,
@@ -39,7 +39,6 @@ from snapshot.files import (
 
 log = logging.getLogger(__name__)
 
-KEPT = 2
 ROWS_PER_CHUNK = 64
 
 
@@ -59,7 +58,7 @@ class Snapshotter:
         interval_seconds: float,
         position: int,
     ) -> None:
-        """`position` is the newest snapshot's, 0 without one."""
+        """`position` is that of the snapshot which was recovered from, 0 without one."""
         self.position = position
         self._folder = folder
         self._ledger = ledger
@@ -114,6 +113,7 @@ class Snapshotter:
                     for chunk in chunks:
                         await loop.run_in_executor(thread, file.write, chunk)
                     await self._ledger.durable(self._ledger.head)
+                    await loop.run_in_executor(thread, sync_newest, self._folder)
                     raw.flush()
                     await loop.run_in_executor(thread, os.fsync, raw.fileno())
                     size = raw.tell()
@@ -124,13 +124,13 @@ class Snapshotter:
         return size
 
     def _tidy(self) -> None:
-        """Keeps the newest snapshots, and the journal behind the oldest of them."""
-        sync_folder(self._folder)
-        snapshots = list_snapshots(self._folder)
-        for _, path in snapshots[:-KEPT]:
-            path.unlink()
-        if len(snapshots) >= KEPT:
-            delete_behind(self._folder, snapshots[-KEPT][0])
+        """Keeps the new snapshot, the last good one before it, and the journal behind that one."""
+        sync_folder(self._folder)  # the new one is there for good before anything older goes
+        for position, path in list_snapshots(self._folder):
+            if position < self.position:
+                path.unlink()
+        if self.position:
+            delete_behind(self._folder, self.position)
 
 
 def remove_unfinished(folder: Path) -> None:

@@ -6,6 +6,7 @@ be written (no disk space) is made again later: a receiver may then hear of an e
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
@@ -88,7 +89,7 @@ class Dispatcher:
                 return  # removed since it was queued
             url, token = listing.webhook.url, listing.webhook.token
             at_ms, started_ns = self._clock.now_ms(), self._clock.monotonic_ns()
-            answer = await self._sender.post(url, token, payload(delivery))
+            answer = await self._post(delivery, url, token)
             duration_ms = (self._clock.monotonic_ns() - started_ns) // 1_000_000
             if state.pending.get(delivery.id) is delivery:
                 self._record(delivery, Attempt(at_ms, duration_ms, *answer))
@@ -97,6 +98,16 @@ class Dispatcher:
             if not self._outbox.in_flight:
                 self._idle.set()
             self.wake()
+
+    async def _post(self, delivery: Delivery, url: str, token: str | None) -> Answer:
+        try:
+            return await self._sender.post(url, token, payload(delivery))
+        except Exception as bug:
+            # One URL that the client stumbles over must not stop the others. The message may hold the URL,
+            # which may hold a secret: the place is logged, not the words.
+            place = "".join(traceback.format_tb(bug.__traceback__))
+            log.error("delivery %s failed inside: %s\n%s", delivery.id, type(bug).__name__, place)
+            return Answer(None, "internal", "")
 
     def _record(self, delivery: Delivery, attempt: Attempt) -> None:
         try:

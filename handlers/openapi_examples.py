@@ -1,0 +1,247 @@
+"""The example values of the OpenAPI document. Law: a row is shown by the view that shows it in answers.
+
+The cast: one bot, one server, their owner, and a user who has voted.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Webhook
+from handlers.reply import Reply, success
+from handlers.views import delivery_view, key_view, limits_view, listing_view, webhook_view
+
+BOT = "123456789012345678"
+SERVER = "423456789012345678"
+OWNER = "223456789012345678"
+CO_OWNER = "523456789012345678"
+USER = "323456789012345678"
+STRANGER = "623456789012345678"
+KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
+DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
+KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
+NOW_MS = 1_750_000_000_000
+DAY_MS = 86_400_000
+SERVER_COUNT = 1_200
+DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
+
+
+class Example(NamedTuple):
+    summary: str
+    value: Any
+
+
+def shown(reply: Reply) -> Any:
+    """A reply's body as its receiver sees it."""
+    return msgspec.json.decode(reply.body)
+
+
+_ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
+_REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
+
+PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
+WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours")
+DELIVERED = Delivery(DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, 1, True, (_ATTEMPT,))
+_PENDING = replace(DELIVERED, next_attempt_ms=NOW_MS + 5_002, delivered=False, attempts=(_REFUSED,))
+_TESTED = replace(DELIVERED, test=True)
+
+APPROVED_BOT = Listing(
+    f"bots/{BOT}",
+    OWNER,
+    BotProfile(
+        "Example bot",
+        "Counts what happens on your server",
+        "A bot that counts what happens on your server, and tells you **once a week**.",
+        ("Utility", "Fun & Games"),
+        (CO_OWNER,),
+        "https://example.com/support",
+    ),
+    "approved",
+    created_ms=NOW_MS - 2 * DAY_MS,
+    updated_ms=NOW_MS - 2 * DAY_MS,
+    reviewed_ms=NOW_MS - DAY_MS,
+    server_count=SERVER_COUNT,
+    command_count=42,
+    counts_ms=NOW_MS,
+    actual_server_count=SERVER_COUNT,
+    stats_limit=Policy(10, 7_200),
+    webhook=WEBHOOK,
+    keys=(PRODUCTION_KEY,),
+)
+APPROVED_SERVER = Listing(
+    f"servers/{SERVER}",
+    OWNER,
+    ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
+    "approved",
+    created_ms=NOW_MS - 2 * DAY_MS,
+    updated_ms=NOW_MS - 2 * DAY_MS,
+    reviewed_ms=NOW_MS - DAY_MS,
+    webhook=WEBHOOK,
+)
+_NEW: dict[str, Any] = {"review": "in_review", "reviewed_ms": None, "webhook": None, "keys": ()}
+_NEW_BOT = replace(
+    APPROVED_BOT,
+    **_NEW,
+    server_count=None,
+    command_count=None,
+    counts_ms=None,
+    actual_server_count=None,
+    stats_limit=None,
+)
+_NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
+_DENIED: dict[str, Any] = {
+    "review": "denied",
+    "reason": "The bot does not answer commands.",
+    "reviewed_ms": NOW_MS,
+}
+
+
+def _vote(user: str, voted: bool, vote: int, last_ms: int | None) -> dict[str, Any]:
+    return {"user": user, "voted": voted, "vote": vote, "lastVote": last_ms}
+
+
+def _limit(decision_limit: int, window_seconds: int) -> dict[str, int]:
+    return {
+        "limit": decision_limit,
+        "remaining": decision_limit,
+        "reset_seconds": window_seconds,
+        "window_seconds": window_seconds,
+    }
+
+
+ANSWERS: Mapping[str, Example] = {
+    "done": Example("Done", shown(success())),
+    "voted": Example(
+        "The user voted in the last 24 hours", {"voted": True, "vote": 3, "lastVote": NOW_MS - 3_600_000}
+    ),
+    "votedBefore": Example(
+        "The last vote is older", {"voted": False, "vote": 3, "lastVote": NOW_MS - 2 * DAY_MS}
+    ),
+    "neverVoted": Example("The user never voted", {"voted": False, "vote": 0, "lastVote": None}),
+    "newBot": Example("In review", shown(success(**listing_view(_NEW_BOT)))),
+    "approvedBot": Example("Approved", shown(success(**listing_view(APPROVED_BOT)))),
+    "deniedBot": Example("Denied", shown(success(**listing_view(replace(_NEW_BOT, **_DENIED))))),
+    "bots": Example("The last page", shown(success(bots=[listing_view(APPROVED_BOT)], next=None))),
+    "newServer": Example("In review", shown(success(**listing_view(_NEW_SERVER)))),
+    "approvedServer": Example("Approved", shown(success(**listing_view(APPROVED_SERVER)))),
+    "deniedServer": Example("Denied", shown(success(**listing_view(replace(_NEW_SERVER, **_DENIED))))),
+    "servers": Example("The last page", shown(success(servers=[listing_view(APPROVED_SERVER)], next=None))),
+    "issuedKey": Example(
+        "The only time the key is shown", shown(success(id=KEY_ID, name="production", key=KEY))
+    ),
+    "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY)], next=None))),
+    "rotatedKey": Example("The only time the new key is shown", shown(success(id=KEY_ID, key=KEY))),
+    "webhook": Example("With a token", shown(success(**webhook_view(WEBHOOK)))),
+    "testDelivered": Example("The test was delivered", shown(success(**delivery_view(_TESTED)))),
+    "delivered": Example("It was delivered", shown(success(**delivery_view(DELIVERED)))),
+    "deliveries": Example(
+        "One to be retried, one delivered",
+        shown(success(deliveries=[delivery_view(_PENDING), delivery_view(DELIVERED)], next=None)),
+    ),
+    "voteCast": Example(
+        "The user's third vote", shown(success(vote=3, lastVote=NOW_MS, nextVoteAt=NOW_MS + DAY_MS))
+    ),
+    "votes": Example(
+        "Two users",
+        shown(success(votes=[_vote(USER, True, 3, NOW_MS), _vote(STRANGER, False, 0, None)], next=None)),
+    ),
+    "serverCount": Example("Set", shown(success(server_count=SERVER_COUNT))),
+    "limits": Example("One of its own", shown(success(**limits_view(APPROVED_BOT)))),
+    "state": Example(
+        "A quiet gateway",
+        shown(
+            success(
+                version="0.1.0",
+                uptime_seconds=86_400,
+                ready=True,
+                not_ready_because=None,
+                positions={"head": 1_024, "durable": 1_024, "snapshot": 1_000},
+                counts={
+                    "bots": 12,
+                    "servers": 3,
+                    "keys": 14,
+                    "votes": 5_120,
+                    "webhooks_pending": 1,
+                    "webhooks_in_flight": 0,
+                },
+                limiter={"stats_buckets": 4, "voters_buckets": 9, "failing_addresses": 1},
+                digest=DIGEST,
+                memory={"resident_bytes": 67_108_864},
+                loop_lag_ms={"last": 0.112, "max": 1.904},
+            )
+        ),
+    ),
+    "botInside": Example(
+        "A bot with everything",
+        shown(
+            success(
+                listing=listing_view(APPROVED_BOT),
+                keys=[key_view(PRODUCTION_KEY)],
+                webhook=webhook_view(WEBHOOK),
+                voters=321,
+                limits={"stats": _limit(10, 7_200), "voters": _limit(100, 300)},
+                deliveries=[delivery_view(DELIVERED)],
+                deliveries_pending=0,
+            )
+        ),
+    ),
+    "snapshotTaken": Example("Taken", shown(success(position=1_024, bytes=183_220, seconds=0.021))),
+    "verified": Example(
+        "Equal", shown(success(position=1_024, digest=DIGEST, folded_digest=DIGEST, equal=True, problem=None))
+    ),
+}
+
+_PROFILE: dict[str, Any] = {
+    "owner_id": OWNER,
+    "name": "Example bot",
+    "short_description": "Counts what happens on your server",
+    "description": "A bot that counts what happens on your server, and tells you **once a week**.",
+    "categories": ["Utility", "Fun & Games"],
+    "extra_owners": [CO_OWNER],
+    "support_invite": "https://example.com/support",
+}
+_SERVER_PROFILE: dict[str, Any] = {
+    "owner_id": OWNER,
+    "name": "Example server",
+    "description": "A place to talk about bots",
+    "keywords": ["bots", "talk"],
+    "category": "Community",
+}
+
+BODIES: Mapping[str, Mapping[str, Example]] = {
+    "Stats": {
+        "bothCounts": Example("Both counts", {"server_count": SERVER_COUNT, "command_count": 42}),
+        "serverCountAlone": Example("The server count alone", {"server_count": SERVER_COUNT}),
+        "commandCountAlone": Example("The command count alone", {"command_count": 42}),
+    },
+    "BotSubmission": {"botSubmission": Example("A bot", {"id": BOT, **_PROFILE})},
+    "BotEdit": {"botEdit": Example("A bot, edited", _PROFILE)},
+    "ServerSubmission": {"serverSubmission": Example("A server", {"id": SERVER, **_SERVER_PROFILE})},
+    "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
+    "Nothing": {"nothing": Example("Nothing to say", {})},
+    "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},
+    "KeyName": {"keyName": Example("A name", {"name": "production"})},
+    "Rotation": {
+        "atOnce": Example("The old key stops at once", {}),
+        "withOverlap": Example("The old key goes on for an hour", {"overlap_seconds": 3_600}),
+    },
+    "WebhookSettings": {
+        "withToken": Example("With a token", {"url": WEBHOOK.url, "token": WEBHOOK.token}),
+        "withoutToken": Example("Without a token", {"url": WEBHOOK.url}),
+    },
+    "User": {"user": Example("A user", {"user": USER})},
+    "Users": {"users": Example("Two users", {"users": [USER, STRANGER]})},
+    "ActualServerCount": {"actualServerCount": Example("The count", {"server_count": SERVER_COUNT})},
+    "Limits": {
+        "higherStats": Example("More updates", {"stats": {"requests": 10, "window_seconds": 7_200}}),
+        "defaultLimits": Example("Back to the defaults", {}),
+    },
+    "Vote": {
+        "botVote": Example("A vote for a bot", {"bot": BOT, "user": USER, "test": False}),
+        "serverVote": Example("A vote for a server", {"guild": SERVER, "user": USER, "test": False}),
+        "testVote": Example("A test", {"user": USER, "test": True}),
+    },
+}
+"""By the name of the body's schema."""

@@ -1,0 +1,299 @@
+"""The schemas of the OpenAPI document. Law: an answer has exactly the fields named here, all of them.
+
+What requests hold comes from the forms that read them. Times are Unix milliseconds.
+"""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from core.rows import Review
+from listings import forms
+from listings.stats import MAX_COMMAND_COUNT
+
+Node = dict[str, Any]
+
+FORMS = (
+    forms.BotSubmission,
+    forms.BotEdit,
+    forms.ServerSubmission,
+    forms.ServerEdit,
+    forms.Nothing,
+    forms.Denial,
+    forms.KeyName,
+    forms.Rotation,
+    forms.WebhookSettings,
+    forms.User,
+    forms.Users,
+    forms.ActualServerCount,
+    forms.Limits,
+)
+ID_PATTERN = "^[0-9a-f]{24}$"
+KEY_PATTERN = "^vg_[A-Za-z0-9_-]{43}$"
+
+
+class _Untitled(GenerateJsonSchema):
+    """A title that only repeats a name in capitals says nothing."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 (the base class's signature)
+        return False
+
+
+def schema_components() -> Node:
+    """Every schema of the document, by name: the forms, then the answers."""
+    _, generated = models_json_schema(
+        [(form, "validation") for form in FORMS],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Untitled,
+    )
+    from_forms = {
+        name: {key: value for key, value in schema.items() if key != "title"}
+        for name, schema in generated["$defs"].items()
+    }
+    vote: Node = {"oneOf": [one_of_ours(name) for name in VOTES]}
+    return {"Stats": STATS, **from_forms, **ANSWERS, **VOTES, "Vote": vote}
+
+
+def closed(**fields: Node) -> Node:
+    """An object with all these fields and no other."""
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+
+
+def said(description: str, schema: Node) -> Node:
+    return {**schema, "description": description}
+
+
+def one_of_ours(name: str) -> Node:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def or_null(schema: Node) -> Node:
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def many(items: Node) -> Node:
+    return {"type": "array", "items": items}
+
+
+def success(**fields: Node) -> Node:
+    return closed(success={"type": "boolean", "const": True}, **fields)
+
+
+TEXT: Node = {"type": "string"}
+FLAG: Node = {"type": "boolean"}
+COUNT: Node = {"type": "integer", "minimum": 0}
+MOMENT = said("Unix time in milliseconds.", COUNT)
+AMOUNT: Node = {"type": "number", "minimum": 0}
+NO_MORE = said("The list is whole.", {"type": "null"})
+SNOWFLAKE = one_of_ours("Snowflake")
+NEXT = said("Give it as `after` to get the next page; null on the last one.", or_null(SNOWFLAKE))
+OUR_ID: Node = {"type": "string", "pattern": ID_PATTERN}
+KEY_VALUE = said("Shown in this answer alone.", {"type": "string", "pattern": KEY_PATTERN})
+REVIEW: Node = {"type": "string", "enum": [*get_args(Review)]}
+HTTP_STATUS: Node = {"type": "integer", "minimum": 100, "maximum": 999}
+DIGEST: Node = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Equal for equal states."}
+
+STATS: Node = {
+    "type": "object",
+    "description": "At least one of the two counts. Other fields are ignored.",
+    "properties": {
+        "server_count": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": forms.MAX_SERVER_COUNT,
+            "description": "How many servers the bot is in. It must not differ from the actual count by "
+            "more than the larger of 50 and 10% of the actual count.",
+        },
+        "command_count": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": MAX_COMMAND_COUNT,
+            "description": "How many commands the bot has.",
+        },
+    },
+    "anyOf": [{"required": ["server_count"]}, {"required": ["command_count"]}],
+}
+
+
+def _error(**more: Node) -> Node:
+    return closed(
+        success={"type": "boolean", "const": False},
+        error=said("What is wrong, in a sentence.", TEXT),
+        status=said("The HTTP status.", {"type": "integer", "minimum": 400, "maximum": 599}),
+        **more,
+    )
+
+
+VOTE_STATUS: Mapping[str, Node] = {
+    "voted": said("Whether the user voted in the last 24 hours.", FLAG),
+    "vote": said("How often the user has voted, over all time.", COUNT),
+    "lastVote": said("The user's latest vote in Unix milliseconds; null for never.", or_null(COUNT)),
+}
+_REVIEW: Mapping[str, Node] = {
+    "state": REVIEW,
+    "reason": said("Why the listing was denied.", or_null(TEXT)),
+    "created_at": MOMENT,
+    "updated_at": MOMENT,
+    "reviewed_at": or_null(MOMENT),
+    "has_webhook": FLAG,
+}
+_OWN_LIMITS: Mapping[str, Node] = {
+    endpoint: said("The bot's own; null for the deployment's default.", or_null(one_of_ours("Limit")))
+    for endpoint in ("stats", "voters")
+}
+_BOT: Mapping[str, Node] = {
+    "id": SNOWFLAKE,
+    "owner_id": SNOWFLAKE,
+    "name": TEXT,
+    "short_description": TEXT,
+    "description": said("Markdown.", TEXT),
+    "categories": many({"type": "string", "enum": [*get_args(forms.BotCategory)]}),
+    "extra_owners": many(SNOWFLAKE),
+    "support_invite": or_null(TEXT),
+    **_REVIEW,
+    "server_count": said("The last that the bot has told.", or_null(COUNT)),
+    "command_count": said("The last that the bot has told.", or_null(COUNT)),
+    "counts_updated_at": or_null(MOMENT),
+    "actual_server_count": said("What the operator has set.", or_null(COUNT)),
+    "limits": one_of_ours("OwnLimits"),
+}
+_SERVER: Mapping[str, Node] = {
+    "id": SNOWFLAKE,
+    "owner_id": SNOWFLAKE,
+    "name": TEXT,
+    "description": TEXT,
+    "keywords": many(TEXT),
+    "category": {"type": "string", "enum": [*get_args(forms.ServerCategory)]},
+    **_REVIEW,
+}
+_WEBHOOK: Mapping[str, Node] = {
+    "url": TEXT,
+    "has_token": said("Whether a token is set; it is never shown.", FLAG),
+    "saved_at": MOMENT,
+}
+_OUTCOME: Mapping[str, Node] = {
+    "status": said("The answer's status; null when none came.", or_null(HTTP_STATUS)),
+    "error": said(
+        "Null when delivered; `http_<status>` for a status outside 200 to 299; else why no answer came.",
+        or_null(
+            {
+                "type": "string",
+                "pattern": "^(?:http_[0-9]{3}|timeout|dns|tls|refused|reset|connect|protocol)$",
+            }
+        ),
+    ),
+}
+_EXCERPT = said("The beginning of the answer's body. Never trust it.", {"type": "string", "maxLength": 500})
+_DELIVERY: Mapping[str, Node] = {
+    "id": OUR_ID,
+    "user": SNOWFLAKE,
+    "test": FLAG,
+    "state": {"type": "string", "enum": ["pending", "delivered", "failed"]},
+    "queued_at": MOMENT,
+    "next_attempt_at": said("Unix time in milliseconds; null once it is finished.", or_null(COUNT)),
+    **_OUTCOME,
+    "duration_ms": or_null(COUNT),
+    "excerpt": or_null(_EXCERPT),
+    "attempts": many(one_of_ours("Attempt")),
+}
+_DEBUG_STATE: Mapping[str, Node] = {
+    "version": said("The program's.", TEXT),
+    "uptime_seconds": COUNT,
+    "ready": FLAG,
+    "not_ready_because": or_null(TEXT),
+    "positions": said(
+        "Records of the journal: the newest, the newest on disk, the newest in a snapshot.",
+        closed(head=COUNT, durable=COUNT, snapshot=COUNT),
+    ),
+    "counts": closed(
+        bots=COUNT, servers=COUNT, keys=COUNT, votes=COUNT, webhooks_pending=COUNT, webhooks_in_flight=COUNT
+    ),
+    "limiter": said(
+        "How many are being counted.",
+        closed(stats_buckets=COUNT, voters_buckets=COUNT, failing_addresses=COUNT),
+    ),
+    "digest": DIGEST,
+    "memory": closed(resident_bytes=COUNT),
+    "loop_lag_ms": said("Of the last minute.", closed(last=AMOUNT, max=AMOUNT)),
+}
+_NEXT_REQUEST = said(
+    "What the next request would meet.",
+    closed(limit=COUNT, remaining=COUNT, reset_seconds=COUNT, window_seconds=COUNT),
+)
+
+ANSWERS: Mapping[str, Node] = {
+    "Success": success(),
+    "Error": _error(),
+    "InvalidFields": _error(
+        fields=said(
+            "What is wrong with each field.",
+            {"type": "object", "minProperties": 1, "additionalProperties": TEXT},
+        )
+    ),
+    "VotedTooSoon": _error(nextVoteAt=MOMENT),
+    "VoteStatus": closed(**VOTE_STATUS),
+    "Bot": closed(**_BOT),
+    "BotAnswer": success(**_BOT),
+    "BotPage": success(bots=many(one_of_ours("Bot")), next=NEXT),
+    "Server": closed(**_SERVER),
+    "ServerAnswer": success(**_SERVER),
+    "ServerPage": success(servers=many(one_of_ours("Server")), next=NEXT),
+    "OwnLimits": closed(**_OWN_LIMITS),
+    "LimitsAnswer": success(**_OWN_LIMITS),
+    "ServerCount": success(server_count=COUNT),
+    "IssuedKey": success(id=OUR_ID, name=TEXT, key=KEY_VALUE),
+    "RotatedKey": success(id=OUR_ID, key=KEY_VALUE),
+    "Key": closed(
+        id=OUR_ID,
+        name=TEXT,
+        fingerprint=said("Tells keys apart.", {"type": "string", "pattern": "^[0-9a-f]{8}$"}),
+        created_at=MOMENT,
+        rotated_at=or_null(MOMENT),
+        old_key_until=said("When the key before the rotation stops, if it still goes on.", or_null(COUNT)),
+    ),
+    "KeyList": success(keys=many(one_of_ours("Key")), next=NO_MORE),
+    "Webhook": closed(**_WEBHOOK),
+    "WebhookAnswer": success(**_WEBHOOK),
+    "Attempt": closed(at=MOMENT, **_OUTCOME, duration_ms=COUNT, excerpt=_EXCERPT),
+    "Delivery": closed(**_DELIVERY),
+    "DeliveryAnswer": success(**_DELIVERY),
+    "DeliveryList": success(deliveries=many(one_of_ours("Delivery")), next=NO_MORE),
+    "CastVote": success(vote={"type": "integer", "minimum": 1}, lastVote=MOMENT, nextVoteAt=MOMENT),
+    "UserVote": closed(user=SNOWFLAKE, **VOTE_STATUS),
+    "UserVotes": success(votes=many(one_of_ours("UserVote")), next=NO_MORE),
+    "DebugState": success(**_DEBUG_STATE),
+    "DebugBot": success(
+        listing=one_of_ours("Bot"),
+        keys=many(one_of_ours("Key")),
+        webhook=or_null(one_of_ours("Webhook")),
+        voters=said("How many users have voted for the bot.", COUNT),
+        limits=closed(stats=_NEXT_REQUEST, voters=_NEXT_REQUEST),
+        deliveries=said("The newest.", many(one_of_ours("Delivery"))),
+        deliveries_pending=COUNT,
+    ),
+    "SnapshotTaken": success(position=COUNT, bytes=COUNT, seconds=AMOUNT),
+    "Verified": success(
+        position=COUNT,
+        digest=said("Of the state in memory.", DIGEST),
+        folded_digest=said("Of what the disk gives back; null when it gives nothing back.", or_null(DIGEST)),
+        equal=FLAG,
+        problem=said("Why the disk gives nothing back.", or_null(TEXT)),
+    ),
+    "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
+    "Page": TEXT,
+}
+
+
+def _vote(test: bool, **about: Node) -> Node:
+    return closed(**about, user=SNOWFLAKE, test={"type": "boolean", "const": test})
+
+
+VOTES: Mapping[str, Node] = {
+    "BotVote": _vote(test=False, bot=SNOWFLAKE),
+    "ServerVote": _vote(test=False, guild=SNOWFLAKE),
+    "TestVote": _vote(test=True),
+}
+"""What the webhook sends."""

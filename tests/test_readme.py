@@ -1,0 +1,89 @@
+"""The README's first five minutes, taken out of it word by word and run in a shell.
+
+Only the ports are replaced, by free ones. What a json block shows must come out of the sh block before it,
+where `...` stands for anything; what a text block shows, out of the receiver in the background.
+"""
+
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import ROOT, ProcessGateway
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NEXT = "--- next block ---"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def section(title: str) -> str:
+    readme = (ROOT / "README.md").read_text()
+    return readme.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """This tree with a `data` folder of its own."""
+    for path in ROOT.iterdir():
+        if path.name != "data":
+            (tmp_path / path.name).symlink_to(path)
+    return tmp_path
+
+
+@pytest.fixture
+def served(clone: Path) -> Iterator[ProcessGateway]:
+    """What `make run` starts, without its set-up; the operator token is the one it makes."""
+    gateway = ProcessGateway(clone / "data")
+    del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
+    gateway.start("--config", "config.yaml", "--demo")
+    yield gateway
+    gateway.close()
+
+
+def test_the_first_five_minutes_work_word_by_word(clone: Path, served: ProcessGateway) -> None:
+    blocks = BLOCK.findall(section("The first five minutes"))
+    commands = [text for kind, text in blocks if kind == "sh"]
+    receiver = str(free_port())
+    script = f"\necho '{NEXT}'\n".join(commands) + "\nkill $!\n"
+    script = script.replace("http://127.0.0.1:8080", served.base_url).replace("9000", receiver)
+    script = script.replace("server.py admin", f"server.py admin --url {served.base_url}")
+
+    bash = shutil.which("bash")
+    assert bash is not None
+    run = subprocess.run([bash, "-eu"], input=script, cwd=clone, capture_output=True, text=True, timeout=60)
+
+    assert run.returncode == 0, run.stderr
+    outputs = run.stdout.split(NEXT)
+    assert len(outputs) == len(commands)
+    before = -1
+    for kind, text in blocks:
+        if kind == "sh":
+            before += 1
+        elif kind == "json":
+            wanted = re.escape(text.strip().replace("9000", receiver)).replace(re.escape("..."), ".*")
+            answers = [line for line in outputs[before].splitlines() if not line.startswith("received")]
+            assert re.fullmatch(wanted, "".join(answers)), (text, outputs[before])
+        else:  # what the receiver in the background prints, as soon as it gets it
+            assert text.strip() in run.stdout
+    assert "Jukebox" in outputs[-1]
+
+
+def test_every_file_that_the_readme_names_exists() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_make_target_that_the_readme_names_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"make ([a-z-]+)", (ROOT / "README.md").read_text()):
+        if target not in {"and"}:
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
