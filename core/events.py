@@ -113,10 +113,11 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
 
 
 class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
-    """`next_attempt_ms` is set for a retry alone."""
+    """`number` counts the delivery's attempts from 1; `next_attempt_ms` is set for a retry alone."""
 
     delivery_id: str
     ref: str
+    number: int
     attempt: Attempt
     outcome: Outcome
     next_attempt_ms: int | None
@@ -157,5 +158,5 @@ def decode_record(record: bytes) -> list[Event]:
     """The events of a record. Raises UnknownEvent."""
     try:
         return _decode(record)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnknownEvent(str(error)) from error

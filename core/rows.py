@@ -119,7 +119,8 @@ class Attempt(msgspec.Struct, frozen=True):
 class Delivery(msgspec.Struct, frozen=True):
     """One webhook event for one endpoint, and what became of it.
 
-    `tries` counts the attempts of the current round: a redelivery starts a new round under the same id.
+    `made` counts all attempts, `tries` those of the current round: a redelivery starts a new round under the
+    same id. `attempts` are the latest of them.
     While pending, `next_attempt_ms` is when the next attempt is due; None means that it is finished.
     """
 
@@ -129,6 +130,7 @@ class Delivery(msgspec.Struct, frozen=True):
     test: bool
     queued_ms: int
     next_attempt_ms: int | None
+    made: int = 0
     tries: int = 0
     delivered: bool = False
     attempts: tuple[Attempt, ...] = ()

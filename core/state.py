@@ -79,7 +79,7 @@ class State:
     def deliveries(self, ref: str) -> list[Delivery]:
         """What is kept of a listing's deliveries, pending ones included, newest first."""
         kept = [*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values()]
-        return sorted(reversed(kept), key=lambda delivery: delivery.queued_ms, reverse=True)
+        return sorted(kept, key=lambda delivery: delivery.queued_ms)[::-1]
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -240,11 +240,12 @@ class State:
 
     def _delivery_attempted(self, event: ev.DeliveryAttempted) -> None:
         row = self._pending.get(event.delivery_id)
-        if row is None or event.attempt in row.attempts:
+        if row is None or event.number <= row.made:
             return
         row = replace(
             row,
             attempts=(*row.attempts, event.attempt)[-ATTEMPTS_KEPT:],
+            made=event.number,
             tries=row.tries + 1,
             next_attempt_ms=event.next_attempt_ms,
             delivered=event.outcome == "delivered",

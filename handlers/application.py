@@ -86,7 +86,7 @@ class EndpointHandler(RequestHandler):
         connection: Any = self.request.connection
         connection.set_max_body_size(UNLIMITED)
         length = self.request.headers.get("Content-Length", "")
-        if length.isdigit() and int(length[:20]) > DISCARD_BYTES:
+        if length.isascii() and length.isdigit() and int(length[:20]) > DISCARD_BYTES:
             await self._answer(None)
 
     async def data_received(self, chunk: bytes) -> None:

@@ -43,7 +43,9 @@ _REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
 
 PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
 WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours")
-DELIVERED = Delivery(DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, 1, True, (_ATTEMPT,))
+DELIVERED = Delivery(
+    DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, delivered=True, attempts=(_ATTEMPT,)
+)
 _PENDING = replace(DELIVERED, next_attempt_ms=NOW_MS + 5_002, delivered=False, attempts=(_REFUSED,))
 _TESTED = replace(DELIVERED, test=True)
 

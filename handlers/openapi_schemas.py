@@ -14,7 +14,7 @@ from listings.stats import MAX_COMMAND_COUNT
 
 Node = dict[str, Any]
 
-FORMS = (
+FORMS: tuple[type[forms.Form], ...] = (
     forms.BotSubmission,
     forms.BotEdit,
     forms.ServerSubmission,

@@ -98,7 +98,11 @@ class PublicApi:
             buckets.give_back(bot.ref, decision)
             self._limits.guard.failed(caller, now_ns)
             return failure(400, MALFORMED_USER, headers(buckets.peek(bot.ref, policy, now_ns)))
-        voted, vote, last_ms = vote_status(self._state, bot.ref, user_id, now_ms, self._window_ms)
+        try:
+            voted, vote, last_ms = vote_status(self._state, bot.ref, user_id, now_ms, self._window_ms)
+        except Exception:
+            buckets.give_back(bot.ref, decision)
+            raise
         body = encode_json({"voted": voted, "vote": vote, "lastVote": last_ms})
         return Reply(200, body, headers(decision))
 

@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     WithJsonSchema,
 )
 from typing_extensions import TypeAliasType
@@ -112,6 +113,12 @@ def _unique(items: list[str]) -> list[str]:
     return items
 
 
+def _other_users(owners: list[str], info: ValidationInfo) -> list[str]:
+    if info.data.get("owner_id") in owners:
+        raise ValueError("must be other users than the owner")
+    return owners
+
+
 def _http_url(text: str) -> str:
     """An http or https URL with a host; nothing that two parsers could read in two ways."""
     if not text.isascii() or re.search(r"[\x00-\x20\x7f\\]", text):
@@ -168,8 +175,9 @@ class BotEdit(Form):
     categories: Annotated[list[BotCategory], _sized(1, 12, uniqueItems=True), AfterValidator(_unique)]
     extra_owners: Annotated[
         list[Snowflake],
-        _sized(0, 4, "Who may manage the bot beside its owner.", uniqueItems=True),
+        _sized(0, 4, "Other users than the owner who may manage the bot.", uniqueItems=True),
         AfterValidator(_unique),
+        AfterValidator(_other_users),
     ] = []
     support_invite: Annotated[Url | None, Field(description="Where users of the bot find help.")] = None
 

@@ -1,8 +1,10 @@
 """Who is calling, as far as the network tells. Law: only a trusted proxy's header is believed."""
 
+import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+_WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([^:]*):[0-9]{1,5}")
 IPV6_PREFIX_BITS = 56  # what a provider usually gives one customer
 
 Network = IPv4Network | IPv6Network
@@ -48,8 +50,10 @@ def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    if ":" in address:
+        address = address.partition("%")[0]  # the zone of a link-local IPv6 address
     try:
-        parsed = ip_address(address.partition("%")[0])
+        parsed = ip_address(address)
     except ValueError:
         return None
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
@@ -59,8 +63,5 @@ def _parse(address: str) -> IPv4Address | IPv6Address | None:
 
 def _without_port(hop: str) -> str:
     """Some proxies write "192.0.2.1:4711" or "[2001:db8::1]:4711"."""
-    if hop.startswith("["):
-        return hop[1:].partition("]")[0]
-    if hop.count(":") == 1:
-        return hop.partition(":")[0]
-    return hop
+    found = _WITH_PORT.fullmatch(hop)
+    return hop if found is None else found[found.lastindex or 0]

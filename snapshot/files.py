@@ -88,7 +88,7 @@ def read_chunks(path: Path) -> Iterator[Chunk]:
                 raise SnapshotCorrupt(f"{path} fails its checksum")
             try:
                 chunk = _decode(payload)
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(f"{path} holds what this version does not know: {error}") from error
             if isinstance(chunk, Listings | Deliveries | VoteColumns):
                 rows += len(chunk.rows)

@@ -105,4 +105,6 @@ class Outbox:
             next_attempt_ms = attempt.at_ms + attempt.duration_ms + self._policy.retry_delay_ms
         else:
             outcome = "failed"
-        return DeliveryAttempted(delivery.id, delivery.ref, attempt, outcome, next_attempt_ms)
+        return DeliveryAttempted(
+            delivery.id, delivery.ref, delivery.made + 1, attempt, outcome, next_attempt_ms
+        )

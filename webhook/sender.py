@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import aiohttp
+from yarl import URL
 
 READ_BYTES = 16 * 1024
 EXCERPT_CHARACTERS = 500
@@ -37,7 +38,10 @@ class Sender:
         """Sends a webhook; the token goes out as the `Authorization` header."""
         headers = {"Authorization": token} if token is not None else {}
         try:
-            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+            target = URL(url, encoded=True)  # as the owner wrote it, not as yarl would spell it
+            async with self._session.post(
+                target, data=body, headers=headers, allow_redirects=False
+            ) as response:
                 read = await _read_some(response)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             return Answer(None, _error_class(error), "")

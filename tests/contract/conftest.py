@@ -1,0 +1,28 @@
+"""Fixtures of the contract's tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract import Served, serving
+from tests.gateway import ThreadGateway
+
+
+@pytest.fixture
+def key(gateway: ThreadGateway) -> str:
+    """An API key of an approved bot that is in 1,000 servers."""
+    return gateway.list_bot()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("shared") / "data") as served:
+        yield served
+
+
+@pytest.fixture
+def served(shared: Served) -> Iterator[Served]:
+    """One gateway for all tests that change nothing; proves that they change nothing."""
+    before = shared.digest()
+    yield shared
+    assert shared.digest() == before

@@ -1,0 +1,62 @@
+"""ratelimit/limiter.py: an address that keeps failing is refused before anything else is looked at."""
+
+import pytest
+
+from core.rows import Policy
+from ratelimit.bucket import NS
+from ratelimit.limiter import FailureGuard, is_failure
+
+POLICY = Policy(requests=300, window_seconds=300)
+ADDRESS = "192.0.2.1"
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 413, 431, 499])
+def test_a_request_that_the_caller_got_wrong_is_a_failure(status: int) -> None:
+    assert is_failure(status)
+
+
+@pytest.mark.parametrize("status", [200, 204, 301, 399, 429, 500, 503])
+def test_success_a_limit_and_a_fault_of_ours_are_no_failures(status: int) -> None:
+    assert not is_failure(status)
+
+
+def test_an_address_that_fails_300_times_in_5_minutes_is_refused() -> None:
+    guard = FailureGuard(POLICY, capacity=10)
+    for number in range(300):
+        assert guard.check(ADDRESS, number).allowed
+        assert guard.failed(ADDRESS, number).remaining == 299 - number
+    assert not guard.check(ADDRESS, 300).allowed
+    assert not guard.failed(ADDRESS, 300).allowed
+
+
+def test_a_refused_address_may_try_again_after_the_wait() -> None:
+    guard = FailureGuard(POLICY, capacity=10)
+    for _ in range(300):
+        guard.failed(ADDRESS, 0)
+    refused = guard.check(ADDRESS, NS // 2)
+    assert (refused.allowed, refused.reset_seconds) == (False, 300)
+    assert not guard.check(ADDRESS, 300 * NS - 1).allowed
+    assert guard.check(ADDRESS, 300 * NS).allowed
+
+
+def test_checking_counts_nothing() -> None:
+    guard = FailureGuard(POLICY, capacity=10)
+    for _ in range(1_000):
+        assert guard.check(ADDRESS, 0).remaining == 300
+    assert len(guard) == 0
+
+
+def test_one_address_does_not_pay_for_another() -> None:
+    guard = FailureGuard(Policy(1, 300), capacity=10)
+    guard.failed(ADDRESS, 0)
+    assert not guard.check(ADDRESS, 0).allowed
+    assert guard.check("192.0.2.2", 0).allowed
+
+
+def test_junk_addresses_free_nobody_and_take_no_more_room() -> None:
+    guard = FailureGuard(Policy(1, 300), capacity=1_000)
+    guard.failed(ADDRESS, 0)
+    for number in range(200_000):
+        guard.failed(str(number), 1 + number)
+    assert len(guard) == 1_000
+    assert not guard.check(ADDRESS, 200_000).allowed

@@ -1,0 +1,65 @@
+"""votes/queries.py: has this user voted?"""
+
+import pytest
+
+from core.events import ListingRemoved, UserErased, VoteCast
+from core.ledger import Ledger
+from core.state import State
+from tests.unit.given import BOT, DAY_MS, NOW_MS, OTHER_BOT, OTHER_USER, USER, a_listing
+from votes.queries import VoteStatus, vote_status
+
+NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
+
+
+def status(state: State, ref: str = BOT, user: str = USER, *, now_ms: int = NOW_MS) -> VoteStatus:
+    return vote_status(state, ref, user, now_ms, DAY_MS)
+
+
+@pytest.fixture
+def a_seventh_vote(ledger: Ledger) -> None:
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, USER, 7, NOW_MS)])
+
+
+@pytest.mark.parametrize(
+    ("passed_ms", "voted"), [(0, True), (1, True), (DAY_MS - 1, True), (DAY_MS, False), (DAY_MS + 1, False)]
+)
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_a_vote_counts_while_fewer_than_24_hours_have_passed(
+    state: State, passed_ms: int, voted: bool
+) -> None:
+    assert status(state, now_ms=NOW_MS + passed_ms) == VoteStatus(voted, 7, NOW_MS)
+
+
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_the_count_is_over_all_time(state: State) -> None:
+    assert status(state, now_ms=NOW_MS + 1_000 * DAY_MS) == VoteStatus(False, 7, NOW_MS)
+
+
+def test_a_user_who_never_voted_has_no_last_vote(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    assert status(state) == NEVER
+
+
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_a_vote_is_of_one_user_for_one_listing(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, OTHER_BOT)
+    assert status(state, user=OTHER_USER) == NEVER
+    assert status(state, ref=OTHER_BOT) == NEVER
+
+
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_a_clock_that_was_set_back_takes_no_vote_away(state: State) -> None:
+    assert status(state, now_ms=NOW_MS - DAY_MS) == VoteStatus(True, 7, NOW_MS)
+
+
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_nothing_is_left_of_an_erased_user(ledger: Ledger, state: State) -> None:
+    ledger.commit([UserErased(USER)])
+    assert status(state) == NEVER
+
+
+@pytest.mark.usefixtures("a_seventh_vote")
+def test_nothing_is_left_of_a_removed_listing(ledger: Ledger, state: State) -> None:
+    ledger.commit([ListingRemoved(BOT)])
+    assert status(state) == NEVER

@@ -1,0 +1,219 @@
+"""votes/table.py beside its model: a dict of (count, last vote) by listing and user."""
+
+import random
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.generated import examples
+from votes import table
+from votes.table import LEAF, MAX_COUNT, VoteTable
+
+Model = dict[tuple[str, int], tuple[int, int]]
+
+REFS = ("bots/1", "bots/2", "servers/1")
+MAX_USER = (1 << 64) - 1
+MAX_MS = (1 << 42) - 1
+
+refs = st.sampled_from(REFS)
+few_users = st.integers(0, 30) | st.integers(MAX_USER - 3, MAX_USER)
+votes = st.tuples(st.integers(0, MAX_COUNT), st.integers(0, MAX_MS))
+puts = st.tuples(st.just("put"), refs, few_users, votes)
+changes = st.one_of(
+    puts,
+    puts,
+    puts,
+    st.tuples(st.just("remove user"), refs, few_users, votes),
+    st.tuples(st.just("remove listing"), refs, few_users, votes),
+    st.tuples(st.just("reload"), refs, few_users, votes),
+)
+
+
+@contextmanager
+def leaves_of(size: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "LEAF", size)
+        yield
+
+
+def change(votes: VoteTable, model: Model, what: str, ref: str, user: int, vote: tuple[int, int]) -> None:
+    match what:
+        case "put":
+            votes.put(ref, user, *vote)
+            model[ref, user] = vote
+        case "remove user":
+            lost = [ref for ref in REFS if model.pop((ref, user), None) is not None]
+            assert sorted(votes.remove_user(user)) == lost
+        case "remove listing":
+            votes.remove_listing(ref)
+            for gone in [key for key in model if key[0] == ref]:
+                del model[gone]
+        case "reload":
+            votes.load(ref, votes.columns(ref))
+
+
+def assert_equals(votes: VoteTable, model: Model) -> None:
+    assert len(votes) == len(model)
+    assert sorted(votes.refs()) == sorted({ref for ref, _ in model})
+    for ref in REFS:
+        expected = sorted((user, *vote) for (at, user), vote in model.items() if at == ref)
+        assert list(votes.votes(ref)) == expected
+        assert votes.voters(ref) == len(expected)
+        voters = {user for user, _, _ in expected}
+        for user, count, last_ms in expected:
+            assert votes.get(ref, user) == (count, last_ms)
+            for stranger in {user - 1, user + 1} - voters:
+                assert votes.get(ref, stranger) is None
+        assert columns_of(expected) == votes.columns(ref)
+
+
+def columns_of(expected: list[tuple[int, int, int]]) -> tuple[bytes, bytes]:
+    """The columns as their definition spells them."""
+    users = [user for user, _, _ in expected]
+    packed = [last_ms << 22 | count for _, count, last_ms in expected]
+    return struct.pack(f"<{len(users)}Q", *users), struct.pack(f"<{len(packed)}Q", *packed)
+
+
+def assert_leaves_are_sound(votes: VoteTable) -> None:
+    for voters in votes._listings.values():
+        assert voters.leaves
+        assert list(voters.firsts) == [leaf.users[0] for leaf in voters.leaves]
+        assert all(1 <= len(leaf.users) == len(leaf.packed) <= table.LEAF for leaf in voters.leaves)
+
+
+@pytest.mark.parametrize("leaf", [2, 3, 4, 8])
+@examples(100)
+@given(history=st.lists(changes, max_size=100))
+def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int, tuple[int, int]]]) -> None:
+    with leaves_of(leaf):
+        votes, model = VoteTable(), Model()
+        for step in history:
+            change(votes, model, *step)
+            assert_leaves_are_sound(votes)
+        assert_equals(votes, model)
+
+
+@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
+def test_the_table_equals_its_model_at_full_size(order: str) -> None:
+    chance = random.Random(1)
+    users = [chance.getrandbits(64) for _ in range(5 * LEAF)]
+    if order != "shuffled":
+        users.sort(reverse=order == "descending")
+    votes, model = VoteTable(), Model()
+    for number, user in enumerate(users):
+        change(votes, model, "put", "bots/1", user, (number % 7, number))
+    assert_leaves_are_sound(votes)
+    assert_equals(votes, model)
+    for user in chance.sample(users, 4 * LEAF):
+        change(votes, model, "remove user", "bots/1", user, (0, 0))
+    assert_leaves_are_sound(votes)
+    assert_equals(votes, model)
+
+
+def test_voters_who_come_in_the_order_of_their_ids_leave_no_leaf_half_empty() -> None:
+    with leaves_of(8):
+        votes = VoteTable()
+        for user in range(80):
+            votes.put("bots/1", user, 1, 1)
+        assert [len(leaf.users) for leaf in votes._listings["bots/1"].leaves] == [8] * 10
+
+
+def test_a_user_who_never_voted_has_no_vote() -> None:
+    votes = VoteTable()
+    assert votes.get("bots/1", 5) is None
+    votes.put("bots/1", 4, 1, 1)
+    assert votes.get("bots/1", 5) is None
+    assert votes.get("bots/2", 4) is None
+
+
+def test_a_listing_without_votes_is_empty_in_every_way() -> None:
+    votes = VoteTable()
+    votes.remove_listing("bots/1")
+    assert votes.remove_user(5) == []
+    assert list(votes.votes("bots/1")) == []
+    assert list(votes.refs()) == []
+    assert votes.columns("bots/1") == (b"", b"")
+    assert (votes.voters("bots/1"), len(votes)) == (0, 0)
+
+
+def test_counts_beyond_22_bits_stay_at_the_largest() -> None:
+    votes = VoteTable()
+    votes.put("bots/1", 5, MAX_COUNT + 1, MAX_MS)
+    assert votes.get("bots/1", 5) == (4_194_303, MAX_MS)
+
+
+def test_an_erased_user_is_gone_from_every_listing_and_the_others_stay() -> None:
+    votes = VoteTable()
+    for ref in REFS:
+        votes.put(ref, 5, 1, 1)
+    votes.put("bots/2", 6, 1, 1)
+    assert votes.remove_user(5) == list(REFS)
+    assert votes.remove_user(5) == []
+    assert list(votes.refs()) == ["bots/2"]
+    assert len(votes) == 1
+
+
+def test_a_vote_takes_16_bytes() -> None:
+    votes = VoteTable()
+    for user in range(100):
+        votes.put("bots/1", user, 1, 1)
+    assert sum(map(len, votes.columns("bots/1"))) == 1_600
+
+
+def test_loading_takes_the_place_of_what_was_there() -> None:
+    votes, other = VoteTable(), VoteTable()
+    votes.put("bots/1", 5, 1, 1)
+    votes.put("bots/1", 6, 1, 1)
+    other.put("bots/1", 7, 2, 2)
+    votes.load("bots/1", other.columns("bots/1"))
+    assert list(votes.votes("bots/1")) == [(7, 2, 2)]
+    assert len(votes) == 1
+
+
+def test_loading_nothing_leaves_no_listing_behind() -> None:
+    votes = VoteTable()
+    votes.put("bots/1", 5, 1, 1)
+    votes.load("bots/1", (b"", b""))
+    assert list(votes.refs()) == []
+    assert len(votes) == 0
+
+
+@pytest.mark.parametrize("leaf", [4, LEAF])
+@examples(50)
+@given(users=st.sets(st.integers(0, MAX_USER), max_size=30))
+def test_what_was_loaded_takes_votes_like_any_other(leaf: int, users: set[int]) -> None:
+    with leaves_of(leaf):
+        votes, model = VoteTable(), Model()
+        for number, user in enumerate(users):
+            change(votes, model, "put", "bots/1", user, (1, 1))
+            if number % 5 == 0:
+                change(votes, model, "reload", "bots/1", user, (1, 1))
+                assert_leaves_are_sound(votes)
+        assert_equals(votes, model)
+
+
+def test_equal_votes_are_equal_columns_whatever_their_leaves() -> None:
+    with leaves_of(4):
+        up, down = VoteTable(), VoteTable()
+        for user in range(20):
+            up.put("bots/1", user, 1, user)
+            down.put("bots/1", 19 - user, 1, 19 - user)
+    assert up.columns("bots/1") == down.columns("bots/1")
+
+
+def test_columns_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    votes = VoteTable()
+    votes.put("bots/1", 0x0102030405060708, 1, 1)
+    users, _ = votes.columns("bots/1")
+    assert users == bytes([8, 7, 6, 5, 4, 3, 2, 1])
+    # Pretending that the machine's own order is the other one turns every number round, both ways.
+    monkeypatch.setattr(table, "_LITTLE", False)
+    turned = votes.columns("bots/1")
+    assert turned[0] == bytes([1, 2, 3, 4, 5, 6, 7, 8])
+    other = VoteTable()
+    other.load("bots/1", turned)
+    assert list(other.votes("bots/1")) == list(votes.votes("bots/1"))

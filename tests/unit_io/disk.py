@@ -1,0 +1,216 @@
+"""Journals, ledgers and failing disks to test on."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import shutil
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from core.clock import FakeClock
+from core.ledger import Ledger
+from core.state import State
+from journal.frames import encode_frame, encode_header
+from journal.journal import Journal, JournalPolicy
+from journal.segments import JournalReader, Tail, segment_path
+from snapshot.recovery import recover
+from tests.gateway import WAIT_SECONDS
+from votes.table import VoteTable
+
+POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 20)
+DELIVERIES_KEPT = 100
+
+T = TypeVar("T")
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Runs a test's coroutine; one that does not end fails the test."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(WAIT_SECONDS):
+            return await main
+
+    return asyncio.run(bounded())
+
+
+async def happened(event: threading.Event) -> None:
+    """Waits for what another thread tells."""
+    assert await asyncio.to_thread(event.wait, WAIT_SECONDS), "it did not happen"
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Waits for a condition that no event tells of; `run` bounds the wait."""
+    while not condition():  # noqa: ASYNC110 (there is no event to wait for)
+        await asyncio.sleep(0.001)
+
+
+async def turns(count: int = 20) -> None:
+    """Lets everything run that could run now."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def tail_of(folder: Path) -> Tail:
+    reader = JournalReader(folder)
+    for _ in reader.records(after=0):
+        pass
+    return reader.tail
+
+
+def records_of(folder: Path, after: int = 0) -> list[bytes]:
+    return [record for _, record in JournalReader(folder).records(after)]
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    """Every file of the folder by name."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def overwrite(path: Path, content: bytes) -> None:
+    """Replaces a file's bytes in place: emptying it first would make some file systems sync it."""
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+
+
+def write_segment(folder: Path, first: int, seed: int, batches: Iterable[Sequence[bytes]]) -> int:
+    """A segment with one frame a batch; returns the checksum that the next segment continues."""
+    content, position = encode_header(first, seed), first
+    for batch in batches:
+        frame, seed = encode_frame(position, batch, position - 1, seed)
+        content, position = content + frame, position + len(batch)
+    segment_path(folder, first).write_bytes(content)
+    return seed
+
+
+@contextlib.asynccontextmanager
+async def journalling(
+    folder: Path, policy: JournalPolicy = POLICY, clock: FakeClock | None = None, *, crash: bool = False
+) -> AsyncIterator[Journal]:
+    """The folder's journal, running; closed at the end, or cut off as if the process had been killed."""
+    journal = Journal(folder, tail_of(folder), policy, clock or FakeClock())
+    running = asyncio.create_task(journal.run())
+    try:
+        yield journal
+    finally:
+        if crash:
+            running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await running
+        else:
+            await journal.close()
+            await running
+
+
+async def append_all(journal: Journal, records: Iterable[bytes]) -> None:
+    """One frame a record."""
+    for record in records:
+        await journal.durable(journal.append(record))
+
+
+def empty_state() -> State:
+    return State(VoteTable(), DELIVERIES_KEPT)
+
+
+def recovered_digest(folder: Path) -> str:
+    return recover(folder, empty_state).state.digest()
+
+
+@contextlib.asynccontextmanager
+async def recording(
+    folder: Path, policy: JournalPolicy = POLICY, clock: FakeClock | None = None
+) -> AsyncIterator[tuple[Ledger, Journal]]:
+    """A ledger on the folder's journal, recovered; at the end the folder must fold to the live state."""
+    recovered = recover(folder, empty_state)
+    journal = Journal(folder, recovered.tail, policy, clock or FakeClock())
+    ledger = Ledger(recovered.state, journal, recovered.tail.head)
+    running = asyncio.create_task(journal.run())
+    try:
+        yield ledger, journal
+    finally:
+        await journal.close()
+        await running
+    assert recovered_digest(folder) == ledger.state.digest()
+
+
+class Disk:
+    """Stands in for the calls that write, to watch them, hold them up and let them fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.synced: list[str] = []
+        """Names of the files and folders, in the order in which their syncs returned."""
+        self._durable: dict[int, int] = {}  # inode -> size at the last sync
+        self.syncing = threading.Event()
+        """Set as soon as a sync has begun."""
+        self.may_sync = threading.Event()
+        self.may_sync.set()
+        self.after_sync: Callable[[], None] = lambda: None
+        """Called, in the writer's thread, whenever a sync has returned."""
+        self.sync_error: int | None = None
+        self.write_error: int | None = None
+        self.write_most: int | None = None
+        """How many bytes a write takes before it fails."""
+        self.refused = threading.Event()
+        """Set as soon as a write has failed."""
+        self._fdatasync, self._fsync, self._pwrite = os.fdatasync, os.fsync, os.pwrite
+        monkeypatch.setattr(os, "fdatasync", lambda file: self._sync(self._fdatasync, file))
+        monkeypatch.setattr(os, "fsync", lambda file: self._sync(self._fsync, file))
+        monkeypatch.setattr(os, "pwrite", self._write)
+
+    def _sync(self, sync: Callable[[int], None], file: int) -> None:
+        self.syncing.set()
+        assert self.may_sync.wait(WAIT_SECONDS)
+        if self.sync_error is not None:
+            raise OSError(self.sync_error, os.strerror(self.sync_error))
+        sync(file)
+        self.synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
+        status = os.fstat(file)
+        self._durable[status.st_ino] = status.st_size
+        self.after_sync()
+
+    def _write(self, file: int, content: Any, offset: int) -> int:
+        if self.write_error is None:
+            return self._pwrite(file, content, offset)
+        if self.write_most:
+            content, self.write_most = content[: self.write_most], None
+            return self._pwrite(file, content, offset)
+        self.refused.set()
+        raise OSError(self.write_error, os.strerror(self.write_error))
+
+    def fill_up(self, after_bytes: int | None = None) -> None:
+        """From now on there is no space left, once `after_bytes` more are written."""
+        self.write_error, self.write_most = errno.ENOSPC, after_bytes
+        self.refused.clear()
+
+    def make_room(self) -> None:
+        self.write_error = None
+
+    def durable_bytes(self, path: Path) -> int:
+        """How much of a file a power cut would leave at least: its size at its last sync."""
+        return self._durable.get(path.stat().st_ino, 0)
+
+    def after_power_cut(self, folder: Path, copy: Path) -> Path:
+        """A copy of the folder with nothing in it but what was synced."""
+        copy.mkdir()
+        for path in folder.iterdir():
+            if size := self.durable_bytes(path):
+                (copy / path.name).write_bytes(path.read_bytes()[:size])
+        return copy
+
+
+def flips(content: bytes, every: int = 1) -> Iterator[tuple[int, bytes]]:
+    """(index of the byte, the content with one bit of it flipped), for every bit or every n-th."""
+    for bit in range(0, len(content) * 8, every):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        yield bit // 8, bytes(flipped)
+
+
+def copied(folder: Path, copy: Path) -> Path:
+    shutil.copytree(folder, copy)
+    return copy

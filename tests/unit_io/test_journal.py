@@ -1,0 +1,280 @@
+"""Appending to the journal: durable means synced, many records share a sync, and a restart goes on."""
+
+import asyncio
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.clock import FakeClock
+from core.refusals import Unavailable
+from journal.frames import FRAME_MAGIC, HEADER_BYTES, decode_frames
+from journal.journal import Journal
+from journal.segments import JournalCorrupt, list_segments, segment_path
+from tests.unit_io.disk import (
+    POLICY,
+    Disk,
+    append_all,
+    flips,
+    happened,
+    journalling,
+    overwrite,
+    records_of,
+    run,
+    tail_of,
+    turns,
+    write_segment,
+)
+
+RECORDS = [b"one", b"two", b"three"]
+
+
+def frames_in(segment: Path) -> list[list[bytes]]:
+    content = segment.read_bytes()
+    return [frame.records for frame in decode_frames(content, 1, 0)]
+
+
+def test_appended_records_are_read_back_in_order(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            assert [journal.append(record) for record in RECORDS] == [1, 2, 3]
+            assert (journal.head, journal.durable_position) == (3, 0)
+            await journal.durable(3)
+            assert (journal.head, journal.durable_position) == (3, 3)
+
+    run(main())
+    assert records_of(tmp_path) == RECORDS
+
+
+@settings(max_examples=25)
+@given(records=st.lists(st.binary(max_size=50).map(lambda r: r.replace(b"\n", b"")), max_size=6))
+def test_any_record_without_a_newline_survives_restarts(
+    records: list[bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+
+    async def main() -> None:
+        for record in records:
+            async with journalling(folder) as journal:
+                journal.append(record)
+
+    run(main())
+    assert records_of(folder) == records
+
+
+def test_many_appends_share_one_frame_and_one_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, [b"before"])
+            disk = Disk(monkeypatch)
+            positions = [journal.append(b"%d" % number) for number in range(100)]
+            await asyncio.gather(*map(journal.durable, positions))
+            assert len(disk.synced) == 1
+
+    run(main())
+    assert list(map(len, frames_in(segment_path(tmp_path, 1)))) == [1, 100, 0]
+
+
+def test_what_arrives_during_a_sync_shares_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, [b"before"])
+            disk = Disk(monkeypatch)
+            disk.may_sync.clear()
+            journal.append(b"first")
+            await happened(disk.syncing)
+            for number in range(100):
+                journal.append(b"%d" % number)
+            disk.may_sync.set()
+            await journal.durable(journal.head)
+            assert len(disk.synced) == 2
+
+    run(main())
+    assert list(map(len, frames_in(segment_path(tmp_path, 1)))) == [1, 1, 100, 0]
+
+
+def test_nobody_is_told_of_durability_before_the_sync_has_returned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        told: list[int] = []
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, [b"before"])
+            journal.on_durable(lambda: told.append(journal.durable_position))
+            disk = Disk(monkeypatch)
+            disk.may_sync.clear()
+            waiter = asyncio.create_task(journal.durable(journal.append(b"record")))
+            await happened(disk.syncing)
+            await turns()
+            assert (waiter.done(), journal.durable_position, told) == (False, 1, [])
+            disk.may_sync.set()
+            await waiter
+            assert (journal.durable_position, told) == (2, [2])
+
+    run(main())
+
+
+def test_a_new_segment_is_durable_with_its_name_before_its_first_record_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        disk = Disk(monkeypatch)
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, [b"record"])
+            segment = segment_path(tmp_path, 1).name
+            assert disk.synced == [segment, tmp_path.name, segment]
+
+    run(main())
+
+
+def test_a_waiter_that_gave_up_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            disk = Disk(monkeypatch)
+            disk.may_sync.clear()
+            position = journal.append(b"record")
+            leaving = asyncio.create_task(journal.durable(position))
+            staying = asyncio.create_task(journal.durable(position))
+            await happened(disk.syncing)
+            leaving.cancel()
+            disk.may_sync.set()
+            await staying
+            assert leaving.cancelled()
+
+    run(main())
+
+
+def test_every_cut_is_a_torn_write_or_none_and_the_journal_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, RECORDS)
+        path = segment_path(tmp_path, 1)
+        content = path.read_bytes()
+        for length in range(len(content) + 1):
+            path.write_bytes(content[:length])
+            kept = records_of(tmp_path)
+            assert kept == RECORDS[: len(kept)]
+            torn, cut = tail_of(tmp_path).torn, tail_of(tmp_path).end
+            caplog.clear()
+            async with journalling(tmp_path) as journal:
+                assert (journal.head, journal.durable_position) == (len(kept), len(kept))
+                await append_all(journal, [b"after"])
+            assert records_of(tmp_path) == [*kept, b"after"]
+            set_aside = path.with_name(path.name + ".torn")
+            assert set_aside.exists() == torn == bool(caplog.messages)
+            if torn:
+                assert set_aside.read_bytes() == content[cut:length]
+                assert caplog.messages == [f"an unfinished write after position {len(kept)} was set aside"]
+                set_aside.unlink()
+
+    with caplog.at_level(logging.WARNING):
+        run(main())
+
+
+def test_a_flipped_bit_of_a_killed_journal_is_refused_or_takes_the_last_frame_alone(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path, crash=True) as journal:
+            await append_all(journal, RECORDS)
+
+    run(main())
+    path = segment_path(tmp_path, 1)
+    content = path.read_bytes()
+    last_frame = content.rindex(FRAME_MAGIC)
+    for index, flipped in flips(content):
+        overwrite(path, flipped)
+        if index < last_frame:
+            with pytest.raises(JournalCorrupt, match=str(path)):
+                records_of(tmp_path)
+        else:
+            assert records_of(tmp_path) == RECORDS[:-1]
+            assert tail_of(tmp_path).torn
+
+
+def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
+    async def main() -> None:
+        policy = replace(POLICY, segment_bytes=HEADER_BYTES + 80)
+        async with journalling(tmp_path, policy) as journal:
+            await append_all(journal, [b"x" * 40] * 4)
+
+    run(main())
+    assert [first for first, _ in list_segments(tmp_path)] == [1, 3, 5]
+    assert records_of(tmp_path) == [b"x" * 40] * 4
+
+
+def test_a_segment_ends_on_request_with_the_frame_that_is_there(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, RECORDS)
+            journal.rotate()
+            await append_all(journal, RECORDS)
+
+    run(main())
+    assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
+    assert records_of(tmp_path) == RECORDS * 2
+
+
+def test_a_segment_without_records_is_used_before_another_begins(tmp_path: Path) -> None:
+    async def main() -> None:
+        for _ in range(3):
+            async with journalling(tmp_path) as journal:
+                journal.rotate()
+
+    run(main())
+    assert [first for first, _ in list_segments(tmp_path)] == [1]
+    assert frames_in(segment_path(tmp_path, 1)) == [[], [], []]
+
+
+def test_a_restart_right_after_a_rotation_goes_on_in_the_new_segment(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            await append_all(journal, RECORDS)
+            journal.rotate()
+        assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
+        async with journalling(tmp_path) as journal:
+            assert (journal.head, journal.durable_position) == (3, 3)
+            await append_all(journal, [b"four"])
+
+    run(main())
+    assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
+    assert records_of(tmp_path) == [*RECORDS, b"four"]
+
+
+def test_a_stop_writes_what_is_pending_and_a_last_frame_that_vouches_for_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path) as journal:
+            for record in RECORDS:
+                journal.append(record)
+        with pytest.raises(Unavailable, match="the gateway is stopping"):
+            journal.append(b"too late")
+        with pytest.raises(Unavailable, match="the gateway is stopping"):
+            await journal.durable(4)
+        await journal.durable(3)
+        assert not journal.writable
+
+    run(main())
+    assert frames_in(segment_path(tmp_path, 1)) == [RECORDS, []]
+
+
+def test_what_a_restart_reads_is_made_durable_before_it_counts_as_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill between write and sync leaves a whole frame that only the page cache holds."""
+    write_segment(tmp_path, 1, 0, [RECORDS])
+
+    async def main() -> None:
+        disk = Disk(monkeypatch)
+        journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
+        running = asyncio.create_task(journal.run())
+        await journal.durable(3)
+        assert segment_path(tmp_path, 1).name in disk.synced
+        await journal.close()
+        await running
+
+    run(main())

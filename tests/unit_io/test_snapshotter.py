@@ -1,0 +1,305 @@
+"""Taking snapshots while votes arrive: what is on disk always folds to what is in memory."""
+
+import asyncio
+import errno
+import itertools
+import logging
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.clock import FakeClock
+from core.events import (
+    DeliveryAttempted,
+    DeliveryQueued,
+    Event,
+    ListingRemoved,
+    UserErased,
+    VoteCast,
+    WebhookRemoved,
+)
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from core.rows import Attempt
+from journal.journal import Journal
+from journal.segments import list_segments
+from snapshot import snapshotter as snapshotter_module
+from snapshot.files import list_snapshots, snapshot_path
+from snapshot.recovery import recover
+from snapshot.snapshotter import Snapshotter, remove_unfinished
+from tests.unit_io.disk import POLICY, Disk, empty_state, happened, recording, recovered_digest, run, until
+from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
+
+REFS = st.sampled_from([BOT_REF, OTHER_REF])
+USERS = st.sampled_from(["5", "6", "7"])
+ATTEMPT = Attempt(NOW_MS, 1, 204, None, "")
+EVENTS = st.one_of(
+    REFS.map(lambda ref: listed(ref, url="http://127.0.0.1/")),
+    st.builds(lambda ref: [ListingRemoved(ref)], REFS),
+    st.builds(lambda ref: [WebhookRemoved(ref)], REFS),
+    st.builds(lambda user: [UserErased(user)], USERS),
+    st.builds(
+        lambda ref, user, count: [VoteCast(ref, user, count, NOW_MS + count)], REFS, USERS, st.integers(1, 9)
+    ),
+    st.builds(lambda ref, user: [DeliveryQueued(ref + user, ref, user, False, NOW_MS)], REFS, USERS),
+    st.builds(
+        lambda ref, user: [DeliveryAttempted(ref + user, ref, 1, ATTEMPT, "delivered", None)], REFS, USERS
+    ),
+)
+SCRIPTS = st.lists(EVENTS, max_size=25)
+
+
+@pytest.fixture(autouse=True)
+def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that small tables are copied in many steps."""
+    monkeypatch.setattr(snapshotter_module, "ROWS_PER_CHUNK", 1)
+
+
+def snapshotter_of(
+    folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
+) -> Snapshotter:
+    return Snapshotter(folder, ledger, journal, FakeClock(), interval_seconds, position)
+
+
+def snapshot_files(folder: Path) -> list[str]:
+    """Names of snapshots, unfinished ones too."""
+    return sorted(path.name for path in folder.glob("snapshot-*"))
+
+
+async def take_while(snapshotter: Snapshotter, ledger: Ledger, script: Iterable[Sequence[Event]]) -> int:
+    """Takes a snapshot while the script is committed, one record a turn; returns how many were."""
+    taking = asyncio.create_task(snapshotter.take())
+    committed = 0
+    for events in script:
+        await asyncio.sleep(0)
+        ledger.commit(events)
+        committed += 1
+        if taking.done():
+            break
+    await taking
+    return committed
+
+
+def digest_of_the_journal_alone(folder: Path, copy: Path) -> str:
+    copy.mkdir()
+    for _, path in list_segments(folder):
+        shutil.copy(path, copy)
+    return recovered_digest(copy)
+
+
+@settings(max_examples=40, deadline=None)
+@given(before=SCRIPTS, during=SCRIPTS, after=SCRIPTS)
+def test_whatever_happens_while_a_snapshot_is_taken_is_neither_lost_nor_doubled(
+    before: list[list[Event]],
+    during: list[list[Event]],
+    after: list[list[Event]],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("data")
+
+    async def main() -> str:
+        async with recording(folder) as (ledger, journal):
+            for events in before:
+                ledger.commit(events)
+            await take_while(snapshotter_of(folder, ledger, journal), ledger, during)
+            for events in after:
+                ledger.commit(events)
+            return ledger.state.digest()
+
+    digest = run(main())
+    assert digest_of_the_journal_alone(folder, folder / "copy") == digest
+
+
+def test_votes_that_arrive_while_a_snapshot_is_taken_are_all_there_after_a_restart(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            for number in range(20):
+                ledger.commit(listed(f"bots/{number}"))
+                ledger.commit([voted(user, ref=f"bots/{number}") for user in range(1, 20)])
+            arriving = (
+                [voted(number % 40 + 1, count=2 + number, ref=f"bots/{number % 20}")]
+                for number in itertools.count()
+            )
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            arrived = await take_while(snapshotter, ledger, arriving)
+            assert arrived > 20
+            assert snapshotter.position == ledger.head - arrived
+
+    run(main())
+
+
+def test_a_snapshot_tells_its_position_size_and_time(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            ledger.commit(listed())
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            taken = await snapshotter.take()
+            path = snapshot_path(tmp_path, 1)
+            assert (taken.position, snapshotter.position, taken.seconds) == (1, 1, 0.0)
+            assert list_snapshots(tmp_path) == [(1, path)]
+            assert taken.bytes == len(await asyncio.to_thread(path.read_bytes))
+
+    run(main())
+
+
+def test_two_snapshots_are_kept_and_the_journal_behind_the_older_one(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            ledger.commit(listed())
+            kept, first_segments = [], []
+            for user in range(1, 5):
+                await ledger.durable(ledger.commit([voted(user)]))
+                await snapshotter.take()
+                kept.append([position for position, _ in list_snapshots(tmp_path)])
+                first_segments.append(list_segments(tmp_path)[0][0])
+            assert kept == [[2], [2, 3], [3, 4], [4, 5]]
+            assert first_segments == [1, 3, 4, 5]
+
+    run(main())
+    assert recover(tmp_path, empty_state).snapshot_position == 5
+    snapshot_path(tmp_path, 5).unlink()
+    assert recover(tmp_path, empty_state).snapshot_position == 4
+
+
+def test_a_damaged_snapshot_is_not_one_of_the_two_that_are_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def take(*users: int) -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            for user in users:
+                await ledger.durable(ledger.commit([*listed(), voted(user)]))
+                await snapshotter_of(tmp_path, ledger, journal).take()
+
+    with caplog.at_level(logging.CRITICAL):
+        run(take(1, 2))
+        snapshot_path(tmp_path, 2).write_bytes(b"damaged")
+        run(take(3))
+        digest = recovered_digest(tmp_path)
+        snapshot_path(tmp_path, 3).write_bytes(b"damaged too")
+        assert recovered_digest(tmp_path) == digest
+
+
+def test_a_snapshot_does_not_count_before_all_it_holds_is_durable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            await ledger.durable(ledger.commit(listed()))
+            disk = Disk(monkeypatch)
+            disk.may_sync.clear()
+            ledger.commit([voted(5)])
+            taking = asyncio.create_task(snapshotter_of(tmp_path, ledger, journal).take())
+            await happened(disk.syncing)
+            assert list_snapshots(tmp_path) == []
+            disk.may_sync.set()
+            await taking
+            assert [position for position, _ in list_snapshots(tmp_path)] == [2]
+            journal_sync, *_, snapshot_sync, folder_sync = disk.synced
+            assert journal_sync.startswith("journal-")
+            assert (snapshot_sync, folder_sync) == (snapshot_path(tmp_path, 2).name + ".tmp", tmp_path.name)
+
+    run(main())
+
+
+def test_with_interval_too_a_power_cut_after_a_snapshot_leaves_a_folder_that_can_be_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+
+    async def main() -> None:
+        disk = Disk(monkeypatch)
+        async with recording(folder, replace(POLICY, fsync="interval")) as (ledger, journal):
+            ledger.commit(listed())
+            await snapshotter_of(folder, ledger, journal).take()
+            digest = ledger.state.digest()
+            assert recovered_digest(disk.after_power_cut(folder, tmp_path / "copy")) == digest
+
+    run(main())
+
+
+def test_an_unfinished_snapshot_is_removed_when_it_fails_and_nothing_else_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            ledger.commit(listed())
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            await snapshotter.take()
+            await ledger.durable(ledger.commit([voted(5)]))
+            with monkeypatch.context() as patched:
+                disk = Disk(patched)
+                disk.sync_error = errno.EIO
+                with pytest.raises(OSError, match="Input/output error"):
+                    await snapshotter.take()
+            assert snapshotter.position == 1
+            assert snapshot_files(tmp_path) == [snapshot_path(tmp_path, 1).name]
+
+    run(main())
+
+
+def test_what_a_kill_left_unfinished_is_removed_and_only_that(tmp_path: Path) -> None:
+    names = [f"snapshot-{1:020d}", f"snapshot-{2:020d}.tmp", f"journal-{1:020d}", "notes.tmp"]
+    for name in names:
+        (tmp_path / name).touch()
+    remove_unfinished(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*names} - {names[1]}
+
+
+def test_nothing_new_makes_no_snapshot(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            await snapshotter_of(tmp_path, ledger, journal).step()
+            assert list_snapshots(tmp_path) == []
+            position = ledger.commit(listed())
+            await snapshotter_of(tmp_path, ledger, journal, position=position).step()
+            assert list_snapshots(tmp_path) == []
+
+    run(main())
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space"), Unavailable("the disk is slow")])
+def test_a_step_that_fails_is_logged_and_tried_again(
+    tmp_path: Path, error: Exception, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            ledger.commit(listed())
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+
+            async def refuse(_: int) -> None:
+                raise error
+
+            with monkeypatch.context() as patched:
+                patched.setattr(ledger, "durable", refuse)
+                await snapshotter.step()
+            assert snapshot_files(tmp_path) == []
+            await snapshotter.step()
+            assert [position for position, _ in list_snapshots(tmp_path)] == [1]
+
+    with caplog.at_level(logging.INFO, "snapshot"):
+        run(main())
+    first, second = caplog.messages
+    assert first == f"no snapshot was taken: {error}"
+    assert second.startswith("snapshot of position 1, ")
+
+
+def test_snapshots_are_taken_again_and_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            snapshotter = snapshotter_of(tmp_path, ledger, journal, interval_seconds=0.001)
+            running = asyncio.create_task(snapshotter.run())
+            for events in (listed(), [voted(5)]):
+                position = ledger.commit(events)
+                await until(lambda: snapshotter.position == position)  # noqa: B023 (waited for here)
+            running.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await running
+
+    run(main())
