@@ -31,7 +31,6 @@ from handlers.debug import Debug, DebugSources, Unfoldable
 from handlers.edge import EdgeServer, url_of
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
-from handlers.openapi import openapi_document
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
 from handlers.vitals import LoopLag
@@ -198,7 +197,7 @@ def _routes(
     store.ledger.subscribe(watch.on_record)
     return [
         *public_routes(public),
-        *open_routes(sources.readiness, openapi_document()),
+        *open_routes(sources.readiness),
         *manage_routes(manage, operator, watch, settings.webhooks.timeout_seconds + 1),
         *debug_routes(Debug(store.ledger, clock, public, limits, lag, sources, VERSION), operator),
     ]
@@ -333,8 +332,14 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
     async def started(gateway: Gateway) -> None:
         if demo and gateway.ledger.head == 0:
             key = key_value(secrets.token_bytes(KEY_BYTES))
-            now_ms = gateway.clock.now_ms()
-            await gateway.ledger.durable(make_demo(gateway.ledger, gateway.digester, key=key, now_ms=now_ms))
+            position = make_demo(
+                gateway.ledger,
+                gateway.digester,
+                key=key,
+                key_id=secrets.token_hex(12),
+                now_ms=gateway.clock.now_ms(),
+            )
+            await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
     await serve(settings, SystemClock(), stop, started)

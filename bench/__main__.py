@@ -56,7 +56,7 @@ def bench_decisions() -> None:
     high = Policy(1_000_000_000, 300)
     ledger = Ledger(State(VoteTable(), 100), _MemoryJournal(), 0)
     clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
-    make_demo(ledger, digester, key=KEY, now_ms=clock.now_ms())
+    make_demo(ledger, digester, key=KEY, key_id="0" * 24, now_ms=clock.now_ms())
     limits = PublicLimits(FailureGuard(high, 1_000), high, high)
     public = PublicApi(
         ledger,

@@ -73,7 +73,7 @@ def votegate(pipe: Connection) -> None:
     """The gateway with one bot and a limit that is never reached."""
 
     async def started(gateway: Gateway) -> None:
-        make_demo(gateway.ledger, gateway.digester, key=KEY, now_ms=gateway.clock.now_ms())
+        make_demo(gateway.ledger, gateway.digester, key=KEY, key_id="0" * 24, now_ms=gateway.clock.now_ms())
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
 
     with tempfile.TemporaryDirectory() as folder:

@@ -10,10 +10,9 @@ BOT = "123456789012345678"
 OWNER = "223456789012345678"
 VOTER = "323456789012345678"
 SERVER_COUNT = 1_200
-KEY_ID = "demo"
 
 
-def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, now_ms: int) -> int:
+def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, now_ms: int) -> int:
     """An approved bot with an API key, a known server count and one vote. Returns the last position."""
     state = ledger.state
     submission = BotSubmission(
@@ -33,7 +32,7 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, now_ms: int) -
             state,
             ref,
             name="demo",
-            key_id=KEY_ID,
+            key_id=key_id,
             digest=digester.digest(key),
             now_ms=now_ms,
             keys_per_listing=1,

@@ -5,6 +5,7 @@ Elements are built by `_el`, which escapes every text that is not an element alr
 """
 
 import base64
+import functools
 import hashlib
 import json
 import re
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+from handlers.openapi import openapi_document
 from handlers.reply import Reply
 
 Node = Mapping[str, Any]
@@ -51,14 +53,16 @@ class _Html(str):
     __slots__ = ()
 
 
-def docs_reply(document: Node) -> Reply:
+@functools.cache
+def docs_reply() -> Reply:
+    """The answer of `GET /docs`."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     headers = {
         "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    return Reply(200, page(document).encode(), headers, "text/html; charset=utf-8")
+    return Reply(200, page(openapi_document()).encode(), headers, "text/html; charset=utf-8")
 
 
 def page(document: Node) -> str:

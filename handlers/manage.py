@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,11 +12,11 @@ from core.clock import Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from core.snowflake import is_snowflake
 from handlers.reply import Reply, failure
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
 
+ID_PATTERN = r"^[0-9a-f]{24}$"  # of keys and deliveries
 PAGE = 50
 MAX_PAGE = 500
 
@@ -61,6 +62,11 @@ class Operator:
         return guarded
 
 
+def is_own_id(text: str) -> bool:
+    """Whether the text can be the id of a key or delivery."""
+    return re.fullmatch(ID_PATTERN, text, re.ASCII) is not None
+
+
 def bot_ref(request: Request) -> str:
     return rows.BOTS + request.params[0]
 
@@ -69,11 +75,11 @@ def server_ref(request: Request) -> str:
     return rows.SERVERS + request.params[0]
 
 
-def page_of(query: Mapping[str, str]) -> tuple[str | None, int]:
-    """(`after`, `limit`) of a paged list. Raises Invalid."""
+def page_of(query: Mapping[str, str], is_id: Callable[[str], bool]) -> tuple[str | None, int]:
+    """(`after`, `limit`) of a list paged by ids of a kind. Raises Invalid."""
     after, limit = query.get("after"), query.get("limit", str(PAGE))
-    if after is not None and not is_snowflake(after):
-        raise Invalid({"after": "must be a snowflake: 17 to 20 digits"})
+    if after is not None and not is_id(after):
+        raise Invalid({"after": "must be the `next` of another page"})
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
         raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
     return after, int(limit)

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 from core.refusals import Invalid
 from core.rows import Review
+from core.snowflake import is_snowflake
 from handlers.manage import ManageContext, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -48,7 +49,7 @@ class ManageListings:
         return self._show(f"{self.kind}/{form.id}", 201)
 
     def index(self, request: Request) -> Reply:
-        after, limit = page_of(request.query)
+        after, limit = page_of(request.query, is_snowflake)
         review = request.query.get("state")
         if review is not None and review not in get_args(Review):
             raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})

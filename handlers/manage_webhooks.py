@@ -6,11 +6,12 @@ from contextlib import contextmanager
 
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
-from handlers.manage import ManageContext
+from handlers.manage import ManageContext, is_own_id, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import delivery_view, webhook_view
 from listings.forms import Nothing, User, WebhookSettings, read
+from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import redeliver, remove_webhook, save_webhook, send_test, webhook_of
 
@@ -82,8 +83,9 @@ class ManageWebhooks:
     def deliveries(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        shown = [delivery_view(delivery) for delivery in self._state.deliveries(ref)]
-        return success(deliveries=shown, next=None)
+        after, limit = page_of(request.query, is_own_id)
+        shown, following = deliveries_page(self._state, ref, after=after, limit=limit)
+        return success(deliveries=[delivery_view(delivery) for delivery in shown], next=following)
 
     async def redeliver(self, request: Request) -> Reply:
         ref, delivery_id = self._ref(request), request.params[1]

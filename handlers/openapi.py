@@ -4,6 +4,7 @@ The tables are in the modules beside this one: operations, errors, schemas, exam
 together.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -24,7 +25,7 @@ from handlers.openapi_responses import (
     success_response,
 )
 from handlers.openapi_schemas import OUR_ID, REVIEW, SNOWFLAKE, schema_components
-from handlers.reply import JSON
+from handlers.reply import JSON, Reply, encode_json
 
 Node = dict[str, Any]
 
@@ -84,6 +85,13 @@ _SECURITY_SCHEMES: Node = {
 }
 
 
+@functools.cache
+def openapi_reply() -> Reply:
+    """The answer of `GET /openapi.json`."""
+    return Reply(200, encode_json(openapi_document()))
+
+
+@functools.cache
 def openapi_document() -> Node:
     operations = (*PUBLIC, *OPEN, *MANAGE, *DEBUG)
     return {
@@ -180,6 +188,7 @@ _PARAMETERS: Node = {
     "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", OUR_ID, KEY_ID),
     "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", OUR_ID, DELIVERY_ID),
     "after": _parameter("after", "query", "The `next` of the page before.", SNOWFLAKE, BOT),
+    "afterDelivery": _parameter("after", "query", "The `next` of the page before.", OUR_ID, DELIVERY_ID),
     "limit": _parameter(
         "limit",
         "query",

@@ -146,9 +146,10 @@ def _webhooks(kind: str, thing: str) -> tuple[Operation, ...]:
             f"list{form}Deliveries",
             "Webhooks",
             f"List a {thing}'s deliveries",
-            "What is kept of them, newest first, with every attempt.",
-            Answer("DeliveryList", ("deliveries",), "The deliveries."),
-            (*_READ, "NoSuchListing"),
+            "What is kept of them, newest first, in pages, with their attempts.",
+            Answer("DeliveryPage", ("deliveries",), "A page of deliveries."),
+            (*_READ, "NoSuchListing", "QueryRefused"),
+            query=("afterDelivery", "limit"),
         ),
         Operation(
             "POST",

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from core.rows import Review
+from handlers.manage import ID_PATTERN
 from listings import forms
 from listings.stats import MAX_COMMAND_COUNT
 
@@ -29,7 +30,6 @@ FORMS: tuple[type[forms.Form], ...] = (
     forms.ActualServerCount,
     forms.Limits,
 )
-ID_PATTERN = "^[0-9a-f]{24}$"
 KEY_PATTERN = "^vg_[A-Za-z0-9_-]{43}$"
 
 
@@ -89,8 +89,13 @@ MOMENT = said("Unix time in milliseconds.", COUNT)
 AMOUNT: Node = {"type": "number", "minimum": 0}
 NO_MORE = said("The list is whole.", {"type": "null"})
 SNOWFLAKE = one_of_ours("Snowflake")
-NEXT = said("Give it as `after` to get the next page; null on the last one.", or_null(SNOWFLAKE))
 OUR_ID: Node = {"type": "string", "pattern": ID_PATTERN}
+
+
+def _next(cursor: Node) -> Node:
+    return said("Give it as `after` to get the next page; null on the last one.", or_null(cursor))
+
+
 KEY_VALUE = said("Shown in this answer alone.", {"type": "string", "pattern": KEY_PATTERN})
 REVIEW: Node = {"type": "string", "enum": [*get_args(Review)]}
 HTTP_STATUS: Node = {"type": "integer", "minimum": 100, "maximum": 999}
@@ -237,10 +242,10 @@ ANSWERS: Mapping[str, Node] = {
     "VoteStatus": closed(**VOTE_STATUS),
     "Bot": closed(**_BOT),
     "BotAnswer": success(**_BOT),
-    "BotPage": success(bots=many(one_of_ours("Bot")), next=NEXT),
+    "BotPage": success(bots=many(one_of_ours("Bot")), next=_next(SNOWFLAKE)),
     "Server": closed(**_SERVER),
     "ServerAnswer": success(**_SERVER),
-    "ServerPage": success(servers=many(one_of_ours("Server")), next=NEXT),
+    "ServerPage": success(servers=many(one_of_ours("Server")), next=_next(SNOWFLAKE)),
     "OwnLimits": closed(**_OWN_LIMITS),
     "LimitsAnswer": success(**_OWN_LIMITS),
     "ServerCount": success(server_count=COUNT),
@@ -260,7 +265,7 @@ ANSWERS: Mapping[str, Node] = {
     "Attempt": closed(at=MOMENT, **_OUTCOME, duration_ms=COUNT, excerpt=_EXCERPT),
     "Delivery": closed(**_DELIVERY),
     "DeliveryAnswer": success(**_DELIVERY),
-    "DeliveryList": success(deliveries=many(one_of_ours("Delivery")), next=NO_MORE),
+    "DeliveryPage": success(deliveries=many(one_of_ours("Delivery")), next=_next(OUR_ID)),
     "CastVote": success(vote={"type": "integer", "minimum": 1}, lastVote=MOMENT, nextVoteAt=MOMENT),
     "UserVote": closed(user=SNOWFLAKE, **VOTE_STATUS),
     "UserVotes": success(votes=many(one_of_ours("UserVote")), next=NO_MORE),

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from handlers.debug import Debug
 from handlers.docs import docs_reply
@@ -12,8 +11,9 @@ from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import ManageListings
 from handlers.manage_votes import ManageUsers, ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
+from handlers.openapi import openapi_reply
 from handlers.public import PublicApi
-from handlers.reply import Reply, encode_json, failure, success
+from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
 
 Finish = Callable[[Request, Reply], Reply]
@@ -60,9 +60,9 @@ def public_routes(public: PublicApi) -> list[Route]:
     ]
 
 
-def open_routes(readiness: Callable[[], str | None], document: Mapping[str, Any]) -> list[Route]:
+def open_routes(readiness: Callable[[], str | None]) -> list[Route]:
     """What anybody may ask: the description of the API, and whether the process is alive and ready."""
-    described, shown = Reply(200, encode_json(document)), docs_reply(document)
+    described, shown = openapi_reply(), docs_reply()
 
     def ready(_: Request) -> Reply:
         reason = readiness()

@@ -58,6 +58,7 @@ ServerCategory = Literal[
 _WHITE = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 ONE_LINE = rf"^[{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
 PROSE = rf"^[\t\n\r{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
 # The contract's form of a chat platform's webhook URL, with the API version some clients put in.
 CHAT_WEBHOOK_URL = r"^[^/]+//[^/?#]*/api/(?:v[0-9]+/)?webhooks/[0-9]+/[^/?#]+/?(?:[?#]|$)"
@@ -152,6 +153,7 @@ Snowflake = TypeAliasType(
 )
 _IS_ONE_LINE = _matching(ONE_LINE, "must be visible text on one line")
 _IS_PROSE = _matching(PROSE, "must be visible text")
+_IS_TEXT = _matching(TEXT, "must have no control characters")
 _IS_HEADER_VALUE = _matching(HEADER_VALUE, "must be visible ASCII, because it is sent as a header")
 # 1.0 is the integer 1, as in JSON Schema.
 _WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
@@ -193,7 +195,7 @@ class ServerEdit(Form):
 
     owner_id: Snowflake
     name: Name
-    description: Annotated[str, _sized(0, 256, pattern=PROSE), _IS_PROSE]
+    description: Annotated[str, _sized(0, 256, pattern=TEXT), _IS_TEXT]
     keywords: Annotated[
         list[Annotated[str, _sized(1, 32, pattern=ONE_LINE), _IS_ONE_LINE]],
         _sized(0, 5, uniqueItems=True),

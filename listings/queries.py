@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from core.rows import Listing, Review
+from core.rows import Delivery, Listing, Review
 from core.state import State
 
 
@@ -22,3 +22,18 @@ def page(
             return found, found[-1].id
         found.append(listing)
     return found, None
+
+
+def deliveries_page(
+    state: State, ref: str, *, after: str | None, limit: int
+) -> tuple[list[Delivery], str | None]:
+    """Up to `limit` deliveries of a listing, newest first, and the next cursor or None.
+
+    The log forgets its oldest first, so behind a delivery that is no longer kept there is nothing either.
+    """
+    kept = state.deliveries(ref)
+    start = 0
+    if after is not None:
+        start = next((index + 1 for index, row in enumerate(kept) if row.id == after), len(kept))
+    shown = kept[start : start + limit]
+    return shown, shown[-1].id if start + limit < len(kept) else None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract import BOT_PATH, attempted, deliveries, pending, refusal, set_webhook
-from tests.gateway import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, eventually
+from tests.gateway import BOT, OTHER_BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
 from tests.receiver import Receiver, status
 
 WEBHOOK = f"{BOT_PATH}/webhook"
@@ -53,6 +53,29 @@ def test_the_log_is_newest_first_within_a_millisecond(gateway: ThreadGateway) ->
         eventually(lambda: pending(gateway) == 0)
 
     assert [row["user"] for row in deliveries(gateway)] == [OTHER_USER, USER]
+
+
+def test_the_log_comes_in_pages(gateway: ThreadGateway) -> None:
+    for user in (USER, OTHER_USER, OWNER):
+        gateway.cast(user)
+        eventually(lambda: pending(gateway) == 0)
+
+    first = gateway.done("GET", f"{WEBHOOK}/deliveries?limit=2")
+    second = gateway.done("GET", f"{WEBHOOK}/deliveries?limit=2&after={first['next']}")
+
+    assert [row["user"] for row in first["deliveries"]] == [OWNER, OTHER_USER]
+    assert ([row["user"] for row in second["deliveries"]], second["next"]) == ([USER], None)
+
+
+def test_behind_a_delivery_that_is_no_longer_kept_the_log_is_empty(gateway: ThreadGateway) -> None:
+    gateway.cast()
+    page = gateway.done("GET", f"{WEBHOOK}/deliveries?after={'0' * 24}")
+    assert (page["deliveries"], page["next"]) == ([], None)
+
+
+def test_a_cursor_that_is_no_delivery_id_is_refused(gateway: ThreadGateway) -> None:
+    response = gateway.operate("GET", f"{WEBHOOK}/deliveries?after={BOT}")
+    assert (response.status_code, list(response.json()["fields"])) == (400, ["after"])
 
 
 def test_the_log_shows_every_attempt(gateway: ThreadGateway, receiver: Receiver) -> None:

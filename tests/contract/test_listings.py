@@ -97,7 +97,7 @@ def test_a_listing_is_shown_as_it_was_submitted(gateway: ThreadGateway, kind: st
         ("bots", "short_description", 16, 150),
         ("bots", "description", 32, 8_192),
         ("servers", "name", 1, 100),
-        ("servers", "description", 1, 256),
+        ("servers", "description", 0, 256),
     ],
 )
 @pytest.mark.parametrize("character", ["x", "ü", "🤖"])
@@ -105,7 +105,7 @@ def test_a_text_has_its_length_in_characters(
     gateway: ThreadGateway, kind: str, field: str, shortest: int, longest: int, character: str
 ) -> None:
     path = f"/manage/{kind}/{ROOTS[kind]['id']}"
-    for length in (shortest - 1, longest + 1):
+    for length in {shortest - 1, longest + 1} - {-1}:
         assert wrong_fields(submit(gateway, kind, **{field: character * length})) == {field}
 
     assert submit(gateway, kind, **{field: character * shortest}).status_code == 201

@@ -6,19 +6,28 @@ from hypothesis import strategies as st
 
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
-from core.rows import BOTS, SERVERS, Listing, Review
+from core.rows import BOTS, SERVERS, Delivery, Listing, Review
 from core.state import State
-from listings.queries import page
+from listings.queries import deliveries_page, page
 from tests.unit.conftest import empty_state
 from tests.unit.generated import examples
-from tests.unit.given import BOT_PROFILE, NOW_MS, OWNER, a_listing
+from tests.unit.given import (
+    BOT,
+    BOT_PROFILE,
+    NOW_MS,
+    OTHER_BOT,
+    OWNER,
+    a_delivery,
+    a_finished_delivery,
+    a_listing,
+)
 
 IDS = [str(10**17 + number) for number in range(9)]
 reviews = st.sampled_from(["in_review", "approved", "denied"])
 
 
-def ids(listings: list[Listing]) -> list[str]:
-    return [listing.id for listing in listings]
+def ids(rows: list[Listing] | list[Delivery]) -> list[str]:
+    return [row.id for row in rows]
 
 
 def pages(state: State, prefix: str, review: Review | None, limit: int) -> list[list[str]]:
@@ -97,3 +106,46 @@ def test_a_row_that_changes_leaves_the_pages_of_its_old_review(ledger: Ledger, s
     ledger.commit([ListingReviewed(BOTS + IDS[0], "approved", None, NOW_MS)])
     assert page(state, BOTS, after=None, review="in_review", limit=5) == ([], None)
     assert ids(page(state, BOTS, after=None, review="approved", limit=5)[0]) == [IDS[0]]
+
+
+@pytest.fixture
+def five_deliveries(ledger: Ledger) -> None:
+    """From the oldest to the newest: two that are finished, three that are pending."""
+    a_listing(ledger)
+    for number in range(5):
+        queue = a_finished_delivery if number < 2 else a_delivery
+        queue(ledger, f"d{number}", at_ms=NOW_MS + number)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        (1, [["d4"], ["d3"], ["d2"], ["d1"], ["d0"]]),
+        (2, [["d4", "d3"], ["d2", "d1"], ["d0"]]),
+        (5, [["d4", "d3", "d2", "d1", "d0"]]),
+        (9, [["d4", "d3", "d2", "d1", "d0"]]),
+    ],
+)
+@pytest.mark.usefixtures("five_deliveries")
+def test_the_pages_of_a_log_together_are_the_log_newest_first(
+    state: State, limit: int, expected: list[list[str]]
+) -> None:
+    shown, after = deliveries_page(state, BOT, after=None, limit=limit)
+    found = [ids(shown)]
+    while after is not None:
+        shown, after = deliveries_page(state, BOT, after=after, limit=limit)
+        found.append(ids(shown))
+    assert found == expected
+
+
+@pytest.mark.usefixtures("five_deliveries")
+def test_what_is_queued_between_pages_of_a_log_moves_nothing(ledger: Ledger, state: State) -> None:
+    _, after = deliveries_page(state, BOT, after=None, limit=2)
+    a_delivery(ledger, "new", at_ms=NOW_MS + 9)
+    assert ids(deliveries_page(state, BOT, after=after, limit=2)[0]) == ["d2", "d1"]
+
+
+@pytest.mark.usefixtures("five_deliveries")
+def test_behind_a_delivery_that_is_no_longer_kept_there_is_nothing(state: State) -> None:
+    assert deliveries_page(state, BOT, after="forgotten", limit=2) == ([], None)
+    assert deliveries_page(state, OTHER_BOT, after=None, limit=2) == ([], None)

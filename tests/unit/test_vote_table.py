@@ -114,12 +114,25 @@ def test_the_table_equals_its_model_at_full_size(order: str) -> None:
     assert_equals(votes, model)
 
 
+def leaf_sizes(votes: VoteTable) -> list[int]:
+    return [len(leaf.users) for leaf in votes._listings["bots/1"].leaves]
+
+
 def test_voters_who_come_in_the_order_of_their_ids_leave_no_leaf_half_empty() -> None:
     with leaves_of(8):
         votes = VoteTable()
         for user in range(80):
             votes.put("bots/1", user, 1, 1)
-        assert [len(leaf.users) for leaf in votes._listings["bots/1"].leaves] == [8] * 10
+        assert leaf_sizes(votes) == [8] * 10
+
+
+def test_a_leaf_in_the_middle_is_split_in_half_because_more_may_come_there() -> None:
+    with leaves_of(8):
+        votes = VoteTable()
+        for user in range(0, 48, 2):
+            votes.put("bots/1", user, 1, 1)
+        votes.put("bots/1", 21, 1, 1)
+        assert leaf_sizes(votes) == [8, 4, 5, 8]
 
 
 def test_a_user_who_never_voted_has_no_vote() -> None:
