@@ -8,12 +8,15 @@ ends with 1. A stop on SIGTERM or SIGINT ends with 0 after everything is on disk
 import asyncio
 import logging
 import os
+import resource
 import secrets
 import signal
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 import click
@@ -27,7 +30,7 @@ from core.ledger import Ledger
 from core.state import State
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
-from handlers.debug import Debug, DebugSources, Unfoldable
+from handlers.debug import Debug, DebugSources, Verification
 from handlers.edge import EdgeServer, url_of
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
@@ -49,6 +52,8 @@ from webhook.outbox import DeliveryPolicy, Outbox
 from webhook.sender import open_sender
 
 VERSION = "0.1.0"
+MIN_SECRET = 16  # characters
+SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
 UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, OSError)
 log = logging.getLogger("votegate")
 
@@ -89,9 +94,12 @@ async def serve(settings: Settings, clock: Clock, stop: asyncio.Event, started: 
     async with AsyncExitStack() as stack:
         stack.enter_context(locked(folder))
         store = _open_store(settings, clock)
-        digester = KeyDigester(_secret(settings.keys.digest_secret, folder, "key-digest.secret").encode())
+        digest_secret = _secret(
+            settings.keys.digest_secret, folder, "key-digest.secret", needed=store.ledger.state.key_count > 0
+        )
+        digester = KeyDigester(digest_secret.encode())
         operator = Operator(_secret(settings.operator.token, folder, "operator.token"))
-        sockets = bind_sockets(settings.server.port, settings.server.address)
+        sockets = _listen(settings.server.address, settings.server.port)
         sender = await stack.enter_async_context(
             open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
         )
@@ -126,13 +134,18 @@ async def _drain(
 ) -> None:
     """Finishes what runs, within `server.drain_seconds`, then puts everything on disk."""
     log.info("stopping")
+    await asyncio.sleep(settings.server.grace_seconds)
     http.stop()
     try:
         async with asyncio.timeout(settings.server.drain_seconds):
-            await running.finished()
-            await dispatcher.drain()
+            await running.finished()  # first: a webhook test waits for its attempt
+            dispatcher.stop()
+            await dispatcher.idle()
+            await running.finished()  # what came in over open connections meanwhile
     except TimeoutError:
         log.warning("stopping with %d requests or some webhooks unfinished", running.count)
+    dispatcher.stop()
+    dispatcher.abandon()
     await http.close_all_connections()
     for timer in timers:
         timer.cancel()
@@ -209,13 +222,17 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
             return "stopping"
         return None if store.journal.writable else "the journal does not take writes"
 
-    async def fold_digest(until: int) -> str:
-        try:
-            async with store.snapshotter.lock:
-                folded = await asyncio.to_thread(store.fold, until)
-        except UNREADABLE as error:
-            raise Unfoldable(str(error)) from None
-        return folded.state.digest()
+    async def verify() -> Verification:
+        async with (
+            store.snapshotter.lock
+        ):  # from here on the disk's newest snapshot is no newer than the head
+            position, digest = store.ledger.head, store.ledger.state.digest()
+            await store.ledger.durable(position)
+            try:
+                folded = await asyncio.to_thread(lambda: store.fold(position).state.digest())
+            except UNREADABLE as error:
+                return Verification(position, digest, None, str(error))
+        return Verification(position, digest, folded, None)
 
     return DebugSources(
         durable_position=lambda: store.journal.durable_position,
@@ -223,14 +240,20 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
         webhooks_in_flight=lambda: outbox.in_flight,
         readiness=readiness,
         take_snapshot=store.snapshotter.take,
-        fold_digest=fold_digest,
+        verify=verify,
     )
 
 
-def _secret(given: SecretStr | None, folder: Path, name: str) -> str:
+def _secret(given: SecretStr | None, folder: Path, name: str, *, needed: bool = False) -> str:
+    """The secret from the settings or the folder. One that is `needed` is not made anew."""
     if given is not None:
         return given.get_secret_value()
-    return kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
+    if needed and not (folder / name).exists():
+        raise FolderUnusable(f"{folder / name} is missing, and no API key works without it; restore it")
+    secret = kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
+    if not MIN_SECRET <= len(secret) <= blake2b.MAX_KEY_SIZE:
+        raise FolderUnusable(f"{folder / name} is damaged: its length is {len(secret)}; restore it")
+    return secret
 
 
 def _journal_policy(settings: Settings) -> JournalPolicy:
@@ -263,16 +286,36 @@ async def _guild_counts(settings: Settings, state: State, clock: Clock, stack: A
     return await stack.enter_async_context(source)
 
 
+def _listen(address: str, port: int) -> list[socket.socket]:
+    try:
+        return bind_sockets(port, address)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this is no address"
+        raise OSError(getattr(error, "errno", 0), f"cannot listen on {address} port {port}: {why}") from None
+
+
+def _connections(settings: Settings) -> int:
+    """As many as the settings allow and the process has file descriptors for; its soft limit is raised."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    affordable = max(hard - settings.webhooks.in_flight - SPARE_DESCRIPTORS, 1)
+    if affordable < settings.server.connections:
+        log.warning("server.connections is %d: there are %d file descriptors", affordable, hard)
+    return min(settings.server.connections, affordable)
+
+
 def _http_server(settings: Settings, routes: Sequence[Route], running: Running) -> EdgeServer:
     server = settings.server
     policy = EdgePolicy(server.max_body_bytes, server.trusted_proxies, server.access_log, running)
-    return EdgeServer(
+    http = EdgeServer(
         make_application(routes, policy),
         max_header_size=server.max_header_bytes,
         max_buffer_size=1 << 20,
         idle_connection_timeout=server.idle_seconds,
         body_timeout=server.body_seconds,
     )
+    http.limit_connections(_connections(settings))
+    return http
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -313,7 +356,7 @@ def serve_command(
         level=settings.log.level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     # Its INFO lines quote malformed requests, and a malformed request may hold a key.
-    logging.getLogger("tornado.general").setLevel(logging.WARNING)
+    logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
     try:
         asyncio.run(_serve_until_signal(settings, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -40,6 +41,12 @@ Network = Annotated[IPv4Network | IPv6Network, PlainValidator(ip_network)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_split)]
 
 
+def _ascii(secret: SecretStr) -> SecretStr:
+    if not secret.get_secret_value().isascii():
+        raise ValueError("must be ASCII, so that its length is its length in bytes")
+    return secret
+
+
 class SettingsError(Exception):
     """Every mistake in the settings, by name, one a line."""
 
@@ -49,13 +56,15 @@ class _Section(BaseModel):
 
 
 class Server(_Section):
-    address: str = "127.0.0.1"
+    address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     trusted_proxies: Networks = ()
     max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
     max_header_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 16_384
+    connections: Count = 8_192
     idle_seconds: Seconds = 75
     body_seconds: Seconds = 20
+    grace_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
     drain_seconds: Seconds = 10
     access_log: bool = True
 
@@ -66,7 +75,9 @@ class OperatorSettings(_Section):
 
 class Keys(_Section):
     per_listing: Count = 25
-    digest_secret: Annotated[SecretStr, Field(min_length=32, max_length=64)] | None = None
+    digest_secret: (
+        Annotated[SecretStr, Field(min_length=32, max_length=64), AfterValidator(_ascii)] | None
+    ) = None
 
 
 class StatsLimit(_Section):
@@ -203,6 +214,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
+    except (RecursionError, ValueError):
+        raise SettingsError(f"{path}: is nested too deeply, or holds a number too long") from None
     except yaml.YAMLError as error:
         # A parser's message quotes the line, which may hold a secret: its place says enough.
         mark = getattr(error, "problem_mark", None)
@@ -212,7 +225,16 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise SettingsError(f"{path}: must be a mapping of sections")
-    return content
+    return _without_nulls(content)
+
+
+def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
+    """A null, or an empty section, is the default."""
+    return {
+        name: _without_nulls(value) if isinstance(value, dict) else value
+        for name, value in tree.items()
+        if value is not None
+    }
 
 
 def _from_environment(environment: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
@@ -237,8 +259,6 @@ def _put(tree: dict[str, Any], name: str, value: object, problems: list[str]) ->
     *sections, last = name.split(".")
     for section in sections:
         below = tree.setdefault(section, {})
-        if below is None:  # an empty section in the file
-            below = tree[section] = {}
         if not isinstance(below, dict):
             problems.append(f"{section}: must be a section")
             return

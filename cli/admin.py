@@ -15,10 +15,10 @@ import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from tornado.httpclient import HTTPClient, HTTPRequest
+from tornado.httpclient import HTTPClient, HTTPError, HTTPRequest
 
 TIMEOUT_SECONDS = 15
-CONNECTION_FAILED = 599  # what Tornado's client says when there was no answer
+TABLE_WIDTH = 4_096  # characters: a key or digest must come in one piece, also on a narrow terminal
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,27 @@ class Remote:
         client = HTTPClient()
         try:
             response = client.fetch(request, raise_error=False)
-        except (OSError, ValueError) as error:
+        except (HTTPError, OSError, ValueError) as error:
             raise click.ClickException(f"no gateway answers at {self.url}: {error}") from None
         finally:
             client.close()
-        if response.code == CONNECTION_FAILED:
-            raise click.ClickException(f"no gateway answers at {self.url}: {response.error}")
         try:
             answer = json.loads(response.body)
         except ValueError:
-            raise click.ClickException(f"{self.url} is no Votegate: its answer is not JSON") from None
+            answer = None
+        if not isinstance(answer, dict) or "success" not in answer:
+            raise click.ClickException(f"{self.url} is no Votegate: it answers otherwise")
         if response.code >= 400:
             fields = "".join(f"\n  {name}: {why}" for name, why in answer.get("fields", {}).items())
             raise click.ClickException(f"{answer.get('error', response.reason)}{fields}")
-        return dict(answer)
+        return answer
 
     def show(self, answer: dict[str, Any], table: Callable[[], Table]) -> None:
         """Prints the answer as JSON or as a table."""
         if self.as_json:
             click.echo(json.dumps(answer, indent=2))
         else:
-            Console().print(table())
+            Console(width=TABLE_WIDTH).print(table())
 
 
 pass_remote = click.make_pass_decorator(Remote)

@@ -1,8 +1,9 @@
 """Every change of the state, as a value. Law: an event carries results, never intents.
 
-"The count is now 7, cast at 12:00", not "add one": applying an event twice, or over a state that already
-holds it, changes nothing. Each type has a name and a version in its tag; a record with an unknown one stops
-the start, because skipping a change would be worse than not starting.
+"The count is now 7, cast at 12:00", not "add one": what an event sets it sets again when it is applied
+again, so records may be replayed, in order, over a state that already holds some of them. Each type has a
+name and a version in its tag; a record with an unknown one stops the start, because skipping a change would
+be worse than not starting.
 
 A record is what one `commit` appends: a list of events that happen together or not at all.
 """
@@ -14,7 +15,7 @@ import msgspec
 from core.rows import Attempt, BotProfile, Key, Outcome, Policy, Review, ServerProfile, StatsWindow, Webhook
 
 
-class _Event(msgspec.Struct, frozen=True, tag_field="type"):
+class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     pass
 
 

@@ -15,6 +15,7 @@ A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.
 """
 
 from collections.abc import Mapping
+from typing import Literal
 
 
 class Refusal(Exception):
@@ -22,7 +23,7 @@ class Refusal(Exception):
 
 
 class NotFound(Refusal):
-    def __init__(self, thing: str) -> None:
+    def __init__(self, thing: Literal["listing", "key", "webhook", "delivery"]) -> None:
         super().__init__(thing)
         self.thing = thing
 

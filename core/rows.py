@@ -15,7 +15,7 @@ BOTS = "bots/"
 SERVERS = "servers/"
 
 
-class BotProfile(msgspec.Struct, frozen=True, tag="bot", tag_field="kind"):
+class BotProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="bot", tag_field="kind"):
     """What the owner of a bot writes about it."""
 
     name: str
@@ -26,7 +26,7 @@ class BotProfile(msgspec.Struct, frozen=True, tag="bot", tag_field="kind"):
     support_invite: str | None = None
 
 
-class ServerProfile(msgspec.Struct, frozen=True, tag="server", tag_field="kind"):
+class ServerProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="server", tag_field="kind"):
     """What the owner of a server writes about it."""
 
     name: str
@@ -35,7 +35,7 @@ class ServerProfile(msgspec.Struct, frozen=True, tag="server", tag_field="kind")
     category: str
 
 
-class Key(msgspec.Struct, frozen=True):
+class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An API key without its value: only keyed digests are kept.
 
     After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`.
@@ -51,7 +51,7 @@ class Key(msgspec.Struct, frozen=True):
     old_until_ms: int = 0
 
 
-class Webhook(msgspec.Struct, frozen=True):
+class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str
     saved_ms: int
     token: str | None = None
@@ -60,21 +60,21 @@ class Webhook(msgspec.Struct, frozen=True):
         return f"Webhook(url=..., saved_ms={self.saved_ms}, token=...)"
 
 
-class Policy(msgspec.Struct, frozen=True):
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`requests` per window of `window_seconds`."""
 
     requests: int
     window_seconds: int
 
 
-class StatsWindow(msgspec.Struct, frozen=True):
+class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rate-limit window of the last committed stats update, so that it survives a restart."""
 
     started_ms: int
     used: int
 
 
-class Listing(msgspec.Struct, frozen=True):
+class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>"."""
 
     ref: str
@@ -103,7 +103,7 @@ class Listing(msgspec.Struct, frozen=True):
         return next((key for key in self.keys if key.id == key_id), None)
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One request to an endpoint. `status` is None when no answer came; then `error` is its class.
 
     `excerpt` is the beginning of the answer's body, decoded loosely: never trusted, always escaped.
@@ -116,7 +116,7 @@ class Attempt(msgspec.Struct, frozen=True):
     excerpt: str
 
 
-class Delivery(msgspec.Struct, frozen=True):
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One webhook event for one endpoint, and what became of it.
 
     `made` counts all attempts, `tries` those of the current round: a redelivery starts a new round under the

@@ -29,20 +29,24 @@ UNLIMITED = 1 << 62
 
 
 class Running:
-    """The requests being answered now; a stop waits for them."""
+    """The requests whose headers have come and whose answers have not gone; a stop waits for them."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self._requests: set[object] = set()
         self._idle = asyncio.Event()
         self._idle.set()
 
-    def __enter__(self) -> None:
-        self.count += 1
+    @property
+    def count(self) -> int:
+        return len(self._requests)
+
+    def begin(self, request: object) -> None:
+        self._requests.add(request)
         self._idle.clear()
 
-    def __exit__(self, *_: object) -> None:
-        self.count -= 1
-        if not self.count:
+    def end(self, request: object) -> None:
+        self._requests.discard(request)
+        if not self._requests:
             self._idle.set()
 
     async def finished(self) -> None:
@@ -76,12 +80,14 @@ class EndpointHandler(RequestHandler):
         self._pieces: list[bytes] = []
 
     def set_default_headers(self) -> None:
-        self.request_id = secrets.token_hex(8)
+        if not hasattr(self, "request_id"):  # `send_error` comes by here again
+            self.request_id = secrets.token_hex(8)
         self.set_header("Server", "votegate")
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
 
     async def prepare(self) -> None:
+        self._policy.running.begin(self)
         # The connection's own limit would be answered without a body; ours is below.
         connection: Any = self.request.connection
         connection.set_max_body_size(UNLIMITED)
@@ -105,19 +111,22 @@ class EndpointHandler(RequestHandler):
         # Bytes that are no UTF-8 are no id either: the endpoint says so, in its own order of checks.
         return value.decode("utf-8", "replace")
 
+    def on_finish(self) -> None:
+        self._policy.running.end(self)
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        self._policy.running.end(self)
+
     def compute_etag(self) -> None:
         """No answer is worth a conditional request."""
 
     def write_error(self, status_code: int, **_: Any) -> None:
-        """What Tornado itself refuses, such as an unknown method."""
-        reply = self._refused(status_code)
+        """What Tornado itself refuses, such as an unknown method, and a bug outside of any endpoint."""
+        reply = self._refused(status_code) if status_code < 500 else self._bug()
         self._send(self._route.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
-        with self._policy.running:
-            await self._answer_now(body)
-
-    async def _answer_now(self, body: bytes | None) -> None:
         request = self._request_value(body)
         try:
             reply = await self._reply(request)
@@ -126,8 +135,7 @@ class EndpointHandler(RequestHandler):
         except Exception:
             # The one place where a bug surfaces. The line names no header and no body.
             log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
-            text = f"Something went wrong here; the operators find it under {self.request_id}."
-            reply = self._route.finish(request, failure(500, text))
+            reply = self._route.finish(request, self._bug())
         self._send(reply)
 
     async def _reply(self, request: Request) -> Reply:
@@ -138,6 +146,9 @@ class EndpointHandler(RequestHandler):
             return self._route.finish(request, refused)
         reply = endpoint(request)
         return await reply if inspect.isawaitable(reply) else reply
+
+    def _bug(self) -> Reply:
+        return failure(500, f"Something went wrong here; the operators find it under {self.request_id}.")
 
     def _options(self) -> Reply:
         return Reply(204, b"", {"Allow": self._route.allow})

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
@@ -29,6 +29,15 @@ class Taken(Protocol):
     def seconds(self) -> float: ...
 
 
+class Verification(NamedTuple):
+    """The state's digest at a position, and that of the disk folded afresh: None when it cannot be."""
+
+    position: int
+    digest: str
+    folded_digest: str | None
+    problem: str | None
+
+
 @dataclass(frozen=True)
 class DebugSources:
     """What other parts of the process tell about themselves, as calls."""
@@ -39,12 +48,7 @@ class DebugSources:
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
     take_snapshot: Callable[[], Awaitable[Taken]]
-    fold_digest: Callable[[int], Awaitable[str]]
-    """The digest of the state folded afresh from disk up to a position. Raises Unfoldable."""
-
-
-class Unfoldable(Exception):
-    """The disk does not give a state back, for a reason that one sentence tells."""
+    verify: Callable[[], Awaitable[Verification]]
 
 
 class Debug:
@@ -114,7 +118,7 @@ class Debug:
         }
         return success(
             listing=listing_view(listing),
-            keys=[key_view(key) for key in listing.keys],
+            keys=[key_view(key, self._clock.now_ms()) for key in listing.keys],
             webhook=webhook_view(listing.webhook) if listing.webhook is not None else None,
             voters=state.votes.voters(ref),
             limits=limits,
@@ -131,13 +135,5 @@ class Debug:
 
     async def verify(self, _: Request) -> Reply:
         """Compares the state in memory with what the disk would give back, at one position."""
-        position, live = self._ledger.head, self._ledger.state.digest()
-        await self._ledger.durable(position)
-        folded = problem = None
-        try:
-            folded = await self._sources.fold_digest(position)
-        except Unfoldable as error:
-            problem = str(error)
-        return success(
-            position=position, digest=live, folded_digest=folded, equal=live == folded, problem=problem
-        )
+        found = await self._sources.verify()
+        return success(**found._asdict(), equal=found.digest == found.folded_digest)

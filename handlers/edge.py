@@ -59,8 +59,24 @@ class _Stream(IOStream):
 
 
 class EdgeServer(HTTPServer):
+    """Tornado's server with a bound on its connections: one more is closed as it comes."""
+
+    _room = 1
+
+    def limit_connections(self, connections: int) -> None:
+        """How many there may be at once; to be called before it listens."""
+        self._room = connections
+
+    def on_close(self, server_conn: object) -> None:
+        super().on_close(server_conn)
+        self._room += 1
+
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         """Serves on a `_Stream` in place of the one that was just made around the same socket."""
+        if not self._room:
+            stream.close()
+            return
+        self._room -= 1
         speaking = _Stream(
             stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
         )

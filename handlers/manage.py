@@ -12,7 +12,7 @@ from core.clock import Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from handlers.reply import Reply, failure
+from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
 
@@ -34,9 +34,15 @@ class ManageContext:
     cooldown_ms: int
     keys_per_listing: int
 
-    async def commit(self, events: Sequence[Event]) -> None:
-        """Commits, and returns once the record is durable. Raises Unavailable."""
-        await self.ledger.durable(self.ledger.commit(events))
+    async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
+        """Commits, and answers with `reply()` once the record is durable. Raises Unavailable.
+
+        The reply is made before the wait: afterwards the state may hold more than this request's change.
+        """
+        position = self.ledger.commit(events)
+        made = reply()
+        await self.ledger.durable(position)
+        return made
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,12 @@ class ManageKeys:
             now_ms=context.clock.now_ms(),
             keys_per_listing=context.keys_per_listing,
         )
-        await context.commit(events)
-        return success(201, id=key_id, name=form.name, key=value)
+        return await context.commit(events, lambda: success(201, id=key_id, name=form.name, key=value))
 
     def index(self, request: Request) -> Reply:
         listing = listing_of(self._state, bot_ref(request))
-        return success(keys=[key_view(key) for key in listing.keys], next=None)
+        now_ms = self._context.clock.now_ms()
+        return success(keys=[key_view(key, now_ms) for key in listing.keys], next=None)
 
     async def rotate(self, request: Request) -> Reply:
         context, ref, key_id = self._context, bot_ref(request), request.params[1]
@@ -48,9 +48,7 @@ class ManageKeys:
             overlap_seconds=form.overlap_seconds,
             now_ms=context.clock.now_ms(),
         )
-        await context.commit(events)
-        return success(id=key_id, key=value)
+        return await context.commit(events, lambda: success(id=key_id, key=value))
 
     async def delete(self, request: Request) -> Reply:
-        await self._context.commit(delete_key(self._state, bot_ref(request), request.params[1]))
-        return success()
+        return await self._context.commit(delete_key(self._state, bot_ref(request), request.params[1]))

@@ -45,8 +45,8 @@ class ManageListings:
 
     async def submit(self, request: Request) -> Reply:
         form = read(self._submission, request.json_object())
-        await self._context.commit(rules.submit(self._state, form, self._clock.now_ms()))
-        return self._show(f"{self.kind}/{form.id}", 201)
+        events = rules.submit(self._state, form, self._clock.now_ms())
+        return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
 
     def index(self, request: Request) -> Reply:
         after, limit = page_of(request.query, is_snowflake)
@@ -66,40 +66,41 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(self._edit, request.json_object())
-        await self._context.commit(rules.edit(self._state, ref, form, self._clock.now_ms()))
-        return self._show(ref)
+        events = rules.edit(self._state, ref, form, self._clock.now_ms())
+        return await self._context.commit(events, lambda: self._show(ref))
 
     async def remove(self, request: Request) -> Reply:
-        await self._context.commit(rules.remove(self._state, self._ref(request)))
-        return success()
+        return await self._context.commit(rules.remove(self._state, self._ref(request)))
 
     async def approve(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         read(Nothing, request.json_object())
-        await self._context.commit(rules.approve(self._state, ref, self._clock.now_ms()))
-        return self._show(ref)
+        events = rules.approve(self._state, ref, self._clock.now_ms())
+        return await self._context.commit(events, lambda: self._show(ref))
 
     async def deny(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Denial, request.json_object())
-        await self._context.commit(rules.deny(self._state, ref, form.reason, self._clock.now_ms()))
-        return self._show(ref)
+        events = rules.deny(self._state, ref, form.reason, self._clock.now_ms())
+        return await self._context.commit(events, lambda: self._show(ref))
 
     async def set_actual_count(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(ActualServerCount, request.json_object())
-        await self._context.commit(rules.set_actual_count(self._state, ref, form.server_count))
-        return success(server_count=form.server_count)
+        events = rules.set_actual_count(self._state, ref, form.server_count)
+        return await self._context.commit(events, lambda: success(server_count=form.server_count))
 
     async def set_limits(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Limits, request.json_object())
-        await self._context.commit(rules.set_limits(self._state, ref, form))
-        return success(**limits_view(rules.listing_of(self._state, ref)))
+        return await self._context.commit(
+            rules.set_limits(self._state, ref, form),
+            lambda: success(**limits_view(rules.listing_of(self._state, ref))),
+        )
 
     def _show(self, ref: str, status: int = 200) -> Reply:
         return success(status, **listing_view(rules.listing_of(self._state, ref)))

@@ -33,8 +33,12 @@ class ManageVotes:
             cooldown_ms=context.cooldown_ms,
             delivery_id=context.new_id(),
         )
-        await context.commit(events)
-        return success(201, vote=events[0].count, lastVote=now_ms, nextVoteAt=now_ms + context.cooldown_ms)
+        return await context.commit(
+            events,
+            lambda: success(
+                201, vote=events[0].count, lastVote=now_ms, nextVoteAt=now_ms + context.cooldown_ms
+            ),
+        )
 
     def check(self, request: Request) -> Reply:
         ref = self._ref(request)
@@ -57,5 +61,4 @@ class ManageUsers:
         user = request.params[0]
         if not is_snowflake(user):
             raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})
-        await self._context.commit(erase_user(user))
-        return success()
+        return await self._context.commit(erase_user(user))

@@ -20,18 +20,18 @@ class AttemptWatch:
     """Reads the log for the next attempt of a delivery, so that a request can wait for it."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, asyncio.Future[None]] = {}
+        self._waiting: dict[str, asyncio.Future[int]] = {}
 
-    def on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, DeliveryAttempted) and event.delivery_id in self._waiting:
                 waiter = self._waiting.pop(event.delivery_id)
                 if not waiter.done():
-                    waiter.set_result(None)
+                    waiter.set_result(position)
 
     @contextmanager
-    def expecting(self, delivery_id: str) -> Iterator[asyncio.Future[None]]:
-        """A future that is done with the delivery's next attempt."""
+    def expecting(self, delivery_id: str) -> Iterator[asyncio.Future[int]]:
+        """A future that is done with the delivery's next attempt: the position of its record."""
         waiter = self._waiting[delivery_id] = asyncio.get_running_loop().create_future()
         try:
             yield waiter
@@ -60,15 +60,16 @@ class ManageWebhooks:
         ref = self._ref(request)
         listing_of(self._state, ref)
         form = read(WebhookSettings, request.json_object())
-        await self._context.commit(save_webhook(self._state, ref, form, self._clock.now_ms()))
-        return success(**webhook_view(webhook_of(self._state, ref)))
+        events = save_webhook(self._state, ref, form, self._clock.now_ms())
+        return await self._context.commit(
+            events, lambda: success(**webhook_view(webhook_of(self._state, ref)))
+        )
 
     def show(self, request: Request) -> Reply:
         return success(**webhook_view(webhook_of(self._state, self._ref(request))))
 
     async def remove(self, request: Request) -> Reply:
-        await self._context.commit(remove_webhook(self._state, self._ref(request)))
-        return success()
+        return await self._context.commit(remove_webhook(self._state, self._ref(request)))
 
     async def test(self, request: Request) -> Reply:
         """Answers after the first attempt, whatever became of it."""
@@ -99,6 +100,8 @@ class ManageWebhooks:
         with self._watch.expecting(delivery_id) as attempt:
             await self._context.commit(events)
             await asyncio.wait([attempt], timeout=self._attempt_seconds)
+            if attempt.done():
+                await self._context.ledger.durable(attempt.result())
         for delivery in self._state.deliveries(ref):
             if delivery.id == delivery_id:
                 return success(**delivery_view(delivery))

@@ -133,7 +133,7 @@ ANSWERS: Mapping[str, Example] = {
     "issuedKey": Example(
         "The only time the key is shown", shown(success(id=KEY_ID, name="production", key=KEY))
     ),
-    "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY)], next=None))),
+    "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY, NOW_MS)], next=None))),
     "rotatedKey": Example("The only time the new key is shown", shown(success(id=KEY_ID, key=KEY))),
     "webhook": Example("With a token", shown(success(**webhook_view(WEBHOOK)))),
     "testDelivered": Example("The test was delivered", shown(success(**delivery_view(_TESTED)))),
@@ -180,7 +180,7 @@ ANSWERS: Mapping[str, Example] = {
         shown(
             success(
                 listing=listing_view(APPROVED_BOT),
-                keys=[key_view(PRODUCTION_KEY)],
+                keys=[key_view(PRODUCTION_KEY, NOW_MS)],
                 webhook=webhook_view(WEBHOOK),
                 voters=321,
                 limits={"stats": _limit(10, 7_200), "voters": _limit(100, 300)},

@@ -186,7 +186,7 @@ _OUTCOME: Mapping[str, Node] = {
         or_null(
             {
                 "type": "string",
-                "pattern": "^(?:http_[0-9]{3}|timeout|dns|tls|refused|reset|connect|protocol)$",
+                "pattern": "^(?:http_[0-9]{3}|timeout|dns|tls|refused|reset|connect|protocol|internal)$",
             }
         ),
     ),

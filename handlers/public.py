@@ -16,7 +16,7 @@ from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ListingRemoved
 from core.ledger import Ledger
-from core.refusals import NotFound, StatsRefused, Unavailable
+from core.refusals import StatsRefused, Unavailable
 from core.rows import Listing
 from core.snowflake import is_snowflake
 from handlers.reply import (
@@ -118,16 +118,15 @@ class PublicApi:
             return failure(429, TOO_MANY_REQUESTS, headers(decision))
         kept = False
         try:
-            reply = await self._update(bot.ref, body, policy, decision)
+            reply = await self._update(bot.ref, body, authorization or "", policy, decision)
             kept = reply.status < 400
         finally:
             if not kept:
                 buckets.give_back(bot.ref, decision)
-        if not kept:
-            now_ns = self._clock.monotonic_ns()
-            if is_failure(reply.status):
-                self._limits.guard.failed(caller, now_ns)
-            decision = buckets.peek(bot.ref, policy, now_ns)._replace(allowed=True)
+        now_ns = self._clock.monotonic_ns()
+        if is_failure(reply.status):
+            self._limits.guard.failed(caller, now_ns)
+        decision = buckets.peek(bot.ref, policy, now_ns)._replace(allowed=True)
         return reply._replace(headers={**reply.headers, **headers(decision)})
 
     def unproven(self, address: str, reply: Reply) -> Reply:
@@ -169,13 +168,20 @@ class PublicApi:
             return bot
         return failure(status, text, headers(guard.failed(caller, now_ns)._replace(allowed=True)))
 
-    async def _update(self, ref: str, body: bytes | None, policy: Policy, decision: Decision) -> Reply:
+    async def _update(
+        self, ref: str, body: bytes | None, authorization: str, policy: Policy, decision: Decision
+    ) -> Reply:
         try:
             update = read_stats(json_object(body, self._max_body_bytes))
             if update.server_count is not None:
                 actual = await self._guild_counts.actual(ref)
                 check_difference(update.server_count, actual, self._max_difference)
             now_ms = self._clock.now_ms()
+            # The look-up took its time: the bot or the key may be gone, or the bot listed anew by another.
+            if ref not in self._state.listings:
+                return failure(404, BOT_NOT_FOUND)
+            if not is_granted(self._state, ref, self._digester.digest(authorization), now_ms):
+                return failure(401, INVALID_KEY)
             open_ms = (self._clock.monotonic_ns() - decision.started_ns) // 1_000_000
             events = update_stats(
                 self._state,
@@ -186,8 +192,6 @@ class PublicApi:
                 now_ms=now_ms,
             )
             await self._ledger.durable(self._ledger.commit(events))
-        except NotFound:  # removed while its count was looked up
-            return failure(404, BOT_NOT_FOUND)
         except (StatsRefused, BadRequest, Unavailable) as error:
             return reply_to(error)
         return success()

@@ -33,7 +33,7 @@ class Route:
 
     @property
     def pattern(self) -> str:
-        return re.sub(r"\{\w+\}", "([^/]+)", self.path)
+        return re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
 
     @property
     def allow(self) -> str:

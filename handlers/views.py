@@ -42,14 +42,14 @@ def _policy_view(policy: Policy | None) -> dict[str, int] | None:
     return {"requests": policy.requests, "window_seconds": policy.window_seconds}
 
 
-def key_view(key: Key) -> dict[str, Any]:
+def key_view(key: Key, now_ms: int) -> dict[str, Any]:
     return {
         "id": key.id,
         "name": key.name,
         "fingerprint": key.fingerprint,
         "created_at": key.created_ms,
         "rotated_at": key.rotated_ms,
-        "old_key_until": key.old_until_ms or None,
+        "old_key_until": key.old_until_ms if key.old_until_ms > now_ms else None,
     }
 
 

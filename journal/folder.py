@@ -45,7 +45,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
-    """The secret kept in a file of the folder; made, with mode 0600, when there is none yet."""
+    """The secret kept in a file of the folder; made, with mode 0600, when there is none yet.
+
+    Raises FolderUnusable for a file that holds no ASCII text.
+    """
     path = folder / name
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -3,9 +3,9 @@
 `append` only remembers a record. `run` writes what has gathered as one frame, in one thread, one batch at a
 time, and then wakes everyone who waits: many records share one fdatasync.
 
-What can go wrong has two fates. No space: the batch stays and is tried again every second, and meanwhile
-appends are refused. Anything else, above all a failed fsync: what the disk holds is unknown, the journal
-never writes again, and `run` raises, which stops the process.
+What can go wrong has two fates. No space (or no file descriptor for a new segment): the batch stays and is
+tried again every second, and meanwhile appends are refused. Anything else, above all a failed fsync: what the
+disk holds is unknown, the journal never writes again, and `run` raises, which stops the process.
 """
 
 import asyncio
@@ -26,7 +26,13 @@ from journal.segments import Tail, first_position, segment_path, set_torn_aside
 
 log = logging.getLogger(__name__)
 
-NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+PASSING = {
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "no space left on the disk",
+    errno.EMFILE: "no file descriptor left",
+    errno.ENFILE: "no file descriptor left",
+    errno.ENOMEM: "no memory left",
+}
 RETRY_SECONDS = 1.0
 
 
@@ -65,6 +71,7 @@ class Journal:
             self._segment_first = first_position(tail.segment)
             os.fdatasync(self._file)  # a killed process may have left what was read in the page cache alone
         self._written_position = self._synced_position = tail.head
+        self._vouched_position = 0  # the newest position below the watermark of a frame
         self._synced_ns = clock.monotonic_ns()
         self._rotate = False
 
@@ -123,12 +130,12 @@ class Journal:
                 try:
                     await asyncio.wait_for(self._wake.wait(), self._patience())
                 except TimeoutError:
-                    await self._in_thread(self._sync)
+                    await self._vouch()
                 else:
                     self._wake.clear()
                     await self.step()
             self._unavailable = "the gateway is stopping"
-            await self._in_thread(self._write, [])
+            await self._vouch()
         except OSError:
             self._unavailable = "the disk has failed"
             raise
@@ -149,9 +156,9 @@ class Journal:
         except _SyncFailed:
             raise
         except OSError as error:
-            if error.errno not in NO_SPACE:
+            if error.errno not in PASSING:
                 raise
-            await self._no_space(batch)
+            await self._put_off(batch, PASSING[error.errno])
             return
         if self._unavailable is not None:
             log.warning("the journal takes writes again")
@@ -166,15 +173,25 @@ class Journal:
         for call in self._on_durable:
             call()
 
-    async def _no_space(self, batch: list[bytes]) -> None:
+    async def _vouch(self) -> None:
+        """Syncs what is not, and says so on disk: what was durable can then be told from a torn write."""
+        try:
+            await self._in_thread(self._write, [])
+        except _SyncFailed:
+            raise
+        except OSError as error:
+            if error.errno not in PASSING:
+                raise
+
+    async def _put_off(self, batch: list[bytes], reason: str) -> None:
         if self._unavailable is None:
-            log.error("no space left in %s: writes are refused until there is", self._folder)
-        self._unavailable = "no space left on the disk"
+            log.error("%s for %s: writes are refused until there is", reason, self._folder)
+        self._unavailable = reason
         self._pending[:0] = batch
         self._pending_bytes += sum(map(len, batch))
-        self._fail_waiters(self._unavailable)
+        self._fail_waiters(f"{reason}, and this change may still be written later")
         if self._closing:
-            raise OSError(errno.ENOSPC, "no space left for the last records; they were never acknowledged")
+            raise OSError(errno.ENOSPC, f"{reason} for the last records; they were never acknowledged")
         await asyncio.sleep(RETRY_SECONDS)
         self._wake.set()
 
@@ -185,7 +202,7 @@ class Journal:
                 waiter.set_exception(Unavailable(reason))
 
     def _patience(self) -> float | None:
-        return self._policy.interval_seconds if self._synced_position < self._written_position else None
+        return self._policy.interval_seconds if self._vouched_position < self._written_position else None
 
     async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
@@ -193,6 +210,8 @@ class Journal:
     # -- in the writer's thread ------------------------------------------------------------------------
 
     def _write(self, batch: list[bytes]) -> None:
+        if not batch and self._synced_position < self._written_position:
+            self._sync()
         first = self._written_position + 1
         full = self._rotate or self._end >= self._policy.segment_bytes
         # A segment without records is not left behind: the next one would have its name.
@@ -206,6 +225,7 @@ class Journal:
             raise
         self._end += len(frame)
         self._crc = crc
+        self._vouched_position = self._synced_position
         self._written_position += len(batch)
         due = self._clock.monotonic_ns() - self._synced_ns >= self._policy.interval_seconds * NS_PER_SECOND
         if self._policy.fsync == "always" or due or not batch:

@@ -128,9 +128,14 @@ def set_torn_aside(folder: Path, tail: Tail) -> None:
     """Cuts the unfinished write off the newest segment, keeping its bytes in a file beside it."""
     _, path = list_segments(folder)[-1]
     keep = tail.end if path == tail.segment else 0
+    aside = path.with_name(f"{path.name}-{keep}{TORN_SUFFIX}")
     with path.open("r+b") as segment:
         segment.seek(keep)
-        path.with_name(path.name + TORN_SUFFIX).write_bytes(segment.read())
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as torn:
+            torn.write(segment.read())
+            torn.flush()
+            os.fsync(torn.fileno())
         segment.truncate(keep)
     if keep < HEADER_BYTES:
         path.unlink()

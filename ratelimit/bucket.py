@@ -6,6 +6,7 @@ and it gives `reset` one meaning. A take that is given back leaves no trace: whe
 window closes again. Time is monotonic and in integer nanoseconds, so the promised wait is exact.
 """
 
+from collections import OrderedDict
 from typing import NamedTuple, Protocol
 
 NS = 1_000_000_000
@@ -47,7 +48,8 @@ class Buckets:
     """
 
     def __init__(self, capacity: int | None = None) -> None:
-        self._buckets: dict[str, _Bucket] = {}
+        # Ordered, because a dict looks for its first entry behind every one that was taken from its front.
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._capacity = capacity
 
     def __len__(self) -> int:

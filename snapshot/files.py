@@ -23,26 +23,26 @@ MAGIC = b"VGSNAP\x00\x01"
 _CHUNK = struct.Struct("<II")
 
 
-class Header(msgspec.Struct, frozen=True, tag="header"):
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="header"):
     position: int
     created_ms: int
 
 
-class Listings(msgspec.Struct, frozen=True, tag="listings"):
+class Listings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
     rows: list[Listing]
 
 
-class Deliveries(msgspec.Struct, frozen=True, tag="deliveries"):
+class Deliveries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="deliveries"):
     rows: list[Delivery]
 
 
-class VoteColumns(msgspec.Struct, frozen=True, tag="votes"):
+class VoteColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, user ids, packed votes) per listing: the columns of `votes/table.py`."""
 
     rows: list[tuple[str, bytes, bytes]]
 
 
-class End(msgspec.Struct, frozen=True, tag="end"):
+class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
     rows: int
 
 

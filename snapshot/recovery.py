@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from core.events import UnknownEvent, decode_record
 from core.state import State
-from journal.segments import JournalReader, Tail
+from journal.segments import JournalReader, Tail, list_segments
 from snapshot.files import (
     Deliveries,
     Header,
@@ -37,8 +37,12 @@ def recover(folder: Path, empty_state: Callable[[], State], until: int | None = 
     """Folds snapshot and journal into a fresh state, up to position `until` when it is given.
 
     A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt,
-    UnreadableRecord, and SnapshotCorrupt when no snapshot is good but the journal no longer starts at 1.
+    UnreadableRecord, and SnapshotCorrupt when there are snapshots without any journal beside them.
     """
+    if list_snapshots(folder) and not list_segments(folder):
+        raise SnapshotCorrupt(
+            f"{folder} has snapshots but no journal: restore the whole folder from a backup"
+        )
     position, state = _newest_good(folder, empty_state)
     reader = JournalReader(folder)
     records = reader.records(after=position)

@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,10 +88,12 @@ class Snapshotter:
         async with self.lock:
             started_ns = self._clock.monotonic_ns()
             state, position = self._ledger.state, self._ledger.head
+            if position == self.position > 0:  # nothing new, and the one before it must stay
+                return SnapshotTaken(position, snapshot_path(self._folder, position).stat().st_size, 0.0)
             chunks = _chunks(
                 Header(position, self._clock.now_ms()),
-                list(state.listings.values()),
-                [*(row for rows in state.finished.values() for row in rows), *state.pending.values()],
+                [state.listings[ref] for ref in state.refs],
+                [*state.finished.values(), tuple(state.pending.values())],
                 list(state.votes.refs()),
                 state,
             )
@@ -140,14 +142,19 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def _chunks(
-    header: Header, listings: list[Listing], deliveries: list[Delivery], voted: list[str], state: State
+    header: Header,
+    listings: list[Listing],
+    deliveries: list[tuple[Delivery, ...]],
+    voted: list[str],
+    state: State,
 ) -> Iterator[Chunk]:
     yield header
-    rows = len(listings) + len(deliveries)
+    rows = len(listings) + sum(map(len, deliveries))
     for start in range(0, len(listings), ROWS_PER_CHUNK):
         yield Listings(listings[start : start + ROWS_PER_CHUNK])
-    for start in range(0, len(deliveries), ROWS_PER_CHUNK):
-        yield Deliveries(deliveries[start : start + ROWS_PER_CHUNK])
+    flat = chain.from_iterable(deliveries)
+    while few := list(islice(flat, ROWS_PER_CHUNK)):
+        yield Deliveries(few)
     votes = _vote_columns(voted, state)
     while some := list(islice(votes, ROWS_PER_CHUNK)):
         rows += len(some)

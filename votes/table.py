@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 LEAF = 1_024
 COUNT_BITS = 22
 MAX_COUNT = (1 << COUNT_BITS) - 1
+MAX_MS = (1 << 64 - COUNT_BITS) - 1
 _LITTLE = sys.byteorder == "little"
 
 
@@ -105,11 +106,11 @@ class VoteTable:
         return packed & MAX_COUNT, packed >> COUNT_BITS
 
     def put(self, ref: str, user: int, count: int, last_ms: int) -> None:
-        """Counts above 4,194,303 stay there: the field is 22 bits."""
+        """What does not fit its field stays at its end: counts at 4,194,303, times in the year 2109."""
         voters = self._listings.get(ref)
         if voters is None:
             voters = self._listings[ref] = _Voters()
-        self._total += voters.put(user, last_ms << COUNT_BITS | min(count, MAX_COUNT))
+        self._total += voters.put(user, min(max(last_ms, 0), MAX_MS) << COUNT_BITS | min(count, MAX_COUNT))
 
     def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
         """(user, count, last vote in Unix milliseconds) in the order of user ids."""

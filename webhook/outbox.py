@@ -1,8 +1,9 @@
 """Which delivery is due. Law: pure; what is pending lives in the state, the outbox only orders it.
 
 The outbox reads the log: a queued delivery, or one to be retried, enters at the position of its record and
-may leave once that position is durable, its time has come, and its endpoint has room. The caps keep one
-slow endpoint from taking every place: its deliveries wait in a line of their own.
+may leave once that position is durable, its time has come, and its endpoint has room. The caps keep slow
+endpoints from taking every place: what has no room waits in a line of its endpoint's own, and an endpoint
+that has just timed out has room for one until it answers.
 """
 
 import heapq
@@ -40,9 +41,10 @@ class Outbox:
         self._order = 0
         self._not_durable: deque[tuple[int, Due]] = deque()
         self._due: list[Due] = []
-        self._waiting: dict[str, deque[Due]] = {}
+        self._waiting: dict[str, list[Due]] = {}  # heaps, so that what comes back keeps its place
         self._in_flight: dict[str, int] = {}
         self._total_in_flight = 0
+        self._slow: set[str] = set()
 
     @property
     def in_flight(self) -> int:
@@ -68,25 +70,32 @@ class Outbox:
         taken = []
         while self._due and self._due[0].due_ms <= now_ms and self._total_in_flight < self._policy.in_flight:
             entry = heapq.heappop(self._due)
-            if self._in_flight.get(entry.ref, 0) >= self._policy.in_flight_per_endpoint:
-                self._waiting.setdefault(entry.ref, deque()).append(entry)
+            room = 1 if entry.ref in self._slow else self._policy.in_flight_per_endpoint
+            if self._in_flight.get(entry.ref, 0) >= room:
+                heapq.heappush(self._waiting.setdefault(entry.ref, []), entry)
                 continue
             self._in_flight[entry.ref] = self._in_flight.get(entry.ref, 0) + 1
             self._total_in_flight += 1
             taken.append(entry)
         return taken
 
-    def release(self, ref: str) -> None:
-        """An attempt for the listing has ended: its next delivery in line may leave."""
+    def release(self, ref: str, *, slow: bool = False) -> None:
+        """An attempt for the listing has ended, `slow` if by the time-out: its next in line may leave."""
+        if slow:
+            self._slow.add(ref)
+        else:
+            self._slow.discard(ref)
         self._total_in_flight -= 1
         self._in_flight[ref] -= 1
         if not self._in_flight[ref]:
             del self._in_flight[ref]
         line = self._waiting.get(ref)
-        if line:
-            heapq.heappush(self._due, line.popleft())
-            if not line:
-                del self._waiting[ref]
+        room = 1 if slow else self._policy.in_flight_per_endpoint
+        while line and room > self._in_flight.get(ref, 0):
+            heapq.heappush(self._due, heapq.heappop(line))
+            room -= 1
+        if not line:
+            self._waiting.pop(ref, None)
 
     def next_due_ms(self) -> int | None:
         """When `take` is next worth calling for the passing of time alone; None for never."""

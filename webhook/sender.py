@@ -47,7 +47,10 @@ class Sender:
             return Answer(None, _error_class(error), "")
         status = response.status
         failed = None if 200 <= status <= 299 else f"http_{status}"
-        return Answer(status, failed, read[:EXCERPT_CHARACTERS].decode("utf-8", "replace"))
+        text = read.decode("utf-8", "replace")
+        if token is not None:
+            text = text.replace(token, "[token]")  # some receivers echo what they get
+        return Answer(status, failed, text[:EXCERPT_CHARACTERS])
 
 
 @asynccontextmanager
@@ -59,7 +62,11 @@ async def open_sender(timeout_seconds: float, user_agent: str) -> AsyncIterator[
         auto_decompress=False,
         trust_env=False,
         timeout=aiohttp.ClientTimeout(total=timeout_seconds),
-        headers={"Content-Type": "application/json", "User-Agent": user_agent},
+        headers={
+            "Content-Type": "application/json",
+            "User-Agent": user_agent,
+            "Accept-Encoding": "identity",
+        },
     ) as session:
         yield Sender(session)
 
@@ -82,9 +89,10 @@ def _error_class(error: Exception) -> str:
         return "dns"
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
         return "tls"
-    if isinstance(error, ConnectionRefusedError) or getattr(error, "errno", None) == errno.ECONNREFUSED:
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ECONNREFUSED:
         return "refused"
-    if isinstance(error, aiohttp.ServerDisconnectedError | ConnectionResetError | BrokenPipeError):
+    if isinstance(error, aiohttp.ServerDisconnectedError) or number in {errno.ECONNRESET, errno.EPIPE}:
         return "reset"
     if isinstance(error, OSError):
         return "connect"

@@ -10,7 +10,7 @@ from core.refusals import Unavailable
 from core.state import State
 from votes.table import VoteTable
 
-DELIVERIES_KEPT = 3
+DELIVERIES_KEPT = 2
 
 
 class MemoryJournal:

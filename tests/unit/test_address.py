@@ -35,7 +35,7 @@ def test_the_header_of_a_stranger_is_not_believed(peer: str, header: str | None)
     assert client_address(peer, None, TRUSTED) == peer
 
 
-@examples(300)
+@examples(200)
 @given(anything, addresses, st.integers(0, 3), st.lists(proxies, max_size=3))
 def test_behind_trusted_proxies_the_first_other_address_is_the_client_whatever_it_invents(
     invented: list[str], client: IPv4Address | IPv6Address, spelling: int, path: list[str]
@@ -94,7 +94,7 @@ def test_an_ipv4_address_is_counted_by_itself(address: IPv4Address) -> None:
     assert address_key(f"::ffff:{address}") == str(address)
 
 
-@examples(300)
+@examples(200)
 @given(st.integers(0, 2**128 - 1), st.integers(0, 2**128 - 1), st.sampled_from([40, 55, 56, 57, 64, 127]))
 def test_an_ipv6_address_is_counted_with_its_neighbours_of_the_same_56(
     bits: int, others: int, same_bits: int

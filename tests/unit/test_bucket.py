@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets, Decision
-from tests.unit.generated import examples
+from tests.unit.generated import examples, histories
 
 TWO_IN_TEN = Policy(requests=2, window_seconds=10)
-WINDOW_NS = 10 * NS
+WINDOW_NS = 10_000_000_000
 
 keys = st.sampled_from(["a", "b", "c"])
 pauses_ns = st.sampled_from([0, 1, NS - 1, NS, 3 * NS, WINDOW_NS - 1, WINDOW_NS]) | st.integers(
@@ -70,8 +70,8 @@ class Model:
         return key, decision
 
 
-@examples(500)
-@given(st.lists(steps, max_size=40))
+@examples(200)
+@given(histories(steps, 40))
 def test_the_buckets_equal_their_model(history: list[tuple[str, str, int, Policy]]) -> None:
     buckets, model, now_ns = Buckets(), Model(), 0
     for what, key, pause_ns, policy in history:
@@ -174,12 +174,20 @@ def test_a_restored_window_goes_on_where_it_was(started_ns: int) -> None:
 
 def test_a_forgotten_key_starts_afresh() -> None:
     buckets = Buckets()
-    decision = buckets.take("a", TWO_IN_TEN, 0)
+    for _ in range(2):
+        buckets.take("a", TWO_IN_TEN, 0)
     buckets.forget("a")
     buckets.forget("never seen")
-    buckets.give_back("a", decision)
     assert len(buckets) == 0
     assert buckets.take("a", TWO_IN_TEN, NS).remaining == 1
+
+
+def test_a_take_of_a_forgotten_key_has_nothing_to_give_back() -> None:
+    buckets = Buckets()
+    decision = buckets.take("a", TWO_IN_TEN, 0)
+    buckets.forget("a")
+    buckets.give_back("a", decision)
+    assert len(buckets) == 0
 
 
 def test_junk_evicts_no_live_key_and_takes_no_more_than_the_capacity() -> None:
@@ -213,10 +221,20 @@ def test_a_key_beyond_the_capacity_is_answered_as_unused_and_not_remembered() ->
     assert len(buckets) == 1
 
 
+def test_a_key_that_opens_a_new_window_stands_behind_the_others() -> None:
+    buckets = Buckets(capacity=5)
+    for key in "abcde":
+        buckets.take(key, TWO_IN_TEN, 0)
+    for key in "cfghi":
+        buckets.take(key, TWO_IN_TEN, WINDOW_NS)
+    assert [buckets.peek(key, TWO_IN_TEN, WINDOW_NS).remaining for key in "cfghi"] == [1] * 5
+
+
+moments = st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0, 1, NS, WINDOW_NS - 1, WINDOW_NS]))
+
+
 @examples(200)
-@given(
-    st.integers(0, 3), st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, WINDOW_NS)), max_size=60)
-)
+@given(st.integers(0, 5), histories(moments, 60))
 def test_a_newcomer_is_remembered_when_there_is_room_among_the_live(
     capacity: int, history: list[tuple[str, int]]
 ) -> None:

@@ -104,6 +104,12 @@ def test_an_edit_cannot_change_the_id() -> None:
     assert list(wrong_fields(ServerEdit, SERVER_BODY)) == ["id"]
 
 
+def test_an_extra_owner_is_another_user_than_the_owner() -> None:
+    for form, body in ((BotSubmission, BOT_BODY), (BotEdit, without(BOT_BODY, "id"))):
+        reasons = wrong_fields(form, {**body, "extra_owners": [USER, OWNER]})
+        assert reasons == {"extra_owners": "must be other users than the owner"}
+
+
 def test_every_wrong_field_is_reported_at_once() -> None:
     body = {
         **without(BOT_BODY, "name"),
@@ -212,7 +218,7 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
 @pytest.mark.parametrize(
     "form", [BotSubmission, ServerSubmission, Denial, Limits, Rotation, WebhookSettings, Users, Nothing]
 )
-@examples(50)
+@examples(30)
 @given(st.data())
 def test_any_json_object_is_read_or_refused(form: type[Form], choice: st.DataObject) -> None:
     names = st.sampled_from([*form.model_fields, "another"])

@@ -64,7 +64,7 @@ def test_only_the_newest_finished_deliveries_are_kept(ledger: Ledger, state: Sta
     a_listing(ledger)
     for number in range(DELIVERIES_KEPT + 2):
         a_finished_delivery(ledger, str(number), at_ms=NOW_MS + number)
-    assert ids(state.finished[BOT]) == ["2", "3", "4"]
+    assert ids(state.finished[BOT]) == ["2", "3"]
 
 
 def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, state: State) -> None:
@@ -76,6 +76,25 @@ def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, s
     row = state.pending["first"]
     assert (row.tries, row.delivered, row.next_attempt_ms) == (0, False, LATER_MS)
     assert (row.queued_ms, row.attempts) == (NOW_MS, (DELIVERED,))
+
+
+def test_two_attempts_that_look_the_same_are_two_attempts(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_delivery(ledger, "first")
+    ledger.commit([retried("first", number=1)])
+    ledger.commit([retried("first", number=2)])
+    row = state.pending["first"]
+    assert (row.tries, row.made, row.attempts) == (2, 2, (REFUSED, REFUSED))
+
+
+def test_attempts_are_counted_over_all_rounds(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_finished_delivery(ledger, "first")
+    a_delivery(ledger, "first", at_ms=LATER_MS)
+    ledger.commit([retried("first", number=1)])  # already known
+    assert state.pending["first"].tries == 0
+    ledger.commit([retried("first", number=2)])
+    assert (state.pending["first"].tries, state.pending["first"].made) == (1, 2)
 
 
 def test_a_delivery_keeps_its_newest_attempts(ledger: Ledger, state: State) -> None:

@@ -9,28 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.generated import examples
+from tests.unit.generated import examples, histories
 from votes import table
-from votes.table import LEAF, MAX_COUNT, VoteTable
+from votes.table import LEAF, MAX_COUNT, MAX_MS, VoteTable
 
 Model = dict[tuple[str, int], tuple[int, int]]
 
 REFS = ("bots/1", "bots/2", "servers/1")
 MAX_USER = (1 << 64) - 1
-MAX_MS = (1 << 42) - 1
 
 refs = st.sampled_from(REFS)
 few_users = st.integers(0, 30) | st.integers(MAX_USER - 3, MAX_USER)
 votes = st.tuples(st.integers(0, MAX_COUNT), st.integers(0, MAX_MS))
-puts = st.tuples(st.just("put"), refs, few_users, votes)
-changes = st.one_of(
-    puts,
-    puts,
-    puts,
-    st.tuples(st.just("remove user"), refs, few_users, votes),
-    st.tuples(st.just("remove listing"), refs, few_users, votes),
-    st.tuples(st.just("reload"), refs, few_users, votes),
-)
+steps = st.sampled_from(["put", "put", "put", "put", "remove user", "remove listing", "reload"])
+changes = st.tuples(steps, refs, few_users, votes)
 
 
 @contextmanager
@@ -86,8 +78,8 @@ def assert_leaves_are_sound(votes: VoteTable) -> None:
 
 
 @pytest.mark.parametrize("leaf", [2, 3, 4, 8])
-@examples(100)
-@given(history=st.lists(changes, max_size=100))
+@examples(60)
+@given(history=histories(changes, 80))
 def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int, tuple[int, int]]]) -> None:
     with leaves_of(leaf):
         votes, model = VoteTable(), Model()
@@ -230,3 +222,11 @@ def test_columns_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pyte
     other = VoteTable()
     other.load("bots/1", turned)
     assert list(other.votes("bots/1")) == list(votes.votes("bots/1"))
+
+
+@pytest.mark.parametrize(("last_ms", "kept"), [(-1, 0), (0, 0), (MAX_MS, MAX_MS), (MAX_MS + 1, MAX_MS)])
+def test_a_time_that_does_not_fit_stays_at_the_end_of_its_field(last_ms: int, kept: int) -> None:
+    table = VoteTable()
+    table.put("bots/1", 1, 1, last_ms)
+    table.put("bots/1", 2, 7, 5)
+    assert (table.get("bots/1", 1), table.get("bots/1", 2)) == ((1, kept), (7, 5))

@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import pytest
 
 from core.clock import FakeClock
 from core.ledger import Ledger
+from core.refusals import Unavailable
 from core.state import State
 from journal.frames import encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
@@ -23,6 +25,7 @@ from tests.gateway import WAIT_SECONDS
 from votes.table import VoteTable
 
 POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 20)
+INTERVAL = replace(POLICY, fsync="interval")
 DELIVERIES_KEPT = 100
 
 T = TypeVar("T")
@@ -71,6 +74,11 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def set_aside(folder: Path) -> list[bytes]:
+    """What was cut off the journal and kept beside it."""
+    return [path.read_bytes() for path in sorted(folder.glob("journal-*.torn"))]
+
+
 def overwrite(path: Path, content: bytes) -> None:
     """Replaces a file's bytes in place: emptying it first would make some file systems sync it."""
     with path.open("r+b") as file:
@@ -111,6 +119,13 @@ async def append_all(journal: Journal, records: Iterable[bytes]) -> None:
     """One frame a record."""
     for record in records:
         await journal.durable(journal.append(record))
+
+
+async def unavailable(journal: Journal, position: int) -> str:
+    """Why the position cannot become durable."""
+    with pytest.raises(Unavailable) as raised:
+        await journal.durable(position)
+    return str(raised.value)
 
 
 def empty_state() -> State:

@@ -39,7 +39,6 @@ def voted(user: int, count: int = 1, at_ms: int = NOW_MS, ref: str = BOT_REF) ->
 TEXT = st.text(max_size=8)
 MS = st.integers(0, (1 << 42) - 1)
 REFS = st.sampled_from([BOT_REF, OTHER_REF, SERVER_REF])
-USERS = st.integers(10**16, (1 << 64) - 1)
 BOT_PROFILES = st.builds(BotProfile, TEXT, TEXT, TEXT, st.tuples(TEXT), st.just(()), st.none() | TEXT)
 SERVER_PROFILES = st.builds(ServerProfile, TEXT, TEXT, st.tuples(TEXT), TEXT)
 KEYS = st.builds(Key, TEXT, TEXT, TEXT, TEXT, MS, st.none() | MS, st.none() | TEXT, MS)

@@ -1,13 +1,9 @@
 """From the outbox to receivers and back: every attempt becomes an event, or is made again."""
 
 import asyncio
-import json
-from collections.abc import Coroutine
-from typing import Any, NamedTuple
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import (
     DeliveryQueued,
     Event,
@@ -15,126 +11,12 @@ from core.events import (
     UserErased,
     WebhookRemoved,
     WebhookSaved,
-    decode_record,
 )
-from core.ledger import Ledger
-from core.refusals import Unavailable
-from core.rows import Attempt, Delivery, Webhook
-from core.state import State
-from tests.unit_io.disk import empty_state, run, turns, until
-from tests.unit_io.rows import BOT_REF, NOW_MS, listed
-from webhook.dispatcher import UNRECORDED_RETRY_MS, Dispatcher
-from webhook.outbox import DeliveryPolicy, Outbox
+from core.rows import Attempt, Webhook
+from tests.unit_io.disk import run, turns, until
+from tests.unit_io.rows import BOT_REF, NOW_MS
+from tests.unit_io.stage import ACCEPTED, FAILED, POLICY, URL, Sent, Stage, staged
 from webhook.sender import Answer
-
-URL = "http://127.0.0.1/hook"
-ACCEPTED = Answer(204, None, "")
-FAILED = Answer(500, "http_500", "oops")
-POLICY = DeliveryPolicy(retries=3, retry_delay_ms=5_000, in_flight=4, in_flight_per_endpoint=2)
-
-
-class MemoryJournal:
-    """Keeps records; nothing is durable before the test says so."""
-
-    def __init__(self) -> None:
-        self.records: list[bytes] = []
-        self.durable_position = 0
-        self.refusing = False
-
-    def append(self, record: bytes) -> int:
-        if self.refusing:
-            raise Unavailable("no space left on the disk")
-        self.records.append(record)
-        return len(self.records)
-
-    async def durable(self, position: int) -> None:
-        self.durable_position = max(self.durable_position, position)
-
-
-class Sent(NamedTuple):
-    url: str
-    token: str | None
-    body: Any
-
-
-class FakeSender:
-    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time."""
-
-    def __init__(self, clock: FakeClock) -> None:
-        self.sent: list[Sent] = []
-        self.answers: list[Answer | Exception] = []
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-        self.takes_ms = 0
-        self._clock = clock
-
-    async def post(self, url: str, token: str | None, body: bytes) -> Answer:
-        self.sent.append(Sent(url, token, json.loads(body)))
-        await self.may_answer.wait()
-        self._clock.advance_ms(self.takes_ms)
-        answer = self.answers.pop(0) if self.answers else ACCEPTED
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-
-class Stage:
-    """A dispatcher with all that it speaks to. Its attempts run when the test lets them."""
-
-    def __init__(self, state: State | None = None) -> None:
-        self.clock = FakeClock(NOW_MS)
-        self.journal = MemoryJournal()
-        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
-        self.sender = FakeSender(self.clock)
-        self.outbox = Outbox(POLICY)
-        self.spawned: list[Coroutine[Any, Any, None]] = []
-        self.dispatcher = Dispatcher(
-            self.ledger,
-            self.outbox,
-            self.sender,
-            self.clock,
-            lambda: self.journal.durable_position,
-            self.spawned.append,
-        )
-
-    def commit(self, *events: Event) -> None:
-        """Commits durably."""
-        self.journal.durable_position = self.ledger.commit(events)
-
-    def queue(self, delivery_id: str = "d1", user: str = "5", test: bool = False) -> None:
-        self.commit(DeliveryQueued(delivery_id, BOT_REF, user, test, self.clock.now_ms()))
-
-    def step(self) -> int:
-        """Starts what is due; returns how many attempts that are."""
-        before = len(self.spawned)
-        self.dispatcher.step(self.clock.now_ms())
-        return len(self.spawned) - before
-
-    async def attempt(self) -> int:
-        """Starts what is due and lets it end; returns how many attempts that were."""
-        self.step()
-        attempts = len(self.spawned)
-        while self.spawned:
-            await self.spawned.pop(0)
-        self.journal.durable_position = self.ledger.head
-        return attempts
-
-    def delivery(self, delivery_id: str = "d1") -> Delivery:
-        return next(row for row in self.ledger.state.deliveries(BOT_REF) if row.id == delivery_id)
-
-    def fold(self) -> None:
-        """The records must give the live state."""
-        folded = empty_state()
-        for record in self.journal.records:
-            for event in decode_record(record):
-                folded.apply(event)
-        assert folded.digest() == self.ledger.state.digest()
-
-
-def staged(token: str | None = None) -> Stage:
-    stage = Stage()
-    stage.commit(*listed(url=URL, token=token))
-    return stage
 
 
 def test_a_queued_delivery_is_sent_and_its_outcome_recorded() -> None:
@@ -204,22 +86,70 @@ def test_what_was_pending_before_a_start_is_sent_when_its_time_comes() -> None:
     run(main())
 
 
-def test_an_attempt_that_could_not_be_recorded_is_made_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outcome_that_could_not_be_written_is_written_later_and_not_sent_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.queue("d1")
+        stage.queue("d2")
+        stage.journal.refusing = True
+        stage.sender.answers = [ACCEPTED, FAILED]
+        assert await stage.attempt() == 2
+        assert "outcome of delivery d1 not written yet" in caplog.text
+        stage.outbox.add("d3", BOT_REF, NOW_MS, position=0)
+        stage.clock.advance(60)
+        assert await stage.attempt() == 0, "nothing is sent while outcomes wait"
+        stage.journal.refusing = False
+        assert await stage.attempt() == 1, "the third, which no longer exists"
+        assert stage.delivery("d1").delivered
+        assert [attempt.error for attempt in stage.delivery("d2").attempts] == ["http_500"]
+        assert len(stage.sender.sent) == 2
+        stage.fold()
+
+    run(main())
+
+
+def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> None:
     async def main() -> None:
         stage = staged()
         stage.queue()
         stage.journal.refusing = True
         assert await stage.attempt() == 1
-        assert "attempt of delivery d1 not recorded" in caplog.text
-        assert stage.delivery().attempts == ()
         stage.journal.refusing = False
-        stage.clock.advance_ms(UNRECORDED_RETRY_MS - 1)
+        stage.commit(UserErased("5"))
+        head = stage.ledger.head
         assert await stage.attempt() == 0
-        stage.clock.advance_ms(1)
-        assert await stage.attempt() == 1
-        assert stage.delivery().delivered
-        assert len(stage.delivery().attempts) == 1
-        assert len(stage.sender.sent) == 2
+        assert stage.ledger.head == head
+
+    run(main())
+
+
+def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying_in_a_circle(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.sender.answers = [FAILED]
+        stage.queue("retried")
+        await stage.attempt()
+        stage.queue("unwritten")
+        stage.step()
+        stage.journal.refusing = True
+        await stage.spawned.pop()
+        stage.clock.advance(5)  # the retry is due by now
+        caplog.clear()
+        running = asyncio.create_task(stage.dispatcher.run())
+        await turns(200)
+        assert len(caplog.records) <= 2  # at the start, and at the wake-up by the attempt that ended
+        stage.journal.refusing = False
+        stage.dispatcher.wake()
+        await until(lambda: stage.spawned)
+        await stage.attempt()
+        assert stage.delivery("retried").delivered
+        assert stage.delivery("unwritten").delivered
+        stage.dispatcher.stop()
+        await running
         stage.fold()
 
     run(main())
@@ -308,7 +238,7 @@ def test_a_wake_up_starts_what_has_become_due() -> None:
         stage.dispatcher.wake()
         await turns()
         assert await stage.attempt() == 1
-        await stage.dispatcher.drain()
+        stage.dispatcher.stop()
         await running
 
     run(main())
@@ -323,13 +253,13 @@ def test_the_passing_of_time_alone_starts_what_has_become_due() -> None:
         stage.clock.advance_ms(2)
         await until(lambda: stage.spawned)
         assert await stage.attempt() == 1
-        await stage.dispatcher.drain()
+        stage.dispatcher.stop()
         await running
 
     run(main())
 
 
-def test_a_drain_waits_for_the_attempts_that_run_and_starts_no_others() -> None:
+def test_a_stop_starts_nothing_more_and_can_wait_for_the_attempts_that_run() -> None:
     async def main() -> None:
         stage = staged()
         running = asyncio.create_task(stage.dispatcher.run())
@@ -339,7 +269,8 @@ def test_a_drain_waits_for_the_attempts_that_run_and_starts_no_others() -> None:
         await until(lambda: stage.spawned)
         attempt = asyncio.create_task(stage.spawned.pop())
         await turns()
-        draining = asyncio.create_task(stage.dispatcher.drain())
+        stage.dispatcher.stop()
+        draining = asyncio.create_task(stage.dispatcher.idle())
         stage.queue("d2")
         stage.dispatcher.wake()
         await turns()
@@ -348,6 +279,39 @@ def test_a_drain_waits_for_the_attempts_that_run_and_starts_no_others() -> None:
         await asyncio.gather(draining, attempt)
         assert stage.delivery("d1").delivered
         assert stage.delivery("d2").attempts == ()
+        stage.fold()
+
+    run(main())
+
+
+def test_an_attempt_that_is_abandoned_stays_pending() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.queue()
+        stage.sender.may_answer.clear()
+        assert stage.step() == 1
+        attempt = asyncio.create_task(stage.spawned.pop())
+        await turns()
+        stage.dispatcher.abandon()
+        with pytest.raises(asyncio.CancelledError):
+            await attempt
+        assert stage.outbox.in_flight == 0
+        assert "d1" in stage.ledger.state.pending
+        stage.fold()
+
+    run(main())
+
+
+def test_an_endpoint_that_timed_out_gets_one_attempt_at_a_time_until_it_answers() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.sender.answers = [Answer(None, "timeout", "")]
+        stage.queue("d1")
+        await stage.attempt()
+        for number in range(2, 8):
+            stage.queue(f"d{number}")
+        assert await stage.attempt() == 1  # which is answered
+        assert await stage.attempt() == POLICY.in_flight_per_endpoint
         stage.fold()
 
     run(main())

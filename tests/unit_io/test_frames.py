@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from journal.frames import (
+    FRAME_MAGIC,
     HEADER_BYTES,
     BadBytes,
     Frame,
@@ -14,7 +15,9 @@ from journal.frames import (
     decode_header,
     encode_frame,
     encode_header,
+    watermarks_behind,
 )
+from tests.unit.generated import examples
 from tests.unit_io.disk import flips
 
 U32 = st.integers(0, (1 << 32) - 1)
@@ -48,6 +51,7 @@ def segment_of(frames: list[bytes], first: int = 1, seed: int = 0) -> bytes:
     return encode_header(first, seed) + b"".join(frames)
 
 
+@examples(50)
 @given(U64, U32)
 def test_a_header_is_read_as_it_was_written(first: int, seed: int) -> None:
     assert decode_header(encode_header(first, seed)) == (first, seed)
@@ -71,6 +75,7 @@ def test_a_file_that_is_no_segment_is_told_from_a_damaged_one() -> None:
         decode_header(b"something else entirely, longer than a header")
 
 
+@examples(50)
 @given(st.lists(RECORDS, max_size=5), st.integers(1, 1 << 40), U32)
 def test_frames_are_read_as_they_were_written(batches: list[list[bytes]], first: int, seed: int) -> None:
     frames = frames_of(batches, first, seed)
@@ -91,6 +96,7 @@ def test_the_checksum_of_a_frame_seeds_the_next() -> None:
     assert [frame.crc for frame in found] == [crc]
 
 
+@examples(50)
 @given(st.integers(0, 3), st.integers(0, 3))
 def test_frames_that_were_swapped_are_noticed(one: int, other: int) -> None:
     frames = frames_of(BATCHES)
@@ -125,6 +131,7 @@ def test_a_frame_that_was_doubled_is_noticed(doubled: int) -> None:
     assert bad.offset == HEADER_BYTES + sum(map(len, frames[: doubled + 1]))
 
 
+@examples(50)
 @given(U32)
 def test_frames_do_not_continue_another_segment(seed: int) -> None:
     _, bad = read(segment_of(frames_of(BATCHES, seed=seed)), seed=seed ^ 1)
@@ -173,3 +180,11 @@ def test_no_bit_of_a_frame_can_flip_unseen() -> None:
         assert bad is not None
         assert [frame.records for frame in found] == BATCHES[:whole]
         assert bad.offset == ends[whole]
+
+
+def test_the_watermarks_behind_a_place_are_those_of_whatever_looks_like_a_frame() -> None:
+    segment = segment_of(frames_of(BATCHES))
+    first, second, *_ = [place for place in range(len(segment)) if segment.startswith(FRAME_MAGIC, place)]
+    assert list(watermarks_behind(segment, 0)) == [0, 1, 3, 3]
+    assert list(watermarks_behind(segment, first)) == [1, 3, 3]
+    assert list(watermarks_behind(segment[: second + 10], first)) == []

@@ -138,12 +138,13 @@ def test_a_snapshot_newer_than_the_journal_is_refused(tmp_path: Path) -> None:
         recover(tmp_path, empty_state)
 
 
-def test_a_snapshot_alone_is_enough(tmp_path: Path) -> None:
-    digests = write_history(tmp_path, snapshots=(8,))
+def test_a_snapshot_without_any_journal_is_refused(tmp_path: Path) -> None:
+    """The newest segment is never deleted: what it held behind the snapshot would be lost unseen."""
+    write_history(tmp_path, snapshots=(5,))
     for _, path in list_segments(tmp_path):
         path.unlink()
-    recovered = recover(tmp_path, empty_state)
-    assert (recovered.state.digest(), recovered.tail.head) == (digests[-1], 8)
+    with pytest.raises(SnapshotCorrupt, match="has snapshots but no journal"):
+        recover(tmp_path, empty_state)
 
 
 @pytest.mark.parametrize(

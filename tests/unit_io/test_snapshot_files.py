@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.rows import Delivery, Listing
@@ -29,6 +29,7 @@ from snapshot.files import (
     snapshot_path,
 )
 from tests.gateway import ROOT
+from tests.unit.generated import examples
 from tests.unit_io.disk import flips, overwrite
 from tests.unit_io.rows import DELIVERIES, LISTINGS, MS, PROFILE, REFS
 
@@ -80,7 +81,7 @@ def refusal(path: Path) -> str:
     return str(raised.value)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 1 << 40), MS, st.lists(ROWS, max_size=4))
 def test_chunks_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,

@@ -6,52 +6,24 @@ import itertools
 import logging
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given
 
 from core.clock import FakeClock
-from core.events import (
-    DeliveryAttempted,
-    DeliveryQueued,
-    Event,
-    ListingRemoved,
-    UserErased,
-    VoteCast,
-    WebhookRemoved,
-)
+from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.rows import Attempt
 from journal.journal import Journal
 from journal.segments import list_segments
 from snapshot import snapshotter as snapshotter_module
 from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter, remove_unfinished
-from tests.unit_io.disk import POLICY, Disk, empty_state, happened, recording, recovered_digest, run, until
-from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
-
-REFS = st.sampled_from([BOT_REF, OTHER_REF])
-USERS = st.sampled_from(["5", "6", "7"])
-ATTEMPT = Attempt(NOW_MS, 1, 204, None, "")
-EVENTS = st.one_of(
-    REFS.map(lambda ref: listed(ref, url="http://127.0.0.1/")),
-    st.builds(lambda ref: [ListingRemoved(ref)], REFS),
-    st.builds(lambda ref: [WebhookRemoved(ref)], REFS),
-    st.builds(lambda user: [UserErased(user)], USERS),
-    st.builds(
-        lambda ref, user, count: [VoteCast(ref, user, count, NOW_MS + count)], REFS, USERS, st.integers(1, 9)
-    ),
-    st.builds(lambda ref, user: [DeliveryQueued(ref + user, ref, user, False, NOW_MS)], REFS, USERS),
-    st.builds(
-        lambda ref, user: [DeliveryAttempted(ref + user, ref, 1, ATTEMPT, "delivered", None)], REFS, USERS
-    ),
-)
-SCRIPTS = st.lists(EVENTS, max_size=25)
+from tests.unit.generated import examples, frequent, histories, sequences
+from tests.unit_io.disk import INTERVAL, Disk, empty_state, happened, recording, recovered_digest, run, until
+from tests.unit_io.rows import listed, voted
 
 
 @pytest.fixture(autouse=True)
@@ -92,23 +64,24 @@ def digest_of_the_journal_alone(folder: Path, copy: Path) -> str:
     return recovered_digest(copy)
 
 
-@settings(max_examples=40, deadline=None)
-@given(before=SCRIPTS, during=SCRIPTS, after=SCRIPTS)
+@examples(40)
+@given(before=sequences, during=histories(frequent, 25), after=histories(frequent, 5))
 def test_whatever_happens_while_a_snapshot_is_taken_is_neither_lost_nor_doubled(
-    before: list[list[Event]],
-    during: list[list[Event]],
-    after: list[list[Event]],
+    before: list[Event],
+    during: list[Event],
+    after: list[Event],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("data")
 
     async def main() -> str:
         async with recording(folder) as (ledger, journal):
-            for events in before:
-                ledger.commit(events)
-            await take_while(snapshotter_of(folder, ledger, journal), ledger, during)
-            for events in after:
-                ledger.commit(events)
+            for event in before:
+                ledger.commit([event])
+            script = [[event] for event in during]
+            await take_while(snapshotter_of(folder, ledger, journal), ledger, script)
+            for event in after:
+                ledger.commit([event])
             return ledger.state.digest()
 
     digest = run(main())
@@ -185,6 +158,22 @@ def test_a_damaged_snapshot_is_not_one_of_the_two_that_are_kept(
         assert recovered_digest(tmp_path) == digest
 
 
+def test_a_snapshot_taken_again_without_a_change_leaves_the_one_before_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            for events in (listed(), [voted(5)]):
+                await ledger.durable(ledger.commit(events))
+                await snapshotter.take()
+            await snapshotter.take()
+            assert [position for position, _ in list_snapshots(tmp_path)] == [1, 2]
+
+    run(main())
+    digest = recovered_digest(tmp_path)
+    snapshot_path(tmp_path, 2).unlink()
+    assert recovered_digest(tmp_path) == digest
+
+
 def test_a_snapshot_does_not_count_before_all_it_holds_is_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,7 +204,7 @@ def test_with_interval_too_a_power_cut_after_a_snapshot_leaves_a_folder_that_can
 
     async def main() -> None:
         disk = Disk(monkeypatch)
-        async with recording(folder, replace(POLICY, fsync="interval")) as (ledger, journal):
+        async with recording(folder, INTERVAL) as (ledger, journal):
             ledger.commit(listed())
             await snapshotter_of(folder, ledger, journal).take()
             digest = ledger.state.digest()

@@ -1,0 +1,127 @@
+"""A dispatcher with everything around it made of memory."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any, NamedTuple
+
+from core.clock import FakeClock
+from core.events import DeliveryQueued, Event, decode_record
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from core.rows import Delivery
+from core.state import State
+from tests.unit_io.disk import empty_state
+from tests.unit_io.rows import BOT_REF, NOW_MS, listed
+from webhook.dispatcher import Dispatcher
+from webhook.outbox import DeliveryPolicy, Outbox
+from webhook.sender import Answer
+
+URL = "http://127.0.0.1/hook"
+ACCEPTED = Answer(204, None, "")
+FAILED = Answer(500, "http_500", "oops")
+POLICY = DeliveryPolicy(retries=3, retry_delay_ms=5_000, in_flight=4, in_flight_per_endpoint=2)
+
+
+class MemoryJournal:
+    """Keeps records; nothing is durable before the test says so."""
+
+    def __init__(self) -> None:
+        self.records: list[bytes] = []
+        self.durable_position = 0
+        self.refusing = False
+
+    def append(self, record: bytes) -> int:
+        if self.refusing:
+            raise Unavailable("no space left on the disk")
+        self.records.append(record)
+        return len(self.records)
+
+    async def durable(self, position: int) -> None:
+        self.durable_position = max(self.durable_position, position)
+
+
+class Sent(NamedTuple):
+    url: str
+    token: str | None
+    body: Any
+
+
+class FakeSender:
+    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.sent: list[Sent] = []
+        self.answers: list[Answer | Exception] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+        self.takes_ms = 0
+        self._clock = clock
+
+    async def post(self, url: str, token: str | None, body: bytes) -> Answer:
+        self.sent.append(Sent(url, token, json.loads(body)))
+        await self.may_answer.wait()
+        self._clock.advance_ms(self.takes_ms)
+        answer = self.answers.pop(0) if self.answers else ACCEPTED
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class Stage:
+    """A dispatcher with all that it speaks to. Its attempts run when the test lets them."""
+
+    def __init__(self, state: State | None = None) -> None:
+        self.clock = FakeClock(NOW_MS)
+        self.journal = MemoryJournal()
+        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
+        self.sender = FakeSender(self.clock)
+        self.outbox = Outbox(POLICY)
+        self.spawned: list[Coroutine[Any, Any, None]] = []
+        self.dispatcher = Dispatcher(
+            self.ledger,
+            self.outbox,
+            self.sender,
+            self.clock,
+            lambda: self.journal.durable_position,
+            self.spawned.append,
+        )
+
+    def commit(self, *events: Event) -> None:
+        """Commits durably."""
+        self.journal.durable_position = self.ledger.commit(events)
+
+    def queue(self, delivery_id: str = "d1", user: str = "5", test: bool = False) -> None:
+        self.commit(DeliveryQueued(delivery_id, BOT_REF, user, test, self.clock.now_ms()))
+
+    def step(self) -> int:
+        """Starts what is due; returns how many attempts that are."""
+        before = len(self.spawned)
+        self.dispatcher.step(self.clock.now_ms())
+        return len(self.spawned) - before
+
+    async def attempt(self) -> int:
+        """Starts what is due and lets it end; returns how many attempts that were."""
+        self.step()
+        attempts = len(self.spawned)
+        while self.spawned:
+            await self.spawned.pop(0)
+        self.journal.durable_position = self.ledger.head
+        return attempts
+
+    def delivery(self, delivery_id: str = "d1") -> Delivery:
+        return next(row for row in self.ledger.state.deliveries(BOT_REF) if row.id == delivery_id)
+
+    def fold(self) -> None:
+        """The records must give the live state."""
+        folded = empty_state()
+        for record in self.journal.records:
+            for event in decode_record(record):
+                folded.apply(event)
+        assert folded.digest() == self.ledger.state.digest()
+
+
+def staged(token: str | None = None) -> Stage:
+    stage = Stage()
+    stage.commit(*listed(url=URL, token=token))
+    return stage
