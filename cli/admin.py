@@ -1,6 +1,6 @@
 """`admin`: the management API from a terminal. Law: it does what any client could do, over HTTP.
 
-Tables are for people, `--json` prints the API's answer as it came.
+Tables are for people, `--json` prints the API's answer (of a list, all pages as one).
 """
 
 import json
@@ -74,6 +74,7 @@ pass_remote = click.make_pass_decorator(Remote)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
+    envvar="VOTEGATE_OPERATOR__TOKEN_FILE",
     default=Path("data/operator.token"),
     show_default=True,
     help="File with the operator token; the variable VOTEGATE_OPERATOR__TOKEN goes before it.",

@@ -38,6 +38,8 @@ whether a user has voted, and receive a webhook for each vote. The platform itse
 without a prefix. A key is for one bot. The management and debug endpoints take the operator token:
 `Authorization: Bearer <token>`.
 
+**Numbers** that an operator can set (limits, sizes, time-outs) are given here as they are by default.
+
 **Bodies** are JSON in UTF-8, whatever their content type says, up to 65,536 bytes. A field named twice is
 refused. An empty body is read as `{}`.
 
@@ -60,7 +62,8 @@ server, within seconds of the vote; and, as a test, when the management API asks
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
 within 5 seconds. Anything else, redirects included, is tried again up to 3 times, each 5 seconds after the
-failure before; then the event is given up. An event can arrive twice.
+failure before; then the event is given up. After a crash of the gateway an event can arrive twice: reward a
+user once within 24 hours, or ask for the vote status first.
 
 Compare the `Authorization` header with the token in your settings before you believe a request."""
 

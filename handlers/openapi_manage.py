@@ -270,7 +270,7 @@ _USERS = (
         "Forget a user",
         "Removes the user's votes, and every delivery that names the user, everywhere. Succeeds for a user "
         "that nobody knows, too.",
-        Answer("Success", ("done",), "Nothing is known of the user."),
+        Answer("Success", ("done",), "The user's votes, and the deliveries that name the user, are gone."),
         (*_WRITE, "IdRefused"),
     ),
 )

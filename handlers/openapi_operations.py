@@ -57,8 +57,8 @@ TAGS: Mapping[str, str] = {
 _STATS_TEXT = """Tells the platform how many servers your bot is in and how many commands it has. Send one
 count or both; nothing changes unless all that you send is right.
 
-The limit is 2 requests per 120 minutes, and only requests that succeed count. Your server count is compared
-with the actual one: it must not be off by more than the larger of 50 and 10%.
+By default the limit is 2 requests per 120 minutes, and only requests that succeed count. Your server count is
+compared with the actual one: it must not be off by more than the larger of 50 and 10%.
 
 The checks come in this order: key missing (401), bot unknown (404), key wrong (401), limit reached (429),
 neither count (400), server count out of range (400), command count out of range (400), actual count unknown
@@ -67,8 +67,8 @@ neither count (400), server count out of range (400), command count out of range
 _VOTERS_TEXT = """Tells whether the user voted for your bot in the last 24 hours, how often over all time,
 and when last. A well-formed id that nobody knows has never voted.
 
-The limit is 100 requests per 5 minutes, and only requests that succeed count. This body alone has no
-`success`."""
+By default the limit is 100 requests per 5 minutes, and only requests that succeed count. This body alone has
+no `success`."""
 
 _PUBLIC_FAILURES = ("ApiKeyRefused", "BotNotFound", "TooManyRequests")
 
