@@ -171,7 +171,9 @@ class Disk:
         self.write_most: int | None = None
         """How many bytes a write takes before it fails."""
         self.refused = threading.Event()
-        """Set as soon as a write has failed."""
+        """Set as soon as a write is about to fail."""
+        self.may_fail = threading.Event()
+        self.may_fail.set()
         self._fdatasync, self._fsync, self._pwrite = os.fdatasync, os.fsync, os.pwrite
         monkeypatch.setattr(os, "fdatasync", lambda file: self._sync(self._fdatasync, file))
         monkeypatch.setattr(os, "fsync", lambda file: self._sync(self._fsync, file))
@@ -195,6 +197,7 @@ class Disk:
             content, self.write_most = content[: self.write_most], None
             return self._pwrite(file, content, offset)
         self.refused.set()
+        assert self.may_fail.wait(WAIT_SECONDS)
         raise OSError(self.write_error, os.strerror(self.write_error))
 
     def fill_up(self, after_bytes: int | None = None) -> None:

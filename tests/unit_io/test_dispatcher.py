@@ -193,6 +193,25 @@ def test_the_outcome_of_what_is_removed_while_it_is_sent_is_dropped(removal: Eve
     run(main())
 
 
+def test_the_outcome_of_what_was_removed_is_not_taken_for_that_of_its_successor() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.queue("d1")
+        stage.sender.may_answer.clear()
+        attempt = asyncio.create_task(stage.attempt())
+        await turns()
+        stage.commit(WebhookRemoved(BOT_REF), WebhookSaved(BOT_REF, Webhook(URL, NOW_MS)))
+        stage.queue("d1")
+        stage.sender.may_answer.set()
+        await attempt
+        assert stage.delivery().attempts == ()
+        assert await stage.attempt() == 1
+        assert len(stage.delivery().attempts) == 1
+        stage.fold()
+
+    run(main())
+
+
 def test_a_retry_goes_to_where_the_webhook_points_by_then() -> None:
     async def main() -> None:
         stage = staged(token="old")

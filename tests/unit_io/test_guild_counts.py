@@ -245,13 +245,26 @@ def test_an_expired_answer_is_not_used_when_the_service_is_down() -> None:
 def test_answers_are_kept_up_to_a_bound_the_oldest_going_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "MAX_CACHED", 2)
 
-    async def main() -> list[str]:
-        async with serving(counting(5)) as origin, asking(origin.url) as counts:
-            for number in (1, 2, 3, 3, 2, 1):
-                await counts.actual(f"bots/{number}")
-            return [request.split()[1].decode()[len("/counts/")] for request in origin.requests]
+    async def main() -> None:
+        clock = FakeClock()
+        async with serving(counting(5)) as origin, asking(origin.url, clock) as counts:
 
-    assert run(main()) == ["1", "2", "3", "1"]
+            async def asked(*numbers: int) -> list[str]:
+                """Those of the bots that the service was asked for."""
+                origin.requests.clear()
+                for number in numbers:
+                    await counts.actual(f"bots/{number}")
+                paths = [request.split()[1].decode() for request in origin.requests]
+                return [path.removeprefix("/counts/").partition("?")[0] for path in paths]
+
+            assert await asked(1, 2, 3) == ["1", "2", "3"]
+            assert await asked(3, 2) == []
+            assert await asked(1) == ["1"]
+            clock.advance(CACHE_SECONDS)
+            assert await asked(3, 4) == ["3", "4"]  # 3 is the newer one again, so 1 goes
+            assert await asked(3) == []
+
+    run(main())
 
 
 def test_callers_who_ask_for_one_bot_at_once_share_a_request() -> None:

@@ -52,12 +52,14 @@ def test_a_failed_sync_ends_the_journal_for_good(tmp_path: Path, disk: Disk) -> 
     run(main())
 
 
-def test_a_write_that_fails_otherwise_ends_the_journal_for_good(tmp_path: Path, disk: Disk) -> None:
+def test_a_write_that_fails_otherwise_is_taken_back_and_ends_the_journal_for_good(
+    tmp_path: Path, disk: Disk
+) -> None:
     async def main() -> None:
         journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"before"])
-        disk.write_error = errno.EIO
+        disk.write_error, disk.write_most = errno.EIO, 10
         journal.append(b"lost")
         with pytest.raises(OSError, match="Input/output error"):
             await running
@@ -107,15 +109,14 @@ def test_records_that_arrived_while_space_ran_out_keep_their_positions(tmp_path:
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"one"])
-            disk.may_sync.clear()
-            disk.syncing.clear()
-            journal.append(b"two")
-            await happened(disk.syncing)
             disk.fill_up()
+            disk.may_fail.clear()
+            journal.append(b"two")
+            await happened(disk.refused)
             journal.append(b"three")
-            disk.may_sync.set()
+            disk.may_fail.set()
             assert NO_SPACE in await unavailable(journal, 3)
-            assert journal.durable_position == 2
+            assert journal.durable_position == 1
             resumed = asyncio.Event()
             journal.on_durable(resumed.set)
             disk.make_room()

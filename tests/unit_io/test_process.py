@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
@@ -125,6 +126,28 @@ def test_a_stop_finishes_the_running_request_refuses_new_ones_and_saves_everythi
     assert served.process.wait(WAIT_SECONDS) == 0
     eventually(lambda: "stopped at position" in served.log)
     stopped_at(served)
+
+
+def test_a_stop_waits_for_a_request_whose_body_is_still_to_come_and_for_its_webhook(
+    served: ProcessGateway, receiver: Receiver, kept: Callable[[str], int]
+) -> None:
+    body = b'{"user": "777777777777777777"}'
+    head = (
+        f"POST /manage/bots/{BOT}/webhook/test HTTP/1.1\r\nHost: gateway\r\nContent-Length: {len(body)}\r\n"
+        f"Authorization: Bearer {served.operator_token}\r\nExpect: 100-continue\r\n\r\n"
+    )
+    host, port = served.base_url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")
+        assert kept("/readyz") == 200
+        served.process.send_signal(signal.SIGTERM)
+        eventually(lambda: kept("/readyz") == 503)
+        connection.sendall(body)
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert b'"state":"delivered"' in answer
+    assert len(receiver.received) == 1
+    assert served.process.wait(WAIT_SECONDS) == 0
 
 
 def test_a_stop_may_go_on_serving_for_a_while_that_load_balancers_can_see(served: ProcessGateway) -> None:

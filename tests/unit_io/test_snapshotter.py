@@ -22,7 +22,17 @@ from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter, remove_unfinished
 from tests.unit.generated import examples, frequent, histories, sequences
-from tests.unit_io.disk import INTERVAL, Disk, empty_state, happened, recording, recovered_digest, run, until
+from tests.unit_io.disk import (
+    INTERVAL,
+    Disk,
+    copied,
+    empty_state,
+    happened,
+    recording,
+    recovered_digest,
+    run,
+    until,
+)
 from tests.unit_io.rows import listed, voted
 
 
@@ -138,6 +148,26 @@ def test_two_snapshots_are_kept_and_the_journal_behind_the_older_one(tmp_path: P
     assert recover(tmp_path, empty_state).snapshot_position == 5
     snapshot_path(tmp_path, 5).unlink()
     assert recover(tmp_path, empty_state).snapshot_position == 4
+
+
+def test_the_older_snapshot_always_has_the_whole_journal_behind_it(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+
+    async def main() -> None:
+        async with recording(folder) as (ledger, journal):
+            snapshotter = snapshotter_of(folder, ledger, journal)
+            ledger.commit(listed())
+            for round_ in range(1, 4):
+                for count in (1, 2, 3):
+                    await ledger.durable(ledger.commit([voted(round_, count)]))
+                    journal.rotate()
+                await snapshotter.take()
+                copy = copied(folder, tmp_path / f"copy-{round_}")
+                list_snapshots(copy)[-1][1].unlink()
+                assert recovered_digest(copy) == ledger.state.digest()
+
+    run(main())
 
 
 def test_a_damaged_snapshot_is_not_one_of_the_two_that_are_kept(
