@@ -11,7 +11,7 @@ from tornado.web import Application, RequestHandler
 
 from cli.demo import make_demo
 from core.clock import SystemClock
-from server import Gateway, serve
+from gateway import Gateway, serve
 from settings import load_settings
 
 KEY = "vg_" + "b" * 43

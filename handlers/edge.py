@@ -11,6 +11,7 @@ from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, UnsatisfiableReadError
+from tornado.netutil import bind_sockets
 
 from handlers.reply import JSON, failure
 
@@ -81,6 +82,15 @@ class EdgeServer(HTTPServer):
             stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
         )
         super().handle_stream(speaking, address)
+
+
+def listen(address: str, port: int) -> list[socket.socket]:
+    """Sockets that listen there. Raises OSError, naming the place."""
+    try:
+        return bind_sockets(port, address)
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this is no address"
+        raise OSError(getattr(error, "errno", 0), f"cannot listen on {address} port {port}: {why}") from None
 
 
 def url_of(listening: socket.socket) -> str:

@@ -20,8 +20,8 @@ import requests
 
 from core.clock import FakeClock
 from core.state import State
+from gateway import Gateway, serve
 from journal.segments import list_segments
-from server import Gateway, serve
 from settings import Settings, load_settings
 from snapshot.recovery import recover
 from votes.table import VoteTable

@@ -13,7 +13,7 @@ import pytest
 import requests
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
-import server
+import gateway as composition
 from core.refusals import Unavailable
 from core.rows import Delivery
 from handlers.application import EdgePolicy, make_application
@@ -134,7 +134,7 @@ def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: 
         served.extend(routes)
         return make_application(routes, policy)
 
-    monkeypatch.setattr(server, "make_application", recording)
+    monkeypatch.setattr(composition, "make_application", recording)
     with running(tmp_path / "data") as gateway:
         assert gateway.request("GET", "/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
     assert {(method, route.path) for route in served for method in route.endpoints} == set(OPERATIONS)

@@ -54,7 +54,7 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
         served.update({route.path: [name for name in METHODS if name in route.endpoints] for route in routes})
         return make_application(routes, policy)
 
-    monkeypatch.setattr("server.make_application", making)
+    monkeypatch.setattr("gateway.make_application", making)
     with running(tmp_path / "data"):
         assert served == ROUTES
 

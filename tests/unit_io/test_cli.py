@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gateway import VERSION
 from journal.segments import segment_path
-from server import VERSION, cli
+from server import cli
 from tests.gateway import OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.unit_io.disk import write_segment
 

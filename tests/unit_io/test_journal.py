@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from core.refusals import Unavailable
 from journal.frames import FRAME_MAGIC, HEADER_BYTES, decode_frames
-from journal.journal import Journal
+from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, list_segments, segment_path
 from tests.unit.generated import examples
 from tests.unit_io.disk import (
+    INTERVAL,
     POLICY,
     Disk,
     append_all,
@@ -275,11 +276,12 @@ def test_a_stop_writes_what_is_pending_and_a_last_frame_that_vouches_for_it(tmp_
     assert frames_in(segment_path(tmp_path, 1)) == [RECORDS, []]
 
 
+@pytest.mark.parametrize("policy", [POLICY, INTERVAL], ids=lambda policy: policy.fsync)
 def test_an_idle_journal_writes_one_frame_that_vouches_for_the_records_before_it(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, disk: Disk, policy: JournalPolicy
 ) -> None:
     async def main() -> None:
-        async with journalling(tmp_path, replace(POLICY, interval_seconds=0.001), crash=True) as journal:
+        async with journalling(tmp_path, replace(policy, interval_seconds=0.001), crash=True) as journal:
             for record in (b"one", b"two"):
                 await append_all(journal, [record])
                 syncs = len(disk.synced)

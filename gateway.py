@@ -1,0 +1,301 @@
+"""The composition root: recover, build, serve, drain. No logic.
+
+Every background coroutine is a task of the one group in `serve`; when one fails, all stop. This module and
+`server.py` are the only ones that know the settings: everything else is handed what it needs.
+"""
+
+import asyncio
+import logging
+import resource
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from core.clock import Clock
+from core.ledger import Ledger
+from core.state import State
+from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
+from handlers.application import EdgePolicy, Running, make_application
+from handlers.debug import Debug, DebugSources, Verification
+from handlers.edge import EdgeServer, listen, url_of
+from handlers.manage import ManageContext, Operator
+from handlers.manage_webhooks import AttemptWatch
+from handlers.public import GuildCounts, PublicApi, PublicLimits
+from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
+from handlers.vitals import LoopLag
+from journal.folder import FolderUnusable, kept_secret, locked
+from journal.journal import Journal, JournalPolicy
+from journal.segments import JournalCorrupt
+from listings.keys import KeyDigester
+from ratelimit.limiter import FailureGuard
+from settings import Settings
+from snapshot.files import SnapshotCorrupt
+from snapshot.recovery import Recovered, UnreadableRecord, recover
+from snapshot.snapshotter import Snapshotter, remove_unfinished
+from votes.table import VoteTable
+from webhook.dispatcher import Dispatcher
+from webhook.outbox import DeliveryPolicy, Outbox
+from webhook.sender import open_sender
+
+VERSION = "0.1.0"
+MIN_SECRET = 16  # characters
+SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
+UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, OSError)
+log = logging.getLogger("votegate")
+
+
+Started = Callable[["Gateway"], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The state, and what keeps it on disk."""
+
+    ledger: Ledger
+    journal: Journal
+    snapshotter: Snapshotter
+    fold: Callable[[int | None], Recovered]
+    """Folds the disk afresh, up to a position."""
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A running gateway, as its starter sees it."""
+
+    base_url: str
+    clock: Clock
+    ledger: Ledger
+    dispatcher: Dispatcher
+    digester: KeyDigester
+
+
+async def serve(settings: Settings, clock: Clock, stop: asyncio.Event, started: Started) -> None:
+    """Serves until `stop` is set, then drains. Calls `started` once requests are answered.
+
+    Raises FolderUnusable and UNREADABLE when it cannot start, and an ExceptionGroup when a background task
+    fails.
+    """
+    folder = settings.data_dir
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(locked(folder))
+        store = _open_store(settings, clock)
+        digest_secret = _secret(
+            settings.keys.digest_secret, folder, "key-digest.secret", needed=store.ledger.state.key_count > 0
+        )
+        digester = KeyDigester(digest_secret.encode())
+        operator = Operator(_secret(settings.operator.token, folder, "operator.token"))
+        sockets = listen(settings.server.address, settings.server.port)
+        sender = await stack.enter_async_context(
+            open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
+        )
+        counts = await _guild_counts(settings, store.ledger.state, clock, stack)
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        outbox = Outbox(_delivery_policy(settings))
+        dispatcher = Dispatcher(
+            store.ledger, outbox, sender, clock, lambda: store.journal.durable_position, tasks.create_task
+        )
+        store.journal.on_durable(dispatcher.wake)
+        lag, running = LoopLag(clock), Running()
+        routes = _routes(settings, clock, store, counts, digester, operator, outbox, lag, stop)
+        http = _http_server(settings, routes, running)
+        http.add_sockets(sockets)
+        tasks.create_task(store.journal.run())
+        tasks.create_task(dispatcher.run())
+        timers = [tasks.create_task(store.snapshotter.run()), tasks.create_task(lag.run())]
+        log.info("serving on %s, position %d", url_of(sockets[0]), store.ledger.head)
+        await started(Gateway(url_of(sockets[0]), clock, store.ledger, dispatcher, digester))
+        await stop.wait()
+        await _drain(settings, store, http, running, dispatcher, timers)
+    log.info("stopped at position %d", store.ledger.head)
+
+
+async def _drain(
+    settings: Settings,
+    store: Store,
+    http: EdgeServer,
+    running: Running,
+    dispatcher: Dispatcher,
+    timers: list[asyncio.Task[None]],
+) -> None:
+    """Finishes what runs, within `server.drain_seconds`, then puts everything on disk."""
+    log.info("stopping")
+    await asyncio.sleep(settings.server.grace_seconds)
+    http.stop()
+    try:
+        async with asyncio.timeout(settings.server.drain_seconds):
+            await running.finished()  # first: a webhook test waits for its attempt
+            dispatcher.stop()
+            await dispatcher.idle()
+            await running.finished()  # what came in over open connections meanwhile
+    except TimeoutError:
+        log.warning("stopping with %d requests or some webhooks unfinished", running.count)
+    dispatcher.stop()
+    dispatcher.abandon()
+    await http.close_all_connections()
+    for timer in timers:
+        timer.cancel()
+    await asyncio.wait(timers)
+    await store.snapshotter.step()
+    await store.journal.close()
+
+
+def _open_store(settings: Settings, clock: Clock) -> Store:
+    folder = settings.data_dir
+
+    def fold(until: int | None = None) -> Recovered:
+        return recover(folder, lambda: State(VoteTable(), settings.webhooks.deliveries_kept), until)
+
+    remove_unfinished(folder)
+    recovered = fold()
+    journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
+    ledger = Ledger(recovered.state, journal, recovered.tail.head)
+    snapshotter = Snapshotter(
+        folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
+    )
+    return Store(ledger, journal, snapshotter, fold)
+
+
+def _routes(
+    settings: Settings,
+    clock: Clock,
+    store: Store,
+    counts: GuildCounts,
+    digester: KeyDigester,
+    operator: Operator,
+    outbox: Outbox,
+    lag: LoopLag,
+    stop: asyncio.Event,
+) -> list[Route]:
+    """Every endpoint, with what it works on."""
+    guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
+    limits = PublicLimits(guard, settings.limits.stats, settings.limits.voters)
+    window_ms = round(settings.votes.window_seconds * 1_000)
+    public = PublicApi(
+        store.ledger,
+        clock,
+        digester,
+        limits,
+        counts,
+        window_ms=window_ms,
+        max_difference=settings.stats.max_difference,
+        max_body_bytes=settings.server.max_body_bytes,
+    )
+    manage = ManageContext(
+        store.ledger,
+        clock,
+        digester,
+        new_id=lambda: secrets.token_hex(12),
+        random=secrets.token_bytes,
+        window_ms=window_ms,
+        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
+        keys_per_listing=settings.keys.per_listing,
+    )
+    sources = _debug_sources(store, outbox, stop)
+    watch = AttemptWatch()
+    store.ledger.subscribe(watch.on_record)
+    return [
+        *public_routes(public),
+        *open_routes(sources.readiness),
+        *manage_routes(manage, operator, watch, settings.webhooks.timeout_seconds + 1),
+        *debug_routes(Debug(store.ledger, clock, public, limits, lag, sources, VERSION), operator),
+    ]
+
+
+def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSources:
+    def readiness() -> str | None:
+        if stop.is_set():
+            return "stopping"
+        return None if store.journal.writable else "the journal does not take writes"
+
+    async def verify() -> Verification:
+        async with (
+            store.snapshotter.lock
+        ):  # from here on the disk's newest snapshot is no newer than the head
+            position, digest = store.ledger.head, store.ledger.state.digest()
+            await store.ledger.durable(position)
+            try:
+                folded = await asyncio.to_thread(lambda: store.fold(position).state.digest())
+            except UNREADABLE as error:
+                return Verification(position, digest, None, str(error))
+        return Verification(position, digest, folded, None)
+
+    return DebugSources(
+        durable_position=lambda: store.journal.durable_position,
+        snapshot_position=lambda: store.snapshotter.position,
+        webhooks_in_flight=lambda: outbox.in_flight,
+        readiness=readiness,
+        take_snapshot=store.snapshotter.take,
+        verify=verify,
+    )
+
+
+def _secret(given: SecretStr | None, folder: Path, name: str, *, needed: bool = False) -> str:
+    """The secret from the settings or the folder. One that is `needed` is not made anew."""
+    if given is not None:
+        return given.get_secret_value()
+    if needed and not (folder / name).exists():
+        raise FolderUnusable(f"{folder / name} is missing, and no API key works without it; restore it")
+    secret = kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
+    if not MIN_SECRET <= len(secret) <= blake2b.MAX_KEY_SIZE:
+        raise FolderUnusable(f"{folder / name} is damaged: its length is {len(secret)}; restore it")
+    return secret
+
+
+def _journal_policy(settings: Settings) -> JournalPolicy:
+    journal = settings.journal
+    return JournalPolicy(
+        journal.fsync, journal.fsync_interval_seconds, journal.segment_bytes, journal.pending_bytes
+    )
+
+
+def _delivery_policy(settings: Settings) -> DeliveryPolicy:
+    webhooks = settings.webhooks
+    return DeliveryPolicy(
+        webhooks.retries,
+        round(webhooks.retry_delay_seconds * 1_000),
+        webhooks.in_flight,
+        webhooks.in_flight_per_endpoint,
+    )
+
+
+async def _guild_counts(settings: Settings, state: State, clock: Clock, stack: AsyncExitStack) -> GuildCounts:
+    counts = settings.guild_counts
+    if counts.source == "none":
+        return NoCounts()
+    if counts.source == "operator":
+        return OperatorCounts(state)
+    authorization = counts.authorization.get_secret_value() if counts.authorization else None
+    source = open_http_counts(
+        counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
+    )
+    return await stack.enter_async_context(source)
+
+
+def _connections(settings: Settings) -> int:
+    """As many as the settings allow and the process has file descriptors for; its soft limit is raised."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    affordable = max(hard - settings.webhooks.in_flight - SPARE_DESCRIPTORS, 1)
+    if affordable < settings.server.connections:
+        log.warning("server.connections is %d: there are %d file descriptors", affordable, hard)
+    return min(settings.server.connections, affordable)
+
+
+def _http_server(settings: Settings, routes: Sequence[Route], running: Running) -> EdgeServer:
+    server = settings.server
+    policy = EdgePolicy(server.max_body_bytes, server.trusted_proxies, server.access_log, running)
+    http = EdgeServer(
+        make_application(routes, policy),
+        max_header_size=server.max_header_bytes,
+        max_buffer_size=1 << 20,
+        idle_connection_timeout=server.idle_seconds,
+        body_timeout=server.body_seconds,
+    )
+    http.limit_connections(_connections(settings))
+    return http
