@@ -205,6 +205,21 @@ def test_a_value_out_of_range_is_refused_by_name(name: str, value: object) -> No
     assert mistake.startswith(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("operator.token", "ü" * 20),
+        ("operator.token", " surrounded by spaces "),
+        ("operator.token", "on two lines\nas no header can be"),
+        ("guild_counts.authorization", "on two lines\nas no header can be"),
+    ],
+)
+def test_a_secret_that_no_header_can_carry_is_refused(name: str, value: str) -> None:
+    (mistake,) = mistakes(flags={name: value})
+    assert mistake.startswith(f"{name}: ")
+    assert value not in mistake
+
+
 @pytest.mark.parametrize("value", [50, 51, 1_000])
 def test_the_allowed_difference_is_at_least_50(value: int) -> None:
     assert load_settings(None, {}, {"stats.max_difference": value}).stats.max_difference == value

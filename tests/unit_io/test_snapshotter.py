@@ -271,6 +271,41 @@ def test_what_a_kill_left_unfinished_is_removed_and_only_that(tmp_path: Path) ->
     assert {path.name for path in tmp_path.iterdir()} == {*names} - {names[1]}
 
 
+def test_a_snapshot_that_is_given_up_leaves_nothing_behind_and_the_next_one_is_whole(
+    tmp_path: Path, disk: Disk
+) -> None:
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            await ledger.durable(ledger.commit(listed()))
+            snapshotter = snapshotter_of(tmp_path, ledger, journal)
+            disk.syncing.clear()
+            disk.may_sync.clear()
+            taking = asyncio.create_task(snapshotter.take())
+            await happened(disk.syncing)
+            taking.cancel()
+            disk.may_sync.set()
+            with pytest.raises(asyncio.CancelledError):
+                await taking
+            assert snapshot_files(tmp_path) == []
+            await snapshotter.take()
+            assert snapshot_files(tmp_path) == [snapshot_path(tmp_path, 1).name]
+
+    run(main())
+
+
+def test_a_snapshot_of_nothing_keeps_no_folder_from_being_served(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+
+    async def main() -> None:
+        async with recording(folder) as (ledger, journal):
+            taken = await snapshotter_of(folder, ledger, journal).take()
+            assert taken.position == 0
+            assert recovered_digest(copied(folder, tmp_path / "copy")) == ledger.state.digest()
+
+    run(main())
+
+
 def test_nothing_new_makes_no_snapshot(tmp_path: Path) -> None:
     async def main() -> None:
         async with recording(tmp_path) as (ledger, journal):
