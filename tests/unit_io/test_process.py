@@ -72,7 +72,11 @@ def kept(served: ProcessGateway) -> Iterator[Callable[[str], int]]:
 
 @pytest.fixture
 def served(process: ProcessGateway, receiver: Receiver) -> Iterator[ProcessGateway]:
-    """A gateway with a bot whose webhook goes to the receiver."""
+    """A gateway with a bot whose webhook goes to the receiver; patient, as the machine may be slow."""
+    process.environment |= {
+        "VOTEGATE_WEBHOOKS__TIMEOUT_SECONDS": "10",
+        "VOTEGATE_SERVER__DRAIN_SECONDS": "12",
+    }
     process.start()
     process.list_bot()
     process.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": receiver.url})
