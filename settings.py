@@ -5,6 +5,7 @@ a file that holds the value), else the YAML file, else the default below. `confi
 their units. Secrets are `SecretStr`, so that no log, page or traceback can show one.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
@@ -41,6 +42,12 @@ Network = Annotated[IPv4Network | IPv6Network, PlainValidator(ip_network)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_split)]
 
 
+def _header_value(secret: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?", secret.get_secret_value()):
+        raise ValueError("must be visible ASCII, because it is sent as a header")
+    return secret
+
+
 def _ascii(secret: SecretStr) -> SecretStr:
     if not secret.get_secret_value().isascii():
         raise ValueError("must be ASCII, so that its length is its length in bytes")
@@ -70,7 +77,7 @@ class Server(_Section):
 
 
 class OperatorSettings(_Section):
-    token: Annotated[SecretStr, Field(min_length=16)] | None = None
+    token: Annotated[SecretStr, Field(min_length=16), AfterValidator(_header_value)] | None = None
 
 
 class Keys(_Section):
@@ -114,7 +121,7 @@ class Stats(_Section):
 class GuildCounts(_Section):
     source: Literal["operator", "http", "none"] = "operator"
     url: str | None = None
-    authorization: SecretStr | None = None
+    authorization: Annotated[SecretStr, AfterValidator(_header_value)] | None = None
     timeout_seconds: Seconds = 3
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
 

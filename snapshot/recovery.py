@@ -39,7 +39,7 @@ def recover(folder: Path, empty_state: Callable[[], State], until: int | None = 
     A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt,
     UnreadableRecord, and SnapshotCorrupt when there are snapshots without any journal beside them.
     """
-    if list_snapshots(folder) and not list_segments(folder):
+    if any(position for position, _ in list_snapshots(folder)) and not list_segments(folder):
         raise SnapshotCorrupt(
             f"{folder} has snapshots but no journal: restore the whole folder from a backup"
         )

@@ -17,14 +17,15 @@ from core.clock import FakeClock
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
-from journal.frames import encode_frame, encode_header
+from journal.frames import decode_frames, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, segment_path
 from snapshot.recovery import recover
+from snapshot.snapshotter import Snapshotter
 from tests.gateway import WAIT_SECONDS
 from votes.table import VoteTable
 
-POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 20)
+POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 30)
 INTERVAL = replace(POLICY, fsync="interval")
 DELIVERIES_KEPT = 100
 
@@ -67,6 +68,12 @@ def tail_of(folder: Path) -> Tail:
 
 def records_of(folder: Path, after: int = 0) -> list[bytes]:
     return [record for _, record in JournalReader(folder).records(after)]
+
+
+def frames_in(segment: Path) -> list[list[bytes]]:
+    """The records of every frame of the first segment."""
+    content = segment.read_bytes()
+    return [frame.records for frame in decode_frames(content, 1, 0)]
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -151,6 +158,17 @@ async def recording(
         await journal.close()
         await running
     assert recovered_digest(folder) == ledger.state.digest()
+
+
+def snapshotter_of(
+    folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
+) -> Snapshotter:
+    return Snapshotter(folder, ledger, journal, FakeClock(), interval_seconds, position)
+
+
+def snapshot_files(folder: Path) -> list[str]:
+    """Names of snapshots, unfinished ones too."""
+    return sorted(path.name for path in folder.glob("snapshot-*"))
 
 
 class Disk:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.refusals import Unavailable
-from journal.frames import FRAME_MAGIC, HEADER_BYTES, decode_frames
+from journal.frames import FRAME_MAGIC
 from journal.journal import Journal, JournalPolicy
-from journal.segments import JournalCorrupt, list_segments, segment_path
+from journal.segments import JournalCorrupt, segment_path
 from tests.unit.generated import examples
 from tests.unit_io.disk import (
     INTERVAL,
@@ -22,6 +22,7 @@ from tests.unit_io.disk import (
     Disk,
     append_all,
     flips,
+    frames_in,
     happened,
     journalling,
     overwrite,
@@ -40,11 +41,6 @@ RECORDS = [b"one", b"two", b"three"]
 def remove_torn(folder: Path) -> None:
     for path in folder.glob("*.torn"):
         path.unlink()
-
-
-def frames_in(segment: Path) -> list[list[bytes]]:
-    content = segment.read_bytes()
-    return [frame.records for frame in decode_frames(content, 1, 0)]
 
 
 def test_appended_records_are_read_back_in_order(tmp_path: Path) -> None:
@@ -209,55 +205,6 @@ def test_a_flipped_bit_of_a_killed_journal_is_refused_or_takes_the_last_frame_al
         else:
             assert records_of(tmp_path) == RECORDS[:-1]
             assert tail_of(tmp_path).torn
-
-
-def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
-    async def main() -> None:
-        policy = replace(POLICY, segment_bytes=HEADER_BYTES + 80)
-        async with journalling(tmp_path, policy) as journal:
-            await append_all(journal, [b"x" * 40] * 4)
-
-    run(main())
-    assert [first for first, _ in list_segments(tmp_path)] == [1, 3, 5]
-    assert records_of(tmp_path) == [b"x" * 40] * 4
-
-
-def test_a_segment_ends_on_request_with_the_frame_that_is_there(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with journalling(tmp_path) as journal:
-            await append_all(journal, RECORDS)
-            journal.rotate()
-            await append_all(journal, RECORDS)
-
-    run(main())
-    assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
-    assert records_of(tmp_path) == RECORDS * 2
-
-
-def test_a_segment_without_records_is_used_before_another_begins(tmp_path: Path) -> None:
-    async def main() -> None:
-        for _ in range(3):
-            async with journalling(tmp_path) as journal:
-                journal.rotate()
-
-    run(main())
-    assert [first for first, _ in list_segments(tmp_path)] == [1]
-    assert frames_in(segment_path(tmp_path, 1)) == [[], [], []]
-
-
-def test_a_restart_right_after_a_rotation_goes_on_in_the_new_segment(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with journalling(tmp_path) as journal:
-            await append_all(journal, RECORDS)
-            journal.rotate()
-        assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
-        async with journalling(tmp_path) as journal:
-            assert (journal.head, journal.durable_position) == (3, 3)
-            await append_all(journal, [b"four"])
-
-    run(main())
-    assert [first for first, _ in list_segments(tmp_path)] == [1, 4]
-    assert records_of(tmp_path) == [*RECORDS, b"four"]
 
 
 def test_a_stop_writes_what_is_pending_and_a_last_frame_that_vouches_for_it(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Taking snapshots while votes arrive: what is on disk always folds to what is in memory."""
 
 import asyncio
-import errno
 import itertools
 import logging
 import shutil
@@ -11,26 +10,21 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from core.clock import FakeClock
 from core.events import Event
 from core.ledger import Ledger
-from core.refusals import Unavailable
-from journal.journal import Journal
 from journal.segments import list_segments
 from snapshot import snapshotter as snapshotter_module
 from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
-from snapshot.snapshotter import Snapshotter, remove_unfinished
+from snapshot.snapshotter import Snapshotter
 from tests.unit.generated import examples, frequent, histories, sequences
 from tests.unit_io.disk import (
-    INTERVAL,
-    Disk,
     copied,
     empty_state,
-    happened,
     recording,
     recovered_digest,
     run,
+    snapshotter_of,
     until,
 )
 from tests.unit_io.rows import listed, voted
@@ -40,17 +34,6 @@ from tests.unit_io.rows import listed, voted
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
     monkeypatch.setattr(snapshotter_module, "ROWS_PER_CHUNK", 1)
-
-
-def snapshotter_of(
-    folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
-) -> Snapshotter:
-    return Snapshotter(folder, ledger, journal, FakeClock(), interval_seconds, position)
-
-
-def snapshot_files(folder: Path) -> list[str]:
-    """Names of snapshots, unfinished ones too."""
-    return sorted(path.name for path in folder.glob("snapshot-*"))
 
 
 async def take_while(snapshotter: Snapshotter, ledger: Ledger, script: Iterable[Sequence[Event]]) -> int:
@@ -204,95 +187,6 @@ def test_a_snapshot_taken_again_without_a_change_leaves_the_one_before_it(tmp_pa
     assert recovered_digest(tmp_path) == digest
 
 
-def test_a_snapshot_does_not_count_before_all_it_holds_is_durable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with recording(tmp_path) as (ledger, journal):
-            await ledger.durable(ledger.commit(listed()))
-            disk = Disk(monkeypatch)
-            disk.may_sync.clear()
-            ledger.commit([voted(5)])
-            taking = asyncio.create_task(snapshotter_of(tmp_path, ledger, journal).take())
-            await happened(disk.syncing)
-            assert list_snapshots(tmp_path) == []
-            disk.may_sync.set()
-            await taking
-            assert [position for position, _ in list_snapshots(tmp_path)] == [2]
-            journal_sync, *_, snapshot_sync, folder_sync = disk.synced
-            assert journal_sync.startswith("journal-")
-            assert (snapshot_sync, folder_sync) == (snapshot_path(tmp_path, 2).name + ".tmp", tmp_path.name)
-
-    run(main())
-
-
-def test_with_interval_too_a_power_cut_after_a_snapshot_leaves_a_folder_that_can_be_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir()
-
-    async def main() -> None:
-        disk = Disk(monkeypatch)
-        async with recording(folder, INTERVAL) as (ledger, journal):
-            ledger.commit(listed())
-            await snapshotter_of(folder, ledger, journal).take()
-            digest = ledger.state.digest()
-            assert recovered_digest(disk.after_power_cut(folder, tmp_path / "copy")) == digest
-
-    run(main())
-
-
-def test_an_unfinished_snapshot_is_removed_when_it_fails_and_nothing_else_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with recording(tmp_path) as (ledger, journal):
-            ledger.commit(listed())
-            snapshotter = snapshotter_of(tmp_path, ledger, journal)
-            await snapshotter.take()
-            await ledger.durable(ledger.commit([voted(5)]))
-            with monkeypatch.context() as patched:
-                disk = Disk(patched)
-                disk.sync_error = errno.EIO
-                with pytest.raises(OSError, match="Input/output error"):
-                    await snapshotter.take()
-            assert snapshotter.position == 1
-            assert snapshot_files(tmp_path) == [snapshot_path(tmp_path, 1).name]
-
-    run(main())
-
-
-def test_what_a_kill_left_unfinished_is_removed_and_only_that(tmp_path: Path) -> None:
-    names = [f"snapshot-{1:020d}", f"snapshot-{2:020d}.tmp", f"journal-{1:020d}", "notes.tmp"]
-    for name in names:
-        (tmp_path / name).touch()
-    remove_unfinished(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*names} - {names[1]}
-
-
-def test_a_snapshot_that_is_given_up_leaves_nothing_behind_and_the_next_one_is_whole(
-    tmp_path: Path, disk: Disk
-) -> None:
-    async def main() -> None:
-        async with recording(tmp_path) as (ledger, journal):
-            await ledger.durable(ledger.commit(listed()))
-            snapshotter = snapshotter_of(tmp_path, ledger, journal)
-            disk.syncing.clear()
-            disk.may_sync.clear()
-            taking = asyncio.create_task(snapshotter.take())
-            await happened(disk.syncing)
-            taking.cancel()
-            disk.may_sync.set()
-            with pytest.raises(asyncio.CancelledError):
-                await taking
-            assert snapshot_files(tmp_path) == []
-            await snapshotter.take()
-            assert snapshot_files(tmp_path) == [snapshot_path(tmp_path, 1).name]
-
-    run(main())
-
-
 def test_a_snapshot_of_nothing_keeps_no_folder_from_being_served(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
@@ -316,32 +210,6 @@ def test_nothing_new_makes_no_snapshot(tmp_path: Path) -> None:
             assert list_snapshots(tmp_path) == []
 
     run(main())
-
-
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space"), Unavailable("the disk is slow")])
-def test_a_step_that_fails_is_logged_and_tried_again(
-    tmp_path: Path, error: Exception, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def main() -> None:
-        async with recording(tmp_path) as (ledger, journal):
-            ledger.commit(listed())
-            snapshotter = snapshotter_of(tmp_path, ledger, journal)
-
-            async def refuse(_: int) -> None:
-                raise error
-
-            with monkeypatch.context() as patched:
-                patched.setattr(ledger, "durable", refuse)
-                await snapshotter.step()
-            assert snapshot_files(tmp_path) == []
-            await snapshotter.step()
-            assert [position for position, _ in list_snapshots(tmp_path)] == [1]
-
-    with caplog.at_level(logging.INFO, "snapshot"):
-        run(main())
-    first, second = caplog.messages
-    assert first == f"no snapshot was taken: {error}"
-    assert second.startswith("snapshot of position 1, ")
 
 
 def test_snapshots_are_taken_again_and_again(tmp_path: Path) -> None:
