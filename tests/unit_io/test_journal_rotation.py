@@ -14,6 +14,8 @@ from tests.unit_io.disk import (
     run,
 )
 
+RECORDS = [b"one", b"two", b"three"]
+
 
 def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
     async def main() -> None:

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from core.clock import FakeClock
 from core.events import Event, ListingRemoved, UserErased, WebhookRemoved
 from journal.segments import JournalCorrupt, list_segments, segment_path
 from snapshot.files import SnapshotCorrupt, list_snapshots, snapshot_path
 from snapshot.recovery import UnreadableRecord, recover
-from snapshot.snapshotter import Snapshotter
 from tests.unit_io.disk import (
     empty_state,
     overwrite,
     recording,
     recovered_digest,
     run,
+    snapshotter_of,
     write_segment,
 )
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
@@ -39,7 +38,7 @@ def write_history(folder: Path, snapshots: tuple[int, ...] = ()) -> list[str]:
 
     async def main() -> None:
         async with recording(folder) as (ledger, journal):
-            snapshotter = Snapshotter(folder, ledger, journal, FakeClock(), 1, position=0)
+            snapshotter = snapshotter_of(folder, ledger, journal)
             for events in HISTORY:
                 await ledger.durable(ledger.commit(events))
                 digests.append(ledger.state.digest())
