@@ -5,6 +5,7 @@ answer is believed or obeyed but its status: redirects are not followed, bodies 
 not decompressed, cookies are not kept, and the environment's proxy settings are not read.
 """
 
+import contextlib
 import errno
 import ssl
 from collections.abc import AsyncIterator
@@ -74,11 +75,12 @@ async def open_sender(timeout_seconds: float, user_agent: str) -> AsyncIterator[
 async def _read_some(response: aiohttp.ClientResponse) -> bytes:
     """The body up to READ_BYTES; a longer one costs the connection."""
     read = b""
-    async for piece in response.content.iter_any():
-        read += piece
-        if len(read) >= READ_BYTES:
-            response.close()
-            break
+    with contextlib.suppress(aiohttp.ClientPayloadError):  # a body that breaks off: its status has come
+        async for piece in response.content.iter_any():
+            read += piece
+            if len(read) >= READ_BYTES:
+                response.close()
+                break
     return read[:READ_BYTES]
 
 
