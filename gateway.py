@@ -5,62 +5,44 @@ Every background coroutine is a task of the one group in `serve`; when one fails
 """
 
 import asyncio
+import gc
 import logging
 import resource
 import secrets
+import sys
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from hashlib import blake2b
-from pathlib import Path
-
-from pydantic import SecretStr
 
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
-from handlers.debug import Debug, DebugSources, Verification
+from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
 from handlers.edge import EdgeServer, listen, url_of
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
 from handlers.vitals import LoopLag
-from journal.folder import FolderUnusable, kept_secret, locked
-from journal.journal import Journal, JournalPolicy
-from journal.segments import JournalCorrupt
+from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
 from ratelimit.limiter import FailureGuard
 from settings import Settings
-from snapshot.files import SnapshotCorrupt
-from snapshot.recovery import Recovered, UnreadableRecord, recover
-from snapshot.snapshotter import Snapshotter, remove_unfinished
-from votes.table import VoteTable
+from store import UNREADABLE, Store, held_folder, open_store
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import DeliveryPolicy, Outbox
 from webhook.sender import open_sender
 
 VERSION = "0.1.0"
-MIN_SECRET = 16  # characters
+SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
 SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
-UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, OSError)
 log = logging.getLogger("votegate")
 
 
 Started = Callable[["Gateway"], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Store:
-    """The state, and what keeps it on disk."""
-
-    ledger: Ledger
-    journal: Journal
-    snapshotter: Snapshotter
-    fold: Callable[[int | None], Recovered]
-    """Folds the disk afresh, up to a position."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +56,29 @@ class Gateway:
     digester: KeyDigester
 
 
-async def serve(settings: Settings, clock: Clock, stop: asyncio.Event, started: Started) -> None:
+def tune_interpreter() -> None:
+    """For a process that serves and does nothing else. Comes when the state has been recovered.
+
+    A thread that seals or folds gives way to the loop at once, and no garbage collection ever again looks at
+    what was recovered, because that stays.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()
+
+
+async def serve(
+    settings: Settings, clock: Clock, stop: asyncio.Event, started: Started, disk: Disk = OS_DISK
+) -> None:
     """Serves until `stop` is set, then drains. Calls `started` once requests are answered.
 
     Raises FolderUnusable and UNREADABLE when it cannot start, and an ExceptionGroup when a background task
     fails.
     """
-    folder = settings.data_dir
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        stack.enter_context(locked(folder))
-        store = _open_store(settings, clock)
-        digest_secret = _secret(
-            settings.keys.digest_secret, folder, "key-digest.secret", needed=store.ledger.state.key_count > 0
-        )
-        digester = KeyDigester(digest_secret.encode())
-        operator = Operator(_secret(settings.operator.token, folder, "operator.token"))
+        folder = stack.enter_context(held_folder(settings, disk))
+        store = open_store(settings, folder, clock)
+        digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
         sockets = listen(settings.server.address, settings.server.port)
         sender = await stack.enter_async_context(
             open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
@@ -145,22 +134,6 @@ async def _drain(
     await store.journal.close()
 
 
-def _open_store(settings: Settings, clock: Clock) -> Store:
-    folder = settings.data_dir
-
-    def fold(until: int | None = None) -> Recovered:
-        return recover(folder, lambda: State(VoteTable(), settings.webhooks.deliveries_kept), until)
-
-    remove_unfinished(folder)
-    recovered = fold()
-    journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
-    ledger = Ledger(recovered.state, journal, recovered.tail.head)
-    snapshotter = Snapshotter(
-        folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
-    )
-    return Store(ledger, journal, snapshotter, fold)
-
-
 def _routes(
     settings: Settings,
     clock: Clock,
@@ -214,15 +187,16 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
         return None if store.journal.writable else "the journal does not take writes"
 
     async def verify() -> Verification:
-        async with (
-            store.snapshotter.lock
-        ):  # from here on the disk's newest snapshot is no newer than the head
+        loop = asyncio.get_running_loop()
+        async with store.snapshotter.lock:  # the disk's newest snapshot stays no newer than the head
+            await refreshed_digest(store.ledger.state)
             position, digest = store.ledger.head, store.ledger.state.digest()
             await store.ledger.durable(position)
-            try:
-                folded = await asyncio.to_thread(lambda: store.fold(position).state.digest())
-            except UNREADABLE as error:
-                return Verification(position, digest, None, str(error))
+            with ThreadPoolExecutor(1, "verify") as thread:
+                try:
+                    folded = await loop.run_in_executor(thread, lambda: store.fold(position).state.digest())
+                except UNREADABLE as error:
+                    return Verification(position, digest, None, str(error))
         return Verification(position, digest, folded, None)
 
     return DebugSources(
@@ -231,26 +205,8 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
         webhooks_in_flight=lambda: outbox.in_flight,
         readiness=readiness,
         take_snapshot=store.snapshotter.take,
+        backup=store.snapshotter.backup,
         verify=verify,
-    )
-
-
-def _secret(given: SecretStr | None, folder: Path, name: str, *, needed: bool = False) -> str:
-    """The secret from the settings or the folder. One that is `needed` is not made anew."""
-    if given is not None:
-        return given.get_secret_value()
-    if needed and not (folder / name).exists():
-        raise FolderUnusable(f"{folder / name} is missing, and no API key works without it; restore it")
-    secret = kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
-    if not MIN_SECRET <= len(secret) <= blake2b.MAX_KEY_SIZE:
-        raise FolderUnusable(f"{folder / name} is damaged: its length is {len(secret)}; restore it")
-    return secret
-
-
-def _journal_policy(settings: Settings) -> JournalPolicy:
-    journal = settings.journal
-    return JournalPolicy(
-        journal.fsync, journal.fsync_interval_seconds, journal.segment_bytes, journal.pending_bytes
     )
 
 

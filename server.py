@@ -18,18 +18,25 @@ import click
 
 from cli.admin import admin
 from cli.demo import demo_lines, make_demo
+from cli.keys import rotate_key
+from cli.place import Place
+from cli.snapshots import snapshot
 from core.clock import SystemClock
-from gateway import UNREADABLE, VERSION, Gateway, serve
+from gateway import VERSION, Gateway, serve, tune_interpreter
 from journal.folder import FolderUnusable
+from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
 from settings import Settings, SettingsError, load_settings
+from store import UNREADABLE, empty_state, held_folder, what_to_do
 
 log = logging.getLogger("votegate")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Votegate, the API gateway of a bot-listing platform."""
+    context.obj = _place
 
 
 def settings_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -69,7 +76,7 @@ def serve_command(
     try:
         asyncio.run(_serve_until_signal(settings, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
-        click.echo(f"votegate cannot serve: {error}", err=True)
+        click.echo(f"votegate cannot serve: {what_to_do(error, settings.data_dir)}", err=True)
         raise SystemExit(1) from None
     except ExceptionGroup as group:
         log.critical("stopped by a failure", exc_info=group)
@@ -82,6 +89,7 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
         asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
 
     async def started(gateway: Gateway) -> None:
+        tune_interpreter()
         if demo and gateway.ledger.head == 0:
             key = key_value(secrets.token_bytes(KEY_BYTES))
             position = make_demo(
@@ -111,7 +119,16 @@ def version() -> None:
     click.echo(VERSION)
 
 
-cli.add_command(admin)
+def _place(config: Path | None, data_dir: Path | None) -> Place:
+    """What a command without a gateway works on."""
+    settings = _settings(config, None, None, data_dir)
+    given = settings.sealing.keys
+    keys = keyring_of(given.get_secret_value()) if given is not None else None
+    return Place(settings.data_dir, keys, lambda: held_folder(settings), empty_state(settings))
+
+
+for command in (admin, snapshot, rotate_key):
+    cli.add_command(command)
 
 if __name__ == "__main__":
     cli()

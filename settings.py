@@ -26,7 +26,7 @@ from pydantic import (
 
 PREFIX = "VOTEGATE_"
 FILE_SUFFIX = "_FILE"
-SECRETS = {"operator.token", "keys.digest_secret", "guild_counts.authorization"}
+SECRETS = {"operator.token", "keys.digest_secret", "guild_counts.authorization", "sealing.keys"}
 
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -51,6 +51,13 @@ def _header_value(secret: SecretStr) -> SecretStr:
 def _ascii(secret: SecretStr) -> SecretStr:
     if not secret.get_secret_value().isascii():
         raise ValueError("must be ASCII, so that its length is its length in bytes")
+    return secret
+
+
+def _sealing_keys(secret: SecretStr) -> SecretStr:
+    for word in secret.get_secret_value().split() or [""]:
+        if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
+            raise ValueError("must be keys of 32 bytes in base64, newest first, parted by spaces")
     return secret
 
 
@@ -165,6 +172,10 @@ class JournalSettings(_Section):
     pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
 
 
+class Sealing(_Section):
+    keys: Annotated[SecretStr, AfterValidator(_sealing_keys)] | None = None
+
+
 class Log(_Section):
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -181,6 +192,7 @@ class Settings(_Section):
     webhooks: Webhooks = Webhooks()
     snapshot: Snapshot = Snapshot()
     journal: JournalSettings = JournalSettings()
+    sealing: Sealing = Sealing()
     log: Log = Log()
 
 

@@ -1,7 +1,9 @@
 """The rows of the state: frozen values, replaced whole when an event changes them.
 
 A row nests everything that belongs to one listing and changes rarely (keys, webhook settings, limits), so
-that reading it needs one look-up and copying a table copies pointers only. Times are Unix milliseconds.
+that reading it needs one look-up and copying a table copies pointers only. Rows hold no reference cycles,
+so the garbage collector need not know of them: its pauses do not grow with the tables. Times are Unix
+milliseconds.
 """
 
 from typing import Literal
@@ -15,7 +17,9 @@ BOTS = "bots/"
 SERVERS = "servers/"
 
 
-class BotProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="bot", tag_field="kind"):
+class BotProfile(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="bot", tag_field="kind"
+):
     """What the owner of a bot writes about it."""
 
     name: str
@@ -26,7 +30,9 @@ class BotProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="b
     support_invite: str | None = None
 
 
-class ServerProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="server", tag_field="kind"):
+class ServerProfile(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="server", tag_field="kind"
+):
     """What the owner of a server writes about it."""
 
     name: str
@@ -35,7 +41,7 @@ class ServerProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag
     category: str
 
 
-class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """An API key without its value: only keyed digests are kept.
 
     After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`.
@@ -51,7 +57,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old_until_ms: int = 0
 
 
-class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     url: str
     saved_ms: int
     token: str | None = None
@@ -60,21 +66,21 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"Webhook(url=..., saved_ms={self.saved_ms}, token=...)"
 
 
-class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """`requests` per window of `window_seconds`."""
 
     requests: int
     window_seconds: int
 
 
-class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """The rate-limit window of the last committed stats update, so that it survives a restart."""
 
     started_ms: int
     used: int
 
 
-class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>"."""
 
     ref: str
@@ -103,7 +109,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return next((key for key in self.keys if key.id == key_id), None)
 
 
-class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One request to an endpoint. `status` is None when no answer came; then `error` is its class.
 
     `excerpt` is the beginning of the answer's body, decoded loosely: never trusted, always escaped.
@@ -116,7 +122,7 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     excerpt: str
 
 
-class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One webhook event for one endpoint, and what became of it.
 
     `made` counts all attempts, `tries` those of the current round: a redelivery starts a new round under the

@@ -5,45 +5,20 @@ gone is a no-op, one that is already in the state changes nothing. Everybody els
 `Mapping`s of frozen rows by type. The vote table is handed in, because it is a data structure of its own.
 """
 
-import hashlib
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from core import events as ev
+from core.copying import RowCopy, Rows
+from core.digest import Digest
 from core.rows import Delivery, Key, Listing
+from core.votes import Votes, VotesView, leaves_of
 
 ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
-
-
-class VotesView(Protocol):
-    """Votes by listing and user, as readers see them."""
-
-    def get(self, ref: str, user: int) -> tuple[int, int] | None:
-        """(cumulative count, last vote in Unix milliseconds), or None when the user never voted."""
-
-    def voters(self, ref: str) -> int:
-        """How many users have voted for the listing."""
-
-    def columns(self, ref: str) -> tuple[bytes, bytes]:
-        """The listing's votes as two packed columns, the same bytes for the same votes."""
-
-    def refs(self) -> Iterable[str]:
-        """The listings that have votes."""
-
-    def __len__(self) -> int:
-        """(listing, user) pairs held."""
-
-
-class Votes(VotesView, Protocol):
-    def put(self, ref: str, user: int, count: int, last_ms: int) -> None: ...
-    def load(self, ref: str, columns: tuple[bytes, bytes]) -> None: ...
-    def remove_listing(self, ref: str) -> None: ...
-    def remove_user(self, user: int) -> Sequence[str]:
-        """Forgets the user everywhere; returns the listings that lost a vote."""
 
 
 class KeyGrant(NamedTuple):
@@ -64,9 +39,8 @@ class State:
         self._finished: dict[str, tuple[Delivery, ...]] = {}
         self._votes = votes
         self._deliveries_kept = deliveries_kept
-        self._changed: set[str] = set()
-        self._digests: dict[str, int] = {}
-        self._digest = 0
+        self._digest = Digest(self._digested)
+        self._copy: RowCopy | None = None
 
         self.listings: Mapping[str, Listing] = self._listings
         self.refs: Sequence[str] = self._refs  # sorted, for paging
@@ -84,21 +58,15 @@ class State:
     # -- writing ---------------------------------------------------------------------------------------
 
     def apply(self, event: ev.Event) -> None:
+        if not isinstance(event, ev.UserErased):
+            self._changing(event.ref)
         _APPLY[type(event)](self, event)
 
-    def load(self, row: Listing | Delivery) -> None:
-        """Takes a row as a snapshot holds it."""
-        if isinstance(row, Listing):
-            self._put(row)
-        elif row.next_attempt_ms is None:
-            self._changed.add(row.ref)
-            self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
-        else:
-            self._put_pending(row)
-
-    def load_votes(self, ref: str, columns: tuple[bytes, bytes]) -> None:
-        self._changed.add(ref)
-        self._votes.load(ref, columns)
+    def _changing(self, ref: str) -> None:
+        """Comes before any change to what hangs on the listing."""
+        self._digest.changed(ref)
+        if self._copy is not None:
+            self._copy.changing(ref)
 
     def _put(self, row: Listing) -> None:
         before = self._listings.get(row.ref)
@@ -106,13 +74,15 @@ class State:
             insort(self._refs, row.ref)
         if before is None or before.keys is not row.keys:
             self._forget_grants(before)
-            self.key_count += len(row.keys)
-            for key in row.keys:
-                self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
-                if key.old_digest is not None:
-                    self._grants[key.old_digest] = KeyGrant(row.ref, key.id, key.old_until_ms)
+            self._grant(row)
         self._listings[row.ref] = row
-        self._changed.add(row.ref)
+
+    def _grant(self, row: Listing) -> None:
+        self.key_count += len(row.keys)
+        for key in row.keys:
+            self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
+            if key.old_digest is not None:
+                self._grants[key.old_digest] = KeyGrant(row.ref, key.id, key.old_until_ms)
 
     def _change(self, ref: str, **fields: Any) -> None:
         row = self._listings.get(ref)
@@ -129,7 +99,6 @@ class State:
     def _put_pending(self, row: Delivery) -> None:
         self._pending[row.id] = row
         self._pending_of.setdefault(row.ref, {})[row.id] = row
-        self._changed.add(row.ref)
 
     def _drop_pending(self, row: Delivery) -> None:
         self._pending.pop(row.id, None)
@@ -137,13 +106,11 @@ class State:
         of_listing.pop(row.id, None)
         if not of_listing:
             del self._pending_of[row.ref]
-        self._changed.add(row.ref)
 
     def _drop_deliveries(self, ref: str) -> None:
         for row in list(self._pending_of.get(ref, {}).values()):
             self._drop_pending(row)
         self._finished.pop(ref, None)
-        self._changed.add(ref)
 
     def _listing_saved(self, event: ev.ListingSaved) -> None:
         if event.ref not in self._listings:
@@ -215,16 +182,17 @@ class State:
     def _vote_cast(self, event: ev.VoteCast) -> None:
         if event.ref in self._listings:
             self._votes.put(event.ref, int(event.user), event.count, event.at_ms)
-            self._changed.add(event.ref)
 
     def _user_erased(self, event: ev.UserErased) -> None:
-        self._changed.update(self._votes.remove_user(int(event.user)))
+        for ref in self._votes.remove_user(int(event.user)):
+            self._digest.changed(ref)
         for row in [row for row in self._pending.values() if row.user == event.user]:
+            self._changing(row.ref)
             self._drop_pending(row)
         for ref, rows in self._finished.items():
             if any(row.user == event.user for row in rows):
+                self._changing(ref)
                 self._finished[ref] = tuple(row for row in rows if row.user != event.user)
-                self._changed.add(ref)
 
     def _delivery_queued(self, event: ev.DeliveryQueued) -> None:
         if event.ref not in self._listings or event.delivery_id in self._pending:
@@ -240,7 +208,7 @@ class State:
 
     def _delivery_attempted(self, event: ev.DeliveryAttempted) -> None:
         row = self._pending.get(event.delivery_id)
-        if row is None or event.number <= row.made:
+        if row is None or row.ref != event.ref or event.number <= row.made:
             return
         row = replace(
             row,
@@ -257,28 +225,62 @@ class State:
             kept = (*self._finished.get(row.ref, ()), row)[-self._deliveries_kept :]
             self._finished[row.ref] = kept
 
+    # -- snapshots -------------------------------------------------------------------------------------
+
+    def copy_rows(self) -> RowCopy:
+        """A copy of all rows as they are now, to be ended by `end_copy`; one at a time."""
+        self._copy = RowCopy(self._refs, self._rows_of)
+        return self._copy
+
+    def _rows_of(self, ref: str) -> Rows:
+        deliveries = (*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values())
+        return Rows(self._listings.get(ref), deliveries)
+
+    def end_copy(self, copy: RowCopy) -> None:
+        if self._copy is copy:  # one given up may be ended late, when another is under way
+            self._copy = None
+
+    def load(self, rows: Iterable[Listing | Delivery]) -> None:
+        """Takes rows as a copy gave them; `loaded` has to follow the last ones."""
+        for row in rows:
+            if isinstance(row, Listing):
+                self._listings[row.ref] = row
+                self._grant(row)
+            elif row.next_attempt_ms is None:
+                self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
+            else:
+                self._put_pending(row)
+
+    def load_votes(self, leaves: Iterable[tuple[str, bytes]]) -> None:
+        """Takes leaves, each behind those of its listing that came before it."""
+        listings = self._listings  # whose refs are the one string for all tables
+        self._votes.load((listings[ref].ref if ref in listings else ref, leaf) for ref, leaf in leaves)
+
+    def loaded(self) -> None:
+        self._refs[:] = sorted(self._listings)
+        self._digest.all_changed(self._listings)
+
     # -- the digest ------------------------------------------------------------------------------------
 
     def digest(self) -> str:
-        """A digest of everything held, equal for equal states whatever led to them (hex, 128 bits).
+        """A digest of everything held, equal for equal states whatever led to them (hex, 128 bits)."""
+        return self._digest.value()
 
-        The sum of one BLAKE2b digest per listing with all that hangs on it: only listings that changed
-        since the last call are hashed again.
-        """
-        for ref in self._changed:
-            self._digest -= self._digests.pop(ref, 0)
-            if ref in self._listings:
-                self._digests[ref] = digest = self._digest_of(ref)
-                self._digest += digest
-        self._changed.clear()
-        return f"{self._digest % (1 << 128):032x}"
+    def refresh_digest(self) -> Iterator[None]:
+        """Does nearly all of the next digest's work, in slices: to be run through before it."""
+        return self._digest.refresh()
 
-    def _digest_of(self, ref: str) -> int:
+    def _digested(self, ref: str) -> Iterator[bytes] | None:
+        return self._parts_of(ref) if ref in self._listings else None
+
+    def _parts_of(self, ref: str) -> Iterator[bytes]:
         deliveries = sorted(self.deliveries(ref), key=lambda row: row.id)
-        hashed = hashlib.blake2b(_row_bytes((self._listings[ref], deliveries)), digest_size=16)
-        for column in self._votes.columns(ref):
-            hashed.update(column)
-        return int.from_bytes(hashed.digest(), "big")
+        yield _row_bytes((self._listings[ref], deliveries))
+        # Leaves are as history has left them: all users come first, then all votes, so that no cut shows.
+        for leaf in leaves_of(self.votes, ref):
+            yield leaf[: len(leaf) // 2]
+        for leaf in leaves_of(self.votes, ref):
+            yield leaf[len(leaf) // 2 :]
 
 
 _row_bytes = msgspec.json.Encoder(order="deterministic").encode

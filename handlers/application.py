@@ -8,11 +8,12 @@ import asyncio
 import inspect
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tornado.httputil import HTTPServerRequest
+from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from handlers.reply import SPOKEN, Reply, failure, reply_to
@@ -26,6 +27,10 @@ access_log = logging.getLogger("votegate.access")
 DISCARD_BYTES = 4 << 20
 """A body too large is read and dropped up to here, so that its sender gets to see the 413."""
 UNLIMITED = 1 << 62
+STALLED_SECONDS = 30
+"""How long the reader of a stream may take for one piece of it."""
+CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
+"""What may end a stream early without being a bug; a stalled reader's TimeoutError is among it."""
 
 
 class Running:
@@ -136,7 +141,14 @@ class EndpointHandler(RequestHandler):
             # The one place where a bug surfaces. The line names no header and no body.
             log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
             reply = self._route.finish(request, self._bug())
-        self._send(reply)
+        if reply.stream is None:
+            self._send(reply)
+        elif request.method == "HEAD":
+            self._set_head(reply)
+            self.flush()  # without a length: nobody knows it before the last piece
+            self.finish()
+        else:
+            await self._send_stream(reply, reply.stream)
 
     async def _reply(self, request: Request) -> Reply:
         method = "GET" if request.method == "HEAD" else request.method
@@ -173,15 +185,43 @@ class EndpointHandler(RequestHandler):
         )
 
     def _send(self, reply: Reply) -> None:
-        self.set_status(reply.status)
-        for name, value in reply.headers.items():
-            self.set_header(name, value)
+        self._set_head(reply)
         if reply.status == 204:
             self.clear_header("Content-Type")
             self.finish()
         else:
-            self.set_header("Content-Type", reply.content_type)
             self.finish(reply.body)
+
+    def _set_head(self, reply: Reply) -> None:
+        self.set_status(reply.status)
+        for name, value in reply.headers.items():
+            self.set_header(name, value)
+        self.set_header("Content-Type", reply.content_type)
+
+    async def _send_stream(self, reply: Reply, stream: AsyncGenerator[bytes, None]) -> None:
+        """A stream that cannot be brought to its end ends the connection: its reader sees it is cut off."""
+        self._set_head(reply)
+        try:
+            async for piece in stream:
+                self.write(piece)
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await self.flush()
+        except StreamClosedError:
+            return
+        except CUT_OFF as error:
+            log.warning("request %s: its answer was cut off: %r", self.request_id, error)
+            self._cut_off()
+        except Exception:
+            log.exception("request %s failed: %s %s", self.request_id, self.request.method, self.request.path)
+            self._cut_off()
+        else:
+            self.finish()
+        finally:
+            await stream.aclose()
+
+    def _cut_off(self) -> None:
+        connection: Any = self.request.connection
+        connection.stream.close()
 
 
 def make_application(routes: Sequence[Route], policy: EdgePolicy) -> Application:

@@ -1,7 +1,8 @@
 """What an operator sees of the inside, and the two levers beside it. Law: no secret is ever shown."""
 
+import asyncio
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +10,7 @@ from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
+from core.state import State
 from handlers.manage import bot_ref
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply, success
@@ -18,6 +20,7 @@ from handlers.vitals import LoopLag, resident_bytes
 from listings.rules import listing_of
 
 RECENT_DELIVERIES = 10
+BACKUP = "application/octet-stream"
 
 
 class Taken(Protocol):
@@ -48,6 +51,7 @@ class DebugSources:
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
     take_snapshot: Callable[[], Awaitable[Taken]]
+    backup: Callable[[], AsyncGenerator[bytes, None]]
     verify: Callable[[], Awaitable[Verification]]
 
 
@@ -71,7 +75,8 @@ class Debug:
         self._version = version
         self._started_ns = clock.monotonic_ns()
 
-    def state(self, _: Request) -> Reply:
+    async def state(self, _: Request) -> Reply:
+        await refreshed_digest(self._ledger.state)
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
         first_server = bisect_left(state.refs, rows.SERVERS)  # refs are sorted, and bots come first
@@ -126,6 +131,11 @@ class Debug:
             deliveries_pending=sum(row.next_attempt_ms is not None for row in deliveries),
         )
 
+    def backup(self, _: Request) -> Reply:
+        """The state in one file, sealed, as of when its last byte leaves."""
+        headers = {"Content-Disposition": 'attachment; filename="votegate.backup"'}
+        return Reply(200, b"", headers, BACKUP, self._sources.backup())
+
     async def snapshot(self, _: Request) -> Reply:
         try:
             taken = await self._sources.take_snapshot()
@@ -137,3 +147,9 @@ class Debug:
         """Compares the state in memory with what the disk would give back, at one position."""
         found = await self._sources.verify()
         return success(**found._asdict(), equal=found.digest == found.folded_digest)
+
+
+async def refreshed_digest(state: State) -> None:
+    """Lets other requests in between while the state's digest is brought up to date."""
+    for _ in state.refresh_digest():
+        await asyncio.sleep(0)

@@ -70,6 +70,11 @@ and when last. A well-formed id that nobody knows has never voted.
 By default the limit is 100 requests per 5 minutes, and only requests that succeed count. This body alone has
 no `success`."""
 
+_BACKUP_TEXT = """The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the
+sealing keys, in another place.
+
+A backup that could not be brought to its end is cut off with its connection, and refused when it is read."""
+
 _PUBLIC_FAILURES = ("ApiKeyRefused", "BotNotFound", "TooManyRequests")
 
 PUBLIC: tuple[Operation, ...] = (
@@ -165,6 +170,16 @@ DEBUG: tuple[Operation, ...] = (
         "The listing, its keys without values, its webhook, its limits as they stand, its newest deliveries.",
         Answer("DebugBot", ("botInside",), "The bot."),
         ("OperatorTokenRefused", "NoSuchListing", "Failed"),
+    ),
+    Operation(
+        "GET",
+        "/debug/snapshot",
+        "backUp",
+        "Debug",
+        "Download a backup",
+        _BACKUP_TEXT,
+        Answer("Backup", (), "The backup.", content_type="application/octet-stream"),
+        ("OperatorTokenRefused", "Failed"),
     ),
     Operation(
         "POST",

@@ -289,6 +289,7 @@ ANSWERS: Mapping[str, Node] = {
     ),
     "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
     "Page": TEXT,
+    "Backup": {"type": "string", "format": "binary"},
 }
 
 

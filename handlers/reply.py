@@ -5,7 +5,7 @@
 The one table from refusals to statuses and texts is here; the contract's texts are its, word by word.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -23,12 +23,14 @@ UNAVAILABLE_RETRY_SECONDS = "5"
 
 
 class Reply(NamedTuple):
-    """`body` is sent as it is; `headers` are beside those that every answer has."""
+    """`body` is sent as it is, then the pieces of `stream`, if there is one, as they come; `headers` are
+    beside those that every answer has."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = {}
     content_type: str = JSON
+    stream: AsyncGenerator[bytes, None] | None = None
 
 
 class BadRequest(Exception):

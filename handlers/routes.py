@@ -117,7 +117,7 @@ def debug_routes(debug: Debug, operator: Operator) -> list[Route]:
         {
             "/debug/state": {"GET": debug.state},
             "/debug/bots/{id}": {"GET": debug.bot},
-            "/debug/snapshot": {"POST": debug.snapshot},
+            "/debug/snapshot": {"POST": debug.snapshot, "GET": debug.backup},
             "/debug/verify": {"POST": debug.verify},
         },
     )

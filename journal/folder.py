@@ -1,16 +1,44 @@
-"""The data folder: one process at a time, secrets for one user only, entries that survive a power cut."""
+"""The data folder: one process at a time, no files but ours, secrets for one user only."""
 
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-LOCK_NAME = "lock"
+from journal.disk import OS_DISK, Disk, write_all
+from journal.sealing import BadKeys, Keyring, keyring_of, new_key
+
+LOCK = "lock"
+KEYS = "sealing.keys"
+UNFINISHED = ".tmp"
+"""Suffix of a file that does not count yet: it is renamed when it is whole."""
+_NUMBER = r"\d{20}"
+_OURS = re.compile(
+    rf"{LOCK}|journal-{_NUMBER}-\d+\.torn"
+    rf"|({re.escape(KEYS)}|key-digest\.secret|operator\.token|(journal|snapshot)-{_NUMBER})({re.escape(UNFINISHED)})?"
+    r"|lost\+found",  # a file system's own, where the folder is a mount point
+    re.ASCII,
+)
 
 
 class FolderUnusable(Exception):
     """The data folder cannot be served, for a reason that one sentence tells."""
+
+
+class FolderInUse(FolderUnusable):
+    """Another process has it."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where journal and snapshots are, the keys that seal them, the disk they are written through."""
+
+    path: Path
+    keys: Keyring
+    disk: Disk = OS_DISK
 
 
 @contextmanager
@@ -19,13 +47,13 @@ def locked(folder: Path) -> Iterator[None]:
 
     The lock is the kernel's (flock): it goes when the process goes, however it goes.
     """
-    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
-            raise FolderUnusable(
+            raise FolderInUse(
                 f"{folder} is in use by another process (pid {owner}); stop it, or choose another data_dir"
             ) from None
         os.ftruncate(descriptor, 0)
@@ -35,13 +63,38 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def sync_folder(folder: Path) -> None:
-    """Makes created, renamed and deleted entries of the folder durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def refuse_foreign_files(folder: Path) -> None:
+    """Raises FolderUnusable when something in the folder is not ours: then it may be the wrong folder."""
+    foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    if foreign:
+        raise FolderUnusable(
+            f"{folder / foreign[0]} is not a file of Votegate's; move it away, or choose another data_dir"
+        )
+
+
+def remove_unfinished(folder: Folder) -> None:
+    """Deletes what a process that was cut off had not finished."""
+    for path in folder.path.glob("*" + UNFINISHED):
+        folder.disk.unlink(path)
+
+
+def kept_keys(folder: Path, *, needed: bool) -> Keyring:
+    """The sealing keys kept in the folder; one is made when there are none, unless they are `needed`.
+
+    Raises FolderUnusable.
+    """
+    path = folder / KEYS
+    if needed and not path.exists():
+        raise FolderUnusable(f"{path} is missing, and nothing here can be read without it; restore it")
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return keyring_of(kept_secret(folder, KEYS, lambda: Keyring([new_key()]).to_text()))
+    except BadKeys as error:
+        raise FolderUnusable(f"{path}: {error}; restore it") from None
+
+
+def keep_keys(folder: Path, keys: Keyring) -> None:
+    """Replaces the sealing keys kept in the folder: all at once, and durably."""
+    _write_secret(folder / KEYS, keys.to_text())
 
 
 def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
@@ -51,21 +104,28 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
     """
     path = folder / name
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        try:
-            secret = path.read_text(encoding="ascii").strip()
-        except UnicodeDecodeError:
-            raise FolderUnusable(
-                f"{path} is no ASCII text; restore it, or delete it to make a new one"
-            ) from None
-        if not secret:
-            raise FolderUnusable(f"{path} is empty; restore it, or delete it to make a new one") from None
-        return secret
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        secret = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
         secret = make()
-        file.write(secret + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    sync_folder(folder)
+        _write_secret(path, secret)
+    except UnicodeDecodeError:
+        raise FolderUnusable(f"{path} is no ASCII text; restore it, or delete it to make a new one") from None
+    if not secret:
+        raise FolderUnusable(f"{path} is empty; restore it, or delete it to make a new one")
     return secret
+
+
+def _write_secret(path: Path, secret: str) -> None:
+    """Durably, and never half of it: whoever finds the file finds the secret."""
+    unfinished = path.with_name(path.name + UNFINISHED)
+    file = OS_DISK.create(unfinished)
+    try:
+        write_all(OS_DISK, file, f"{secret}\n".encode("ascii"), 0)
+        OS_DISK.sync(file)
+    except OSError:
+        unfinished.unlink()
+        raise
+    finally:
+        OS_DISK.close(file)
+    unfinished.rename(path)
+    OS_DISK.sync_folder(path.parent)

@@ -1,30 +1,57 @@
 """The bytes of a journal. Law: a frame is one fsync's worth of records, and vouches for the one before it.
 
 Segment:  header, frame, frame, ...          named "journal-<first position, 20 digits>"
-Header:   magic 8s | first position u64 | seed u32 | crc u32 of the fields before it
-Frame:    magic 4s | payload length u32 | crc u32 | first position u64 | count u32 | watermark u64 | payload
-Payload:  `count` records, a newline behind each
+Header:   magic 8s | first position u64 | seed u32 | key id 8s | salt 16s | crc u32 of the fields before it
+Frame:    magic 4s | kind u8 | payload length u32 | first position u64 | count u32 | watermark u64
+          | head crc u32 of the header's salt and the fields before it | crc u32 | payload
+Payload:  sealed (journal/sealing.py), bound to the head: `count` records, a newline behind each
 
-All numbers are little-endian. A frame's CRC-32 runs over everything in it but the CRC, seeded with the CRC
-of the frame before it, so no frame can be lost, doubled or swapped unseen; a segment's first frame is seeded
-with the header's `seed`, which continues the segment before. `watermark` is the newest position that was
-durable when the frame was written. The frame magic holds bytes that JSON cannot hold.
+All numbers are little-endian. A frame's second CRC-32 runs over its head and its payload, seeded with that of
+the frame before it, so no frame can be lost, doubled or swapped unseen; a segment's first frame is seeded
+with the header's `seed`, which continues the segment before. `watermark` is how many bytes of the segment
+were durable when the frame was written. The head has a checksum of its own, so that what a frame vouches for
+can be read behind bytes that are damaged; the salt is in it, so that a frame of another segment, which a
+power cut may leave where a file has grown, vouches for nothing in this one. Checksums need no key.
 """
 
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 from typing import NamedTuple
 
-SEGMENT_MAGIC = b"VGJRNL\x00\x01"
+from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Seal, Unsealable
+
+SEGMENT_MAGIC = b"VGJRNL\x00\x02"
 FRAME_MAGIC = b"\xffVG\xfe"
-_HEADER = struct.Struct("<8sQI")
-_FRAME = struct.Struct("<4sIIQIQ")
+_HEADER = struct.Struct(f"<8sQI{KEY_ID_BYTES}s{SALT_BYTES}s")
+_HEAD = struct.Struct("<4sBIQIQ")
 _CRC = struct.Struct("<I")
+_CRCS = struct.Struct("<II")
 HEADER_BYTES = _HEADER.size + _CRC.size
+FRAME_BYTES = _HEAD.size + _CRCS.size + NONCE_BYTES + TAG_BYTES
+"""What a frame takes beside its records."""
+
+
+class Kind(IntEnum):
+    RECORDS = 0
+    IDLE = 1
+    """No records: it vouches for those before it, while nothing else comes that would."""
+    CLOSED = 2
+    """The same, by a process that stopped as it should."""
+    CONTINUED = 3
+    """The last of its segment: the next segment is there. Not part of the chain of checksums."""
+
+
+class SegmentHeader(NamedTuple):
+    first: int
+    seed: int
+    key_id: bytes
+    salt: bytes
 
 
 class Frame(NamedTuple):
+    kind: Kind
     first: int
     watermark: int
     records: list[bytes]
@@ -34,72 +61,95 @@ class Frame(NamedTuple):
 
 
 class BadBytes(ValueError):
-    """The bytes at `offset` are no valid frame or header."""
+    """The bytes at `offset` are no valid frame or header. `whole` ones have a right checksum all the same,
+    so they were written like this: no crash tears a frame into that."""
 
-    def __init__(self, offset: int, reason: str) -> None:
+    def __init__(self, offset: int, reason: str, *, whole: bool = False) -> None:
         super().__init__(reason)
         self.offset = offset
         self.reason = reason
+        self.whole = whole
 
 
-def encode_header(first: int, seed: int) -> bytes:
-    fields = _HEADER.pack(SEGMENT_MAGIC, first, seed)
+def encode_header(first: int, seed: int, seal: Seal) -> bytes:
+    fields = _HEADER.pack(SEGMENT_MAGIC, first, seed, seal.key_id, seal.salt)
     return fields + _CRC.pack(zlib.crc32(fields))
 
 
-def decode_header(segment: bytes) -> tuple[int, int]:
-    """(first position, seed). Raises BadBytes."""
+def decode_header(segment: bytes) -> SegmentHeader:
+    """Raises BadBytes."""
+    if not segment.startswith(SEGMENT_MAGIC[:-1]):
+        raise BadBytes(0, "this is no journal segment")
+    if not segment.startswith(SEGMENT_MAGIC):
+        raise BadBytes(0, "this journal segment was written by another version of Votegate")
     if len(segment) < HEADER_BYTES:
         raise BadBytes(0, "the segment header is incomplete")
-    magic, first, seed = _HEADER.unpack_from(segment)
-    if magic != SEGMENT_MAGIC:
-        raise BadBytes(0, "not a journal segment of this version")
+    _, *fields = _HEADER.unpack_from(segment)
     if _CRC.unpack_from(segment, _HEADER.size)[0] != zlib.crc32(segment[: _HEADER.size]):
         raise BadBytes(0, "the segment header fails its checksum")
-    return first, seed
+    return SegmentHeader(*fields)
 
 
-def encode_frame(first: int, records: Sequence[bytes], watermark: int, seed: int) -> tuple[bytes, int]:
+def encode_frame(
+    kind: Kind, first: int, records: Sequence[bytes], watermark: int, seed: int, seal: Seal
+) -> tuple[bytes, int]:
     """(the frame, its CRC, which seeds the next)."""
-    payload = b"".join([record + b"\n" for record in records])
-    crc = _crc(seed, len(payload), first, len(records), watermark, payload)
-    head = _FRAME.pack(FRAME_MAGIC, len(payload), crc, first, len(records), watermark)
-    return head + payload, crc
+    plain = b"".join([record + b"\n" for record in records])
+    length = NONCE_BYTES + len(plain) + TAG_BYTES
+    head = _HEAD.pack(FRAME_MAGIC, kind, length, first, len(records), watermark)
+    payload = seal.seal(plain, head)
+    crc = _chained(seed, head, payload)
+    return head + _CRCS.pack(_head_crc(seal.salt, head), crc) + payload, crc
 
 
-def decode_frames(segment: bytes, first: int, seed: int) -> Iterator[Frame]:
+def decode_frames(segment: bytes, first: int, seed: int, seal: Seal) -> Iterator[Frame]:
     """The frames behind the header, the first of which must start at position `first`. Raises BadBytes."""
     offset = HEADER_BYTES
     while offset < len(segment):
-        frame = _decode_frame(segment, offset, first, seed)
+        frame = _decode_frame(segment, offset, first, seed, seal)
         yield frame
         offset, first, seed = frame.end, first + len(frame.records), frame.crc
 
 
 def watermarks_behind(segment: bytes, offset: int) -> Iterator[int]:
-    """The watermarks of whatever looks like a frame behind the byte at `offset`."""
+    """The watermarks of the frames whose heads are whole behind the byte at `offset`."""
     while (offset := segment.find(FRAME_MAGIC, offset + 1)) != -1:
-        if offset + _FRAME.size <= len(segment):
-            yield _FRAME.unpack_from(segment, offset)[5]
+        if offset + _HEAD.size + _CRC.size <= len(segment) and _head_is_whole(segment, offset):
+            yield _HEAD.unpack_from(segment, offset)[5]
 
 
-def _decode_frame(segment: bytes, offset: int, expected: int, seed: int) -> Frame:
-    if offset + _FRAME.size > len(segment):
+def _head_is_whole(segment: bytes, offset: int) -> bool:
+    head = segment[offset : offset + _HEAD.size]
+    stored: int = _CRC.unpack_from(segment, offset + _HEAD.size)[0]
+    return _head_crc(segment[_HEADER.size - SALT_BYTES : _HEADER.size], head) == stored
+
+
+def _head_crc(salt: bytes, head: bytes) -> int:
+    return zlib.crc32(head, zlib.crc32(salt))
+
+
+def _decode_frame(segment: bytes, offset: int, expected: int, seed: int, seal: Seal) -> Frame:
+    begin = offset + _HEAD.size + _CRCS.size
+    if begin > len(segment):
         raise BadBytes(offset, "the frame is incomplete")
-    magic, length, crc, first, count, watermark = _FRAME.unpack_from(segment, offset)
-    end = offset + _FRAME.size + length
-    if magic != FRAME_MAGIC:
+    magic, kind, length, first, count, watermark = _HEAD.unpack_from(segment, offset)
+    if magic != FRAME_MAGIC or not _head_is_whole(segment, offset):
         raise BadBytes(offset, "no frame begins here")
-    if end > len(segment):
+    if begin + length > len(segment):
         raise BadBytes(offset, "the frame is incomplete")
-    payload = segment[offset + _FRAME.size : end]
-    if _crc(seed, length, first, count, watermark, payload) != crc:
+    head, payload = segment[offset : offset + _HEAD.size], segment[begin : begin + length]
+    crc = _CRCS.unpack_from(segment, offset + _HEAD.size)[1]
+    if _chained(seed, head, payload) != crc:
         raise BadBytes(offset, "the frame fails its checksum")
-    records = payload.split(b"\n")[:-1]
+    try:
+        records = seal.unseal(payload, head).split(b"\n")[:-1]
+        known = Kind(kind)
+    except (Unsealable, ValueError):
+        raise BadBytes(offset, "the frame does not open with its key", whole=True) from None
     if first != expected or len(records) != count:
-        raise BadBytes(offset, "the frame does not continue the one before it")
-    return Frame(first, watermark, records, crc, end)
+        raise BadBytes(offset, "the frame does not continue the one before it", whole=True)
+    return Frame(known, first, watermark, records, crc, begin + length)
 
 
-def _crc(seed: int, length: int, first: int, count: int, watermark: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(_FRAME.pack(FRAME_MAGIC, length, 0, first, count, watermark), seed))
+def _chained(seed: int, head: bytes, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(head, seed))

@@ -11,18 +11,17 @@ disk holds is unknown, the journal never writes again, and `run` raises, which s
 import asyncio
 import errno
 import logging
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from core.clock import NS_PER_SECOND, Clock
 from core.refusals import Unavailable
-from journal.folder import sync_folder
-from journal.frames import encode_frame, encode_header
-from journal.segments import Tail, first_position, segment_path, set_torn_aside
+from journal.folder import Folder
+from journal.frames import Kind
+from journal.segments import Tail, set_torn_aside
+from journal.writer import SegmentWriter, SyncFailed
 
 log = logging.getLogger(__name__)
 
@@ -47,37 +46,26 @@ class JournalPolicy:
     pending_bytes: int
 
 
-class _SyncFailed(OSError):
-    """A sync has failed, for whatever reason: nothing tells any more what the disk holds."""
-
-
 class Journal:
-    def __init__(self, folder: Path, tail: Tail, policy: JournalPolicy, clock: Clock) -> None:
+    def __init__(self, folder: Folder, tail: Tail, policy: JournalPolicy, clock: Clock) -> None:
         """Continues the journal that ends at `tail`, cutting off a torn write first."""
-        if tail.torn:
+        if tail.torn and tail.segment is not None:
+            set_torn_aside(folder, tail.segment, tail.end)
             log.warning("an unfinished write after position %d was set aside", tail.head)
-            set_torn_aside(folder, tail)
+        elif not tail.closed:
+            log.warning("the last process did not stop cleanly; its journal ends at position %d", tail.head)
         self.head = tail.head
         self.durable_position = tail.head
         self._folder = folder
         self._policy = policy
         self._clock = clock
-        self._crc = tail.crc
-        self._end = tail.end
-        self._file = -1
-        self._segment_first = 0
-        if tail.segment is not None and tail.end > 0:
-            self._file = os.open(tail.segment, os.O_WRONLY | os.O_CLOEXEC)
-            self._segment_first = first_position(tail.segment)
-            os.fdatasync(self._file)  # a killed process may have left what was read in the page cache alone
-        self._written_position = self._synced_position = tail.head
-        self._vouched_position = 0  # the newest position below the watermark of a frame
+        self._writer = SegmentWriter(folder, tail, policy.segment_bytes)
         self._synced_ns = clock.monotonic_ns()
-        self._rotate = False
 
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self._unsynced: list[asyncio.Future[None]] = []
         self._on_durable: list[Callable[[], None]] = []
         self._wake = asyncio.Event()
         self._closing = False
@@ -88,6 +76,10 @@ class Journal:
     @property
     def writable(self) -> bool:
         return self._unavailable is None
+
+    def begin(self) -> None:
+        """Vouches on disk for what was recovered. Raises OSError when the disk takes no writes."""
+        self._write(Kind.IDLE, [])
 
     def on_durable(self, call: Callable[[], None]) -> None:
         """Calls back whenever `durable_position` has advanced."""
@@ -113,9 +105,24 @@ class Journal:
         self._waiters.append((position, waiter))
         await waiter
 
+    async def synced(self, position: int) -> None:
+        """Returns once the record would outlive a power cut, also with `fsync: interval`. Raises Unavailable.
+
+        The sync is the journal's own: when it fails, the journal has failed.
+        """
+        await self.durable(position)
+        if position <= self._writer.synced_position:
+            return
+        if self._unavailable is not None:
+            raise Unavailable(self._unavailable)
+        waiter = asyncio.get_running_loop().create_future()
+        self._unsynced.append(waiter)
+        self._wake.set()
+        await waiter
+
     def rotate(self) -> None:
         """Starts a new segment with the next frame."""
-        self._rotate = True
+        self._writer.rotate()
 
     async def close(self) -> None:
         """Writes what is pending and a last frame that vouches for it; `run` then returns."""
@@ -125,35 +132,42 @@ class Journal:
 
     async def run(self) -> None:
         """Writes batches until closed. Raises OSError when the disk fails."""
+        reason = "the gateway is stopping"
         try:
             while not self._closing or self._pending:
                 try:
-                    await asyncio.wait_for(self._wake.wait(), self._patience())
+                    async with asyncio.timeout(self._patience()):
+                        await self._wake.wait()
                 except TimeoutError:
-                    await self._vouch()
+                    await self._vouch(Kind.IDLE)
                 else:
                     self._wake.clear()
                     await self.step()
-            self._unavailable = "the gateway is stopping"
-            await self._vouch()
+            await self._vouch(Kind.CLOSED)
         except OSError:
-            self._unavailable = "the disk has failed"
+            reason = "the disk has failed"
             raise
         finally:
-            self._fail_waiters(self._unavailable or "the gateway is stopping")
+            self._unavailable = reason
+            self._fail_waiters(reason)
             self._thread.shutdown()
-            if self._file != -1:
-                os.close(self._file)
+            self._writer.close()
             self._closed.set()
 
     async def step(self) -> None:
         """Makes everything pending durable, as one frame."""
+        if self._unsynced:
+            await self._vouch(Kind.IDLE)
+            waiting, self._unsynced = self._unsynced, []
+            for waiter in waiting:
+                if not waiter.done():
+                    waiter.set_result(None)
         if not self._pending:
             return
         batch, self._pending, self._pending_bytes = self._pending, [], 0
         try:
-            await self._in_thread(self._write, batch)
-        except _SyncFailed:
+            await self._in_thread(self._write, Kind.RECORDS, batch)
+        except SyncFailed:
             raise
         except OSError as error:
             if error.errno not in PASSING:
@@ -163,7 +177,10 @@ class Journal:
         if self._unavailable is not None:
             log.warning("the journal takes writes again")
             self._unavailable = None
-        self.durable_position = self._written_position
+        self._tell_durable()
+
+    def _tell_durable(self) -> None:
+        self.durable_position = self._writer.written_position
         waiting, self._waiters = self._waiters, []
         for position, waiter in waiting:
             if position > self.durable_position:
@@ -173,11 +190,11 @@ class Journal:
         for call in self._on_durable:
             call()
 
-    async def _vouch(self) -> None:
+    async def _vouch(self, kind: Kind) -> None:
         """Syncs what is not, and says so on disk: what was durable can then be told from a torn write."""
         try:
-            await self._in_thread(self._write, [])
-        except _SyncFailed:
+            await self._in_thread(self._write, kind, [])
+        except SyncFailed:
             raise
         except OSError as error:
             if error.errno not in PASSING:
@@ -185,7 +202,7 @@ class Journal:
 
     async def _put_off(self, batch: list[bytes], reason: str) -> None:
         if self._unavailable is None:
-            log.error("%s for %s: writes are refused until there is", reason, self._folder)
+            log.error("%s for %s: writes are refused until there is", reason, self._folder.path)
         self._unavailable = reason
         self._pending[:0] = batch
         self._pending_bytes += sum(map(len, batch))
@@ -196,70 +213,26 @@ class Journal:
         self._wake.set()
 
     def _fail_waiters(self, reason: str) -> None:
-        waiting, self._waiters = self._waiters, []
-        for _, waiter in waiting:
+        waiting = [waiter for _, waiter in self._waiters] + self._unsynced
+        self._waiters, self._unsynced = [], []
+        for waiter in waiting:
             if not waiter.done():
                 waiter.set_exception(Unavailable(reason))
 
     def _patience(self) -> float | None:
-        return self._policy.interval_seconds if self._vouched_position < self._written_position else None
+        vouched = self._writer.vouched_position >= self._writer.written_position
+        return None if vouched else self._policy.interval_seconds
 
     async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
 
-    # -- in the writer's thread ------------------------------------------------------------------------
-
-    def _write(self, batch: list[bytes]) -> None:
-        if not batch and self._synced_position < self._written_position:
-            self._sync()
-        first = self._written_position + 1
-        full = self._rotate or self._end >= self._policy.segment_bytes
-        # A segment without records is not left behind: the next one would have its name.
-        if self._file == -1 or (full and first > self._segment_first):
-            self._start_segment(first)
-        frame, crc = encode_frame(first, batch, self._synced_position, self._crc)
-        try:
-            _write_all(self._file, frame, self._end)
-        except OSError:
-            os.ftruncate(self._file, self._end)
-            raise
-        self._end += len(frame)
-        self._crc = crc
-        self._vouched_position = self._synced_position
-        self._written_position += len(batch)
+    def _write(self, kind: Kind, batch: list[bytes]) -> None:
+        """In the writer's thread."""
+        writer = self._writer
+        if not batch and writer.synced_position < writer.written_position:
+            writer.sync()
+        writer.write(kind, batch)
         due = self._clock.monotonic_ns() - self._synced_ns >= self._policy.interval_seconds * NS_PER_SECOND
         if self._policy.fsync == "always" or due or not batch:
-            self._sync()
-
-    def _sync(self) -> None:
-        try:
-            os.fdatasync(self._file)
-        except OSError as error:
-            raise _SyncFailed(error.errno, error.strerror) from None
-        self._synced_position = self._written_position
-        self._synced_ns = self._clock.monotonic_ns()
-
-    def _start_segment(self, first: int) -> None:
-        if self._synced_position < self._written_position:
-            self._sync()  # no segment may begin before the one behind it is whole
-        path = segment_path(self._folder, first)
-        header = encode_header(first, self._crc)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            _write_all(file, header, 0)
-            os.fsync(file)
-            sync_folder(self._folder)
-        except OSError:
-            os.close(file)
-            path.unlink()
-            raise
-        if self._file != -1:
-            os.close(self._file)
-        self._file, self._end, self._segment_first, self._rotate = file, len(header), first, False
-
-
-def _write_all(file: int, data: bytes, offset: int) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.pwrite(file, view, offset)
-        view, offset = view[written:], offset + written
+            writer.sync()
+            self._synced_ns = self._clock.monotonic_ns()

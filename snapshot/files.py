@@ -1,9 +1,12 @@
 """A snapshot file: the whole state as of a position, and votes possibly newer. Law: all of it, or none.
 
-    magic 8s | chunk, chunk, ...        chunk: length u32 | crc u32 | msgpack, one of the structs below
+    header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
+             | crc u32 of the fields before it, so that a damaged key id is told from a missing key
+    chunk    length u32 | sealed (journal/sealing.py): msgpack, one of the structs below
+    ...
 
-A chunk's CRC-32 is seeded with the CRC of the chunk before it, and the last chunk counts the rows, so a
-file that is cut, damaged or put together from two is refused whole. Files are named
+All numbers are little-endian. A chunk is bound to the header and to its number in the file, and the last one
+counts the rows, so a file that is cut, damaged or put together from two is refused whole. Files are named
 "snapshot-<position, 20 digits>"; while one is written it is called ".tmp" and does not count.
 """
 
@@ -11,21 +14,26 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from core.rows import Delivery, Listing
+from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
-TMP_SUFFIX = ".tmp"
-MAGIC = b"VGSNAP\x00\x01"
-_CHUNK = struct.Struct("<II")
+MAGIC = b"VGSNAP\x00\x02"
+_HEADER = struct.Struct(f"<8sQQ{KEY_ID_BYTES}s{SALT_BYTES}s")
+_CRC = _LENGTH = struct.Struct("<I")
+HEADER_BYTES = _HEADER.size + _CRC.size
+_NUMBER = struct.Struct("<Q")
 
 
-class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="header"):
+class Header(NamedTuple):
     position: int
     created_ms: int
+    key_id: bytes
+    salt: bytes
 
 
 class Listings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
@@ -36,17 +44,26 @@ class Deliveries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="d
     rows: list[Delivery]
 
 
-class VoteColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
-    """(ref, user ids, packed votes) per listing: the columns of `votes/table.py`."""
+class Leaves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
+    """(ref, user ids and packed votes) for some or all voters of a listing: a leaf of `votes/table.py`."""
 
-    rows: list[tuple[str, bytes, bytes]]
+    rows: list[tuple[str, bytes]]
+
+
+class Records(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
+    """The journal behind the file's position, in a backup, which has no journal beside it."""
+
+    rows: list[bytes]
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
+    """`durable`: nothing newer than this position is in the file, and it needs the journal up to there."""
+
     rows: int
+    durable: int
 
 
-Chunk = Header | Listings | Deliveries | VoteColumns | End
+Chunk = Listings | Deliveries | Leaves | Records | End
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode
@@ -56,45 +73,82 @@ class SnapshotCorrupt(Exception):
     """The file is not a whole snapshot of this version."""
 
 
-class SnapshotFile:
-    """Writes chunks to an open file."""
+class SnapshotEncoder:
+    """The bytes of one file, piece by piece: first `header`, then one `encode` a chunk."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._crc = 0
-        self._file.write(MAGIC)
+    def __init__(self, position: int, created_ms: int, seal: Seal) -> None:
+        fields = _HEADER.pack(MAGIC, position, created_ms, seal.key_id, seal.salt)
+        self.header = fields + _CRC.pack(zlib.crc32(fields))
+        self._seal = seal
+        self._chunks = 0
 
-    def write(self, chunk: Chunk) -> None:
-        payload = _encode(chunk)
-        self._crc = zlib.crc32(payload, self._crc)
-        self._file.write(_CHUNK.pack(len(payload), self._crc) + payload)
+    def encode(self, chunk: Chunk) -> bytes:
+        sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
+        self._chunks += 1
+        return _LENGTH.pack(len(sealed)) + sealed
 
 
-def read_chunks(path: Path) -> Iterator[Chunk]:
-    """The chunks of a file. Raises SnapshotCorrupt, possibly after some were given."""
-    rows = crc = 0
-    chunk: Chunk | None = None
-    with path.open("rb") as file:
-        size = path.stat().st_size
-        if file.read(len(MAGIC)) != MAGIC:
-            raise SnapshotCorrupt(f"{path} is not a snapshot of this version")
-        while head := file.read(_CHUNK.size):
-            if isinstance(chunk, End) or len(head) < _CHUNK.size:
-                raise SnapshotCorrupt(f"{path} does not end where it should")
-            length, stored = _CHUNK.unpack(head)
-            payload = file.read(min(length, size))  # a damaged length takes no memory for what is not there
-            crc = zlib.crc32(payload, crc)
-            if len(payload) != length or crc != stored:
-                raise SnapshotCorrupt(f"{path} fails its checksum")
+class SnapshotReader:
+    """Reads one file."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises SnapshotCorrupt when it is no snapshot of this version."""
+        self.path = path
+        self.size = path.stat().st_size
+        self.read_bytes = _HEADER.size
+        """How far `chunks` has come."""
+        with path.open("rb") as file:
+            self._raw_header = file.read(HEADER_BYTES)
+        if not self._raw_header.startswith(MAGIC[:-1]):
+            raise SnapshotCorrupt(f"{path} is not a snapshot")
+        if not self._raw_header.startswith(MAGIC):
+            raise SnapshotCorrupt(f"{path} is a snapshot of another version of Votegate")
+        if len(self._raw_header) < HEADER_BYTES:
+            raise SnapshotCorrupt(f"{path} is incomplete")
+        if self._raw_header[_HEADER.size :] != _CRC.pack(zlib.crc32(self._raw_header[: _HEADER.size])):
+            raise SnapshotCorrupt(f"{path} is damaged in its header")
+        self.header = Header(*_HEADER.unpack_from(self._raw_header)[1:])
+
+    def chunks(self, keys: Keyring) -> Iterator[Chunk]:
+        """Raises SnapshotCorrupt, possibly after some chunks were given, and KeyMissing."""
+        seal = keys.seal_of(self.path, self.header.key_id, self.header.salt)
+        rows = 0
+        chunk: Chunk | None = None
+        for piece in self.unsealed(seal):
+            if isinstance(chunk, End):
+                raise SnapshotCorrupt(f"{self.path} does not end where it should")
             try:
-                chunk = _decode(payload)
+                chunk = _decode(piece)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise SnapshotCorrupt(f"{path} holds what this version does not know: {error}") from error
-            if isinstance(chunk, Listings | Deliveries | VoteColumns):
+                raise SnapshotCorrupt(
+                    f"{self.path} holds what this version does not know: {error}"
+                ) from error
+            if not isinstance(chunk, End):
                 rows += len(chunk.rows)
             yield chunk
-    if not isinstance(chunk, End) or chunk.rows != rows:
-        raise SnapshotCorrupt(f"{path} is incomplete")
+        if not isinstance(chunk, End) or chunk.rows != rows:
+            raise SnapshotCorrupt(f"{self.path} is incomplete")
+
+    def unsealed(self, seal: Seal) -> Iterator[bytes]:
+        """The chunks' bytes. Raises SnapshotCorrupt."""
+        with self.path.open("rb") as file:
+            file.seek(HEADER_BYTES)
+            number = 0
+            while length := file.read(_LENGTH.size):
+                try:
+                    yield seal.unseal(self._piece(file, length), self._raw_header + _NUMBER.pack(number))
+                except Unsealable:
+                    raise SnapshotCorrupt(f"{self.path} is damaged at byte {self.read_bytes}") from None
+                self.read_bytes = file.tell()
+                number += 1
+
+    def _piece(self, file: BinaryIO, length: bytes) -> bytes:
+        size = _LENGTH.unpack(length)[0] if len(length) == _LENGTH.size else 0
+        # A damaged length takes no memory for what is not there.
+        piece = file.read(min(size, self.size))
+        if not NONCE_BYTES + TAG_BYTES <= len(piece) == size:
+            raise SnapshotCorrupt(f"{self.path} is cut off or damaged at byte {file.tell() - len(piece)}")
+        return piece
 
 
 def snapshot_path(folder: Path, position: int) -> Path:

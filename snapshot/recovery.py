@@ -1,25 +1,33 @@
 """From disk to state. Law: the state is the newest good snapshot and every record behind it, in order."""
 
+import gc
 import logging
-from collections.abc import Callable
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from core.events import UnknownEvent, decode_record
+from core.events import Event, UnknownEvent, decode_record
 from core.state import State
-from journal.segments import JournalReader, Tail, list_segments
+from journal.folder import Folder
+from journal.sealing import Keyring
+from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.files import (
     Deliveries,
-    Header,
+    End,
+    Leaves,
     Listings,
+    Records,
     SnapshotCorrupt,
-    VoteColumns,
+    SnapshotReader,
     list_snapshots,
-    read_chunks,
 )
 
 log = logging.getLogger(__name__)
+
+EmptyState = Callable[[], State]
+Progress = Callable[[int, int], None]
+"""Told now and then how many bytes of how many are read."""
 
 
 class Recovered(NamedTuple):
@@ -29,58 +37,104 @@ class Recovered(NamedTuple):
     """Position of the snapshot it began from; 0 without one."""
 
 
+class Loaded(NamedTuple):
+    """One file's state: exact as of `position` once every record up to `durable` is applied over it."""
+
+    state: State
+    position: int
+    durable: int
+
+
 class UnreadableRecord(Exception):
     """The journal holds a record that this version does not know."""
 
 
-def recover(folder: Path, empty_state: Callable[[], State], until: int | None = None) -> Recovered:
+def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -> Recovered:
     """Folds snapshot and journal into a fresh state, up to position `until` when it is given.
 
-    A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt,
+    A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt, KeyMissing,
     UnreadableRecord, and SnapshotCorrupt when there are snapshots without any journal beside them.
     """
-    if any(position for position, _ in list_snapshots(folder)) and not list_segments(folder):
+    if any(position for position, _ in list_snapshots(folder.path)) and not list_segments(folder.path):
         raise SnapshotCorrupt(
-            f"{folder} has snapshots but no journal: restore the whole folder from a backup"
+            f"{folder.path} has snapshots but no journal: restore the whole folder from a backup"
         )
-    position, state = _newest_good(folder, empty_state)
-    reader = JournalReader(folder)
-    records = reader.records(after=position)
-    if until is not None:
-        records = takewhile(lambda numbered: numbered[0] <= until, records)
-    for number, record in records:
-        try:
-            events = decode_record(record)
-        except UnknownEvent as error:
-            raise UnreadableRecord(
-                f"record {number} in {folder} was written by another version: {error}"
-            ) from error
-        for event in events:
-            state.apply(event)
-    return Recovered(state, reader.tail, position)
+    with _no_garbage():
+        loaded = _newest_good(folder, empty_state)
+        reader = JournalReader(folder)
+        for number, record in reader.records(loaded.position, until):
+            apply_record(loaded.state, folder.path, number, record)
+    if until is None and reader.tail.head < loaded.durable:
+        path, end = reader.tail.segment or folder.path, reader.tail.end
+        raise JournalCorrupt(path, end, f"records up to position {loaded.durable} are missing")
+    return Recovered(loaded.state, reader.tail, loaded.position)
 
 
-def _newest_good(folder: Path, empty_state: Callable[[], State]) -> tuple[int, State]:
-    for position, path in reversed(list_snapshots(folder)):
-        state = empty_state()
+def load_snapshot(
+    path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
+) -> Loaded:
+    """The state that one file holds. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
+    reader, state = SnapshotReader(path), empty_state()
+    position = durable = reader.header.position
+    for chunk in reader.chunks(keys):
+        match chunk:
+            case Listings() | Deliveries():
+                state.load(chunk.rows)
+            case Leaves():
+                state.load_votes(chunk.rows)
+            case Records():
+                if position == reader.header.position:
+                    state.loaded()
+                for record in chunk.rows:
+                    position += 1
+                    apply_record(state, path, position, record)
+            case End():
+                durable = chunk.durable
+        progress(reader.read_bytes, reader.size)
+    state.loaded()
+    return Loaded(state, position, durable)
+
+
+def apply_record(state: State, path: Path, number: int, record: bytes) -> None:
+    """Raises UnreadableRecord."""
+    apply_events(state, events_of(path, number, record))
+
+
+def events_of(path: Path, number: int, record: bytes) -> list[Event]:
+    """Raises UnreadableRecord."""
+    try:
+        return decode_record(record)
+    except UnknownEvent as error:
+        raise UnreadableRecord(
+            f"record {number} in {path} was written by another version: {error}"
+        ) from error
+
+
+def apply_events(state: State, events: Iterable[Event]) -> None:
+    for event in events:
+        state.apply(event)
+
+
+def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
+    for position, path in reversed(list_snapshots(folder.path)):
         try:
-            _load(path, position, state)
+            loaded = load_snapshot(path, folder.keys, empty_state)
+            if loaded.position != position:
+                raise SnapshotCorrupt(f"{path} was renamed: it is of position {loaded.position}")
         except SnapshotCorrupt as error:
             log.error("%s; falling back to the snapshot before it", error)
         else:
-            return position, state
-    return 0, empty_state()
+            return loaded
+    return Loaded(empty_state(), 0, 0)
 
 
-def _load(path: Path, position: int, state: State) -> None:
-    for chunk in read_chunks(path):
-        match chunk:
-            case Header():
-                if chunk.position != position:
-                    raise SnapshotCorrupt(f"{path} was renamed: it is of position {chunk.position}")
-            case Listings() | Deliveries():
-                for row in chunk.rows:
-                    state.load(row)
-            case VoteColumns():
-                for ref, users, packed in chunk.rows:
-                    state.load_votes(ref, (users, packed))
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """Rows have no cycles: looking for some while millions are made takes longer than making them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

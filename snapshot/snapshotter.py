@@ -1,45 +1,40 @@
 """Taking snapshots while the gateway serves. Law: never fork, never hold the loop, never outrun the journal.
 
-Rows are frozen, so their tables are copied as pointers in one go: that part is exact at the start position.
-Votes are copied listing by listing while more of them arrive; votes newer than the start position may be in
-the file, and replaying the journal over them changes nothing, because events carry results. The file counts
-only after everything it may hold is durable in the journal.
+The loop copies the state in small steps (`snapshot/copying.py`); a thread seals and writes what was copied
+and syncs it every few megabytes, so that the journal's own syncs never queue behind a heap of dirty pages.
+The file counts only after everything it may hold is durable in the journal.
 """
 
 import asyncio
+import contextlib
 import logging
-import os
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.rows import Delivery, Listing
-from core.state import State
-from journal.folder import sync_folder
+from journal.disk import Disk, write_all
+from journal.folder import UNFINISHED, Folder
 from journal.journal import Journal
-from journal.segments import delete_behind, sync_newest
+from journal.segments import JournalReader, delete_behind
+from snapshot.copying import StateCopy
 from snapshot.files import (
-    PREFIX,
-    TMP_SUFFIX,
     Chunk,
-    Deliveries,
     End,
-    Header,
-    Listings,
-    SnapshotFile,
-    VoteColumns,
+    Records,
+    SnapshotEncoder,
     list_snapshots,
     snapshot_path,
 )
 
 log = logging.getLogger(__name__)
 
-ROWS_PER_CHUNK = 64
+SYNC_BYTES = 4 << 20
+RECORDS_PER_CHUNK = 512
 
 
 class SnapshotTaken(NamedTuple):
@@ -51,7 +46,7 @@ class SnapshotTaken(NamedTuple):
 class Snapshotter:
     def __init__(
         self,
-        folder: Path,
+        folder: Folder,
         ledger: Ledger,
         journal: Journal,
         clock: Clock,
@@ -87,83 +82,106 @@ class Snapshotter:
         """Writes a snapshot of the state as it is now. Raises OSError, Unavailable."""
         async with self.lock:
             started_ns = self._clock.monotonic_ns()
-            state, position = self._ledger.state, self._ledger.head
+            position = self._ledger.head
             if position == self.position > 0:  # nothing new, and the one before it must stay
-                return SnapshotTaken(position, snapshot_path(self._folder, position).stat().st_size, 0.0)
-            chunks = _chunks(
-                Header(position, self._clock.now_ms()),
-                [state.listings[ref] for ref in state.refs],
-                [*state.finished.values(), tuple(state.pending.values())],
-                list(state.votes.refs()),
-                state,
-            )
+                size = snapshot_path(self._folder.path, position).stat().st_size
+                return SnapshotTaken(position, size, 0.0)
+            copy = StateCopy(self._ledger.state)
             self._journal.rotate()
-            size = await self._write(position, chunks)
+            size = await self._write(position, copy)
             self.position = position
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
             return SnapshotTaken(position, size, seconds)
 
-    async def _write(self, position: int, chunks: Iterator[Chunk]) -> int:
-        loop = asyncio.get_running_loop()
-        path = snapshot_path(self._folder, position)
-        tmp = path.with_name(path.name + TMP_SUFFIX)
-        with ThreadPoolExecutor(1, "snapshot") as thread:
-            try:
-                descriptor = os.open(tmp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-                with os.fdopen(descriptor, "wb") as raw:
-                    file = SnapshotFile(raw)
-                    for chunk in chunks:
-                        await loop.run_in_executor(thread, file.write, chunk)
-                    await self._ledger.durable(self._ledger.head)
-                    await loop.run_in_executor(thread, sync_newest, self._folder)
-                    raw.flush()
-                    await loop.run_in_executor(thread, os.fsync, raw.fileno())
-                    size = raw.tell()
-                tmp.rename(path)
+    async def _write(self, position: int, copy: StateCopy) -> int:
+        path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()
+        file = SnapshotFile(self._folder.disk, path, self._encoder(position))
+        try:
+            with ThreadPoolExecutor(1, "snapshot") as thread:
+                for chunk in copy:
+                    await loop.run_in_executor(thread, file.add, chunk)
+                newest = self._ledger.head
+                await self._journal.synced(newest)
+                await loop.run_in_executor(thread, file.add, End(copy.rows, newest))
+                await loop.run_in_executor(thread, file.finish)
                 await loop.run_in_executor(thread, self._tidy)
-            finally:
-                tmp.unlink(missing_ok=True)
-        return size
+        finally:
+            file.close()  # not before the thread has ended: it may be writing still
+        return file.size
 
     def _tidy(self) -> None:
         """Keeps the new snapshot, the last good one before it, and the journal behind that one."""
-        sync_folder(self._folder)  # the new one is there for good before anything older goes
-        for position, path in list_snapshots(self._folder):
+        disk = self._folder.disk
+        disk.sync_folder(self._folder.path)  # the new one is there for good before anything older goes
+        for position, path in list_snapshots(self._folder.path):
             if position < self.position:
-                path.unlink()
+                disk.unlink(path)
         if self.position:
             delete_behind(self._folder, self.position)
 
+    async def backup(self) -> AsyncGenerator[bytes, None]:
+        """The bytes of a file that holds the state with no journal beside it, as of when they end.
 
-def remove_unfinished(folder: Path) -> None:
-    """Deletes what a snapshot cut off by a crash left behind."""
-    for path in folder.glob(f"{PREFIX}*{TMP_SUFFIX}"):
-        path.unlink()
+        Raises Unavailable. While it is read, no snapshot is taken.
+        """
+        async with self.lock:
+            position, loop = self._ledger.head, asyncio.get_running_loop()
+            copy, encoder = StateCopy(self._ledger.state), self._encoder(position)
+            self._journal.rotate()  # so that the records behind the position are read from where they begin
+            yield encoder.header
+            with ThreadPoolExecutor(1, "backup") as thread:
+                for chunk in copy:
+                    yield await loop.run_in_executor(thread, encoder.encode, chunk)
+                newest, rows = self._ledger.head, copy.rows
+                await self._ledger.durable(newest)
+                behind = JournalReader(self._folder).records(position, newest)
+                while few := await loop.run_in_executor(thread, _some_records, behind):
+                    rows += len(few)
+                    yield await loop.run_in_executor(thread, encoder.encode, Records(few))
+                yield await loop.run_in_executor(thread, encoder.encode, End(rows, newest))
 
-
-def _chunks(
-    header: Header,
-    listings: list[Listing],
-    deliveries: list[tuple[Delivery, ...]],
-    voted: list[str],
-    state: State,
-) -> Iterator[Chunk]:
-    yield header
-    rows = len(listings) + sum(map(len, deliveries))
-    for start in range(0, len(listings), ROWS_PER_CHUNK):
-        yield Listings(listings[start : start + ROWS_PER_CHUNK])
-    flat = chain.from_iterable(deliveries)
-    while few := list(islice(flat, ROWS_PER_CHUNK)):
-        yield Deliveries(few)
-    votes = _vote_columns(voted, state)
-    while some := list(islice(votes, ROWS_PER_CHUNK)):
-        rows += len(some)
-        yield VoteColumns(some)
-    yield End(rows)
+    def _encoder(self, position: int) -> SnapshotEncoder:
+        return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())
 
 
-def _vote_columns(refs: list[str], state: State) -> Iterator[tuple[str, bytes, bytes]]:
-    for ref in refs:
-        users, packed = state.votes.columns(ref)
-        if users:
-            yield ref, users, packed
+class SnapshotFile:
+    """A snapshot being written, under a name that does not count until it is whole."""
+
+    def __init__(self, disk: Disk, path: Path, encoder: SnapshotEncoder) -> None:
+        self.size = 0
+        self._disk = disk
+        self._path = path
+        self._unfinished = path.with_name(path.name + UNFINISHED)
+        self._encoder = encoder
+        self._unsynced = 0
+        self._is_whole = False
+        self._file = disk.create(self._unfinished)
+
+    def add(self, chunk: Chunk) -> None:
+        if self.size == 0:
+            self._write(self._encoder.header)
+        self._write(self._encoder.encode(chunk))
+        if self._unsynced >= SYNC_BYTES:
+            self._disk.sync(self._file)
+            self._unsynced = 0
+
+    def _write(self, content: bytes) -> None:
+        write_all(self._disk, self._file, content, self.size)
+        self.size += len(content)
+        self._unsynced += len(content)
+
+    def finish(self) -> None:
+        self._disk.sync(self._file)
+        self._disk.rename(self._unfinished, self._path)
+        self._is_whole = True
+
+    def close(self) -> None:
+        """Deletes the file unless it is whole."""
+        self._disk.close(self._file)
+        if not self._is_whole:
+            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                self._disk.unlink(self._unfinished)
+
+
+def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:
+    return [record for _, record in islice(behind, RECORDS_PER_CHUNK)]

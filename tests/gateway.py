@@ -21,6 +21,7 @@ import requests
 from core.clock import FakeClock
 from core.state import State
 from gateway import Gateway, serve
+from journal.folder import KEYS, Folder, kept_keys
 from journal.segments import list_segments
 from settings import Settings, load_settings
 from snapshot.recovery import recover
@@ -258,7 +259,8 @@ class ProcessGateway(Client):
 
 def folded_digest(folder: Path, settings: Settings) -> str:
     """The digest of what a start would recover."""
-    return recover(folder, lambda: State(VoteTable(), settings.webhooks.deliveries_kept)).state.digest()
+    on = Folder(folder, kept_keys(folder, needed=True))
+    return recover(on, lambda: State(VoteTable(), settings.webhooks.deliveries_kept)).state.digest()
 
 
 def journal_digest(folder: Path, settings: Settings) -> str | None:
@@ -267,7 +269,7 @@ def journal_digest(folder: Path, settings: Settings) -> str | None:
     if not segments or segments[0][0] != 1:
         return None
     with tempfile.TemporaryDirectory() as name:
-        for _, path in segments:
+        for path in [path for _, path in segments] + [folder / KEYS]:
             shutil.copy(path, name)
         return folded_digest(Path(name), settings)
 

@@ -72,7 +72,8 @@ class Dispatcher:
             else:
                 patience = None if due_ms is None else max(due_ms - now_ms, 0) / 1_000
             try:
-                await asyncio.wait_for(self._wake.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await self._wake.wait()
             except TimeoutError:
                 continue
 

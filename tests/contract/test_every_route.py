@@ -27,7 +27,8 @@ UNSUPPORTED = [
     for method in [*METHODS, "TRACE", "CONNECT", "BREW"]
     if method not in methods
 ]
-CONTENT_TYPES = {"/docs": "text/html; charset=utf-8"}
+STREAMED = "/debug/snapshot"
+CONTENT_TYPES = {"/docs": "text/html; charset=utf-8", STREAMED: "application/octet-stream"}
 
 
 def common_headers(response: Response) -> bool:
@@ -106,7 +107,10 @@ def test_a_head_is_answered_like_a_get_without_the_body(served: Served, path: st
     response = served.send("HEAD", filled(path))
 
     assert (response.status_code, response.content) == (200, b"")
-    assert int(response.headers["content-length"]) > 0
+    if path == STREAMED:  # its length is not known before its end
+        assert "content-length" not in response.headers
+    else:
+        assert int(response.headers["content-length"]) > 0
     assert common_headers(response)
 
 

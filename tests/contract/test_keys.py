@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from journal.folder import Folder, kept_keys
+from journal.segments import JournalReader
 from tests.contract import BOT_NOT_FOUND, BOT_PATH, INVALID_KEY, refusal, wrong_fields
 from tests.gateway import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, ThreadGateway, running
 
@@ -61,9 +63,11 @@ def test_a_key_is_shown_once(gateway: ThreadGateway, key: str) -> None:
 def test_the_value_of_a_key_is_nowhere_on_disk(gateway: ThreadGateway, key: str) -> None:
     gateway.stop()
 
-    files = [path.read_bytes() for path in gateway.folder.rglob("*") if path.is_file()]
-    assert BOT.encode() in b"".join(files)
-    assert not any(key[3:].encode() in content for content in files)
+    folder = Folder(gateway.folder, kept_keys(gateway.folder, needed=True))
+    unsealed = b"".join(record for _, record in JournalReader(folder).records(0))
+    files = b"".join(path.read_bytes() for path in gateway.folder.rglob("*") if path.is_file())
+    assert BOT.encode() in unsealed
+    assert key[3:].encode() not in unsealed + files
 
 
 def test_keys_are_listed_with_names_fingerprints_and_dates(gateway: ThreadGateway, key: str) -> None:

@@ -3,7 +3,7 @@
 Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from core import events as ev
 from core.rows import Attempt, BotProfile, Key, Listing, Outcome, Policy, ServerProfile, StatsWindow, Webhook
 from core.state import KeyGrant, State
+from core.votes import leaves_of
 from tests.unit.conftest import empty_state
 from tests.unit.given import BOT, NOW_MS, OTHER_USER, SERVER, USER
 
 Picture = tuple[object, ...]
+Columns = tuple[bytes, bytes]
+Leaves = Mapping[str, Sequence[bytes]]
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -130,24 +133,38 @@ sequences = st.builds(
 def picture(state: State) -> Picture:
     """All that the state holds, in a form that is equal for equal states."""
     finished = {ref: sorted(rows, key=lambda row: row.id) for ref, rows in state.finished.items() if rows}
-    votes = {ref: state.votes.columns(ref) for ref in state.votes.refs()}
+    votes = {ref: voted(state, ref) for ref in voted_for(state)}
     return dict(state.listings), dict(state.pending), finished, votes
 
 
-def reloaded(state: State, columns: Mapping[str, tuple[bytes, bytes]] | None = None) -> State:
+def voted_for(state: State) -> list[str]:
+    """The listings that have votes."""
+    return [ref for ref in state.refs if state.votes.voters(ref)]
+
+
+def voted(state: State, ref: str) -> tuple[bytes, bytes]:
+    """All users of a listing and all their packed votes, whatever their leaves."""
+    leaves = list(leaves_of(state.votes, ref))
+    return (
+        b"".join(leaf[: len(leaf) // 2] for leaf in leaves),
+        b"".join(leaf[len(leaf) // 2 :] for leaf in leaves),
+    )
+
+
+def leaves_by_ref(state: State) -> Leaves:
+    return {ref: list(leaves_of(state.votes, ref)) for ref in voted_for(state)}
+
+
+def reloaded(state: State, votes: Leaves | None = None) -> State:
     """A state that took up the tables of another, or its rows and other votes, as from a snapshot."""
     copy = empty_state()
-    for listing in state.listings.values():
-        copy.load(listing)
+    copy.load(state.listings.values())
     for rows in state.finished.values():
-        for row in rows:
-            copy.load(row)
-    for row in state.pending.values():
-        copy.load(row)
-    if columns is None:
-        columns = {ref: state.votes.columns(ref) for ref in state.votes.refs()}
-    for ref, of_listing in columns.items():
-        copy.load_votes(ref, of_listing)
+        copy.load(rows)
+    copy.load(state.pending.values())
+    for ref, leaves in (leaves_by_ref(state) if votes is None else votes).items():
+        copy.load_votes((ref, leaf) for leaf in leaves)
+    copy.loaded()
     return copy
 
 
@@ -160,8 +177,8 @@ def assert_indexes_agree(state: State) -> None:
     for row in state.pending.values():
         pending_of.setdefault(row.ref, {})[row.id] = row
     assert state._pending_of == pending_of
-    assert {*state.votes.refs(), *state.finished, *pending_of} <= set(state.listings)
-    assert len(state.votes) == sum(state.votes.voters(ref) for ref in state.votes.refs())
+    assert {*state.finished, *pending_of} <= set(state.listings)
+    assert len(state.votes) == sum(state.votes.voters(ref) for ref in state.refs)
     for ref in state.listings:
         kept = [*state.finished.get(ref, ()), *(row for row in state.pending.values() if row.ref == ref)]
         assert sorted(row.id for row in state.deliveries(ref)) == sorted(row.id for row in kept)

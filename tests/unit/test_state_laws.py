@@ -25,6 +25,7 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
+from core.votes import leaves_of
 from tests.unit.conftest import empty_state, fold
 from tests.unit.generated import (
     Picture,
@@ -34,6 +35,8 @@ from tests.unit.generated import (
     picture,
     reloaded,
     sequences,
+    voted,
+    voted_for,
 )
 from tests.unit.given import (
     BOT,
@@ -189,9 +192,11 @@ def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) ->
     copy, digests = empty_state(), []
     rows: list[Listing | Delivery] = [state.listings[BOT], *state.finished[BOT], *state.pending.values()]
     for row in rows:
-        copy.load(row)
+        copy.load([row])
+        copy.loaded()
         digests.append(copy.digest())
-    copy.load_votes(BOT, state.votes.columns(BOT))
+    copy.load_votes([(BOT, b"".join(voted(state, BOT)))])
+    copy.loaded()
     digests.append(copy.digest())
     assert len(set(digests)) == 4
     assert digests[-1] == state.digest()
@@ -205,12 +210,10 @@ def test_votes_newer_than_the_rows_beside_them_replay_to_the_same_state(
     """A snapshot copies rows at one moment, and the votes of each listing some time later."""
     moment = choice.draw(st.integers(0, len(sequence)))
     rows = state_after(sequence[:moment])
-    later = [choice.draw(st.integers(moment, len(sequence))) for _ in rows.votes.refs()]
-    columns = {
-        ref: state_after(sequence[:end]).votes.columns(ref)
-        for ref, end in zip(rows.votes.refs(), later, strict=True)
-    }
-    copy = reloaded(rows, columns)
+    later = {ref: choice.draw(st.integers(moment, len(sequence))) for ref in voted_for(rows)}
+    copy = reloaded(
+        rows, {ref: list(leaves_of(state_after(sequence[:end]).votes, ref)) for ref, end in later.items()}
+    )
     for event in sequence[moment:]:
         copy.apply(event)
     assert copy.digest() == state_after(sequence).digest()

@@ -2,6 +2,8 @@
 
 import random
 import struct
+import sys
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.votes import leaves_of as leaves_in
 from tests.unit.generated import examples, histories
 from votes import table
 from votes.table import LEAF, MAX_COUNT, MAX_MS, VoteTable
@@ -21,8 +24,10 @@ MAX_USER = (1 << 64) - 1
 refs = st.sampled_from(REFS)
 few_users = st.integers(0, 30) | st.integers(MAX_USER - 3, MAX_USER)
 votes = st.tuples(st.integers(0, MAX_COUNT), st.integers(0, MAX_MS))
-steps = st.sampled_from(["put", "put", "put", "put", "remove user", "remove listing", "reload"])
-changes = st.tuples(steps, refs, few_users, votes)
+often = ["put", "put", "put", "put", "remove user", "remove user"]
+whats = st.sampled_from([*often, "remove listing", "reload"])
+changes = st.tuples(whats, refs, few_users, votes)
+small_leaves = pytest.mark.parametrize("leaf", [2, 3, 4, 8])
 
 
 @contextmanager
@@ -45,12 +50,29 @@ def change(votes: VoteTable, model: Model, what: str, ref: str, user: int, vote:
             for gone in [key for key in model if key[0] == ref]:
                 del model[gone]
         case "reload":
-            votes.load(ref, votes.columns(ref))
+            reload(votes, ref)
+
+
+def reload(votes: VoteTable, ref: str) -> None:
+    """Puts a listing's votes back as a snapshot would."""
+    leaves = list(leaves_in(votes, ref))
+    votes.remove_listing(ref)
+    votes.load((ref, leaf) for leaf in leaves)
+
+
+def unpacked(leaf: bytes) -> list[tuple[int, int, int]]:
+    """(user, count, last vote) as the leaf's definition spells them."""
+    numbers = struct.unpack(f"<{len(leaf) // 8}Q", leaf)
+    users, packed = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    return [(user, vote & 0x3FFFFF, vote >> 22) for user, vote in zip(users, packed, strict=True)]
+
+
+def read(votes: VoteTable, ref: str) -> list[tuple[int, int, int]]:
+    return [vote for leaf in leaves_in(votes, ref) for vote in unpacked(leaf)]
 
 
 def assert_equals(votes: VoteTable, model: Model) -> None:
     assert len(votes) == len(model)
-    assert sorted(votes.refs()) == sorted({ref for ref, _ in model})
     for ref in REFS:
         expected = sorted((user, *vote) for (at, user), vote in model.items() if at == ref)
         assert list(votes.votes(ref)) == expected
@@ -60,24 +82,21 @@ def assert_equals(votes: VoteTable, model: Model) -> None:
             assert votes.get(ref, user) == (count, last_ms)
             for stranger in {user - 1, user + 1} - voters:
                 assert votes.get(ref, stranger) is None
-        assert columns_of(expected) == votes.columns(ref)
-
-
-def columns_of(expected: list[tuple[int, int, int]]) -> tuple[bytes, bytes]:
-    """The columns as their definition spells them."""
-    users = [user for user, _, _ in expected]
-    packed = [last_ms << 22 | count for _, count, last_ms in expected]
-    return struct.pack(f"<{len(users)}Q", *users), struct.pack(f"<{len(packed)}Q", *packed)
+        assert read(votes, ref) == expected
 
 
 def assert_leaves_are_sound(votes: VoteTable) -> None:
     for voters in votes._listings.values():
-        assert voters.leaves
-        assert list(voters.firsts) == [leaf.users[0] for leaf in voters.leaves]
-        assert all(1 <= len(leaf.users) == len(leaf.packed) <= table.LEAF for leaf in voters.leaves)
+        leaves = [voters] if isinstance(voters, array) else voters.leaves
+        if not isinstance(voters, array):
+            assert len(leaves) >= 2
+            assert list(voters.firsts) == [leaf[0] for leaf in leaves]
+        for leaf in leaves:
+            assert 1 <= len(leaf) // 2 <= table.LEAF
+            assert len(leaf) % 2 == 0
 
 
-@pytest.mark.parametrize("leaf", [2, 3, 4, 8])
+@small_leaves
 @examples(60)
 @given(history=histories(changes, 80))
 def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int, tuple[int, int]]]) -> None:
@@ -87,6 +106,55 @@ def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int
             change(votes, model, *step)
             assert_leaves_are_sound(votes)
         assert_equals(votes, model)
+
+
+@small_leaves
+@examples(100)
+@given(
+    before=st.lists(st.tuples(few_users, votes), max_size=40),
+    during=histories(st.none() | changes, 60),
+    ref=refs,
+)
+def test_a_reader_gets_every_vote_once_that_was_there_throughout(
+    leaf: int,
+    before: list[tuple[int, tuple[int, int]]],
+    during: list[tuple[str, str, int, tuple[int, int]] | None],
+    ref: str,
+) -> None:
+    """Between the changes the reader takes a step, wherever a None is; a copy takes what it read."""
+    with leaves_of(leaf):
+        votes, model, copy = VoteTable(), Model(), VoteTable()
+        for user, vote in before:
+            change(votes, model, "put", ref, user, vote)
+        throughout = {user for _, user in model}
+        at_any_time = set(model.items())
+        after, seen = -1, list[tuple[int, int, int]]()
+
+        def step() -> bool:
+            nonlocal after
+            leaf = votes.next_leaf(ref, after)
+            if leaf is not None:
+                copy.load([(ref, leaf)])
+                seen.extend(unpacked(leaf))
+                after = seen[-1][0]
+            return leaf is not None
+
+        for changing in during:
+            if changing is None:
+                step()
+            else:
+                change(votes, model, *changing)
+                throughout &= {user for at, user in model if at == ref}
+                at_any_time |= set(model.items())
+        while step():
+            pass
+
+        users = [user for user, _, _ in seen]
+        assert users == sorted(set(users))
+        assert throughout <= set(users)
+        assert {((ref, user), (count, last_ms)) for user, count, last_ms in seen} <= at_any_time
+        assert_leaves_are_sound(copy)
+        assert_equals(copy, {(ref, user): (count, last_ms) for user, count, last_ms in seen})
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
@@ -107,7 +175,28 @@ def test_the_table_equals_its_model_at_full_size(order: str) -> None:
 
 
 def leaf_sizes(votes: VoteTable) -> list[int]:
-    return [len(leaf.users) for leaf in votes._listings["bots/1"].leaves]
+    return [len(leaf) // 16 for leaf in leaves_in(votes, "bots/1")]
+
+
+def is_single_array(votes: VoteTable) -> bool:
+    return isinstance(votes._listings["bots/1"], array)
+
+
+def test_few_voters_are_a_single_array_and_become_one_again_when_the_others_are_gone() -> None:
+    with leaves_of(8):
+        votes, model = VoteTable(), Model()
+        for user in range(8):
+            change(votes, model, "put", "bots/1", user, (1, user))
+        assert is_single_array(votes)
+        change(votes, model, "put", "bots/1", 8, (1, 8))
+        assert not is_single_array(votes)
+        assert leaf_sizes(votes) == [8, 1]
+        change(votes, model, "remove user", "bots/1", 8, (0, 0))
+        assert is_single_array(votes)
+        assert_equals(votes, model)
+        for user in range(8):
+            change(votes, model, "remove user", "bots/1", user, (0, 0))
+        assert_equals(votes, {})
 
 
 def test_voters_who_come_in_the_order_of_their_ids_leave_no_leaf_half_empty() -> None:
@@ -140,8 +229,7 @@ def test_a_listing_without_votes_is_empty_in_every_way() -> None:
     votes.remove_listing("bots/1")
     assert votes.remove_user(5) == []
     assert list(votes.votes("bots/1")) == []
-    assert list(votes.refs()) == []
-    assert votes.columns("bots/1") == (b"", b"")
+    assert votes.next_leaf("bots/1", -1) is None
     assert (votes.voters("bots/1"), len(votes)) == (0, 0)
 
 
@@ -158,7 +246,7 @@ def test_an_erased_user_is_gone_from_every_listing_and_the_others_stay() -> None
     votes.put("bots/2", 6, 1, 1)
     assert votes.remove_user(5) == list(REFS)
     assert votes.remove_user(5) == []
-    assert list(votes.refs()) == ["bots/2"]
+    assert [votes.voters(ref) for ref in REFS] == [0, 1, 0]
     assert len(votes) == 1
 
 
@@ -166,25 +254,19 @@ def test_a_vote_takes_16_bytes() -> None:
     votes = VoteTable()
     for user in range(100):
         votes.put("bots/1", user, 1, 1)
-    assert sum(map(len, votes.columns("bots/1"))) == 1_600
+    (leaf,) = leaves_in(votes, "bots/1")
+    assert len(leaf) == 1_600
+    assert sys.getsizeof(votes._listings["bots/1"]) < 1_600 * 1.3  # some room to grow
 
 
-def test_loading_takes_the_place_of_what_was_there() -> None:
+def test_leaves_are_loaded_behind_the_votes_that_are_there() -> None:
     votes, other = VoteTable(), VoteTable()
-    votes.put("bots/1", 5, 1, 1)
-    votes.put("bots/1", 6, 1, 1)
-    other.put("bots/1", 7, 2, 2)
-    votes.load("bots/1", other.columns("bots/1"))
-    assert list(votes.votes("bots/1")) == [(7, 2, 2)]
-    assert len(votes) == 1
-
-
-def test_loading_nothing_leaves_no_listing_behind() -> None:
-    votes = VoteTable()
-    votes.put("bots/1", 5, 1, 1)
-    votes.load("bots/1", (b"", b""))
-    assert list(votes.refs()) == []
-    assert len(votes) == 0
+    for user in (5, 6):
+        votes.put("bots/1", user, 1, 1)
+        other.put("bots/1", user + 2, 2, 2)
+    votes.load(("bots/1", leaf) for leaf in leaves_in(other, "bots/1"))
+    assert list(votes.votes("bots/1")) == [(5, 1, 1), (6, 1, 1), (7, 2, 2), (8, 2, 2)]
+    assert (len(votes), votes.voters("bots/1")) == (4, 4)
 
 
 @pytest.mark.parametrize("leaf", [4, LEAF])
@@ -201,26 +283,16 @@ def test_what_was_loaded_takes_votes_like_any_other(leaf: int, users: set[int]) 
         assert_equals(votes, model)
 
 
-def test_equal_votes_are_equal_columns_whatever_their_leaves() -> None:
-    with leaves_of(4):
-        up, down = VoteTable(), VoteTable()
-        for user in range(20):
-            up.put("bots/1", user, 1, user)
-            down.put("bots/1", 19 - user, 1, 19 - user)
-    assert up.columns("bots/1") == down.columns("bots/1")
-
-
-def test_columns_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_leaves_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytest.MonkeyPatch) -> None:
     votes = VoteTable()
     votes.put("bots/1", 0x0102030405060708, 1, 1)
-    users, _ = votes.columns("bots/1")
-    assert users == bytes([8, 7, 6, 5, 4, 3, 2, 1])
+    assert votes.next_leaf("bots/1", -1) == bytes([8, 7, 6, 5, 4, 3, 2, 1, 1, 0, 0x40, 0, 0, 0, 0, 0])
     # Pretending that the machine's own order is the other one turns every number round, both ways.
-    monkeypatch.setattr(table, "_LITTLE", False)
-    turned = votes.columns("bots/1")
-    assert turned[0] == bytes([1, 2, 3, 4, 5, 6, 7, 8])
+    monkeypatch.setattr(table, "_LITTLE", not table._LITTLE)
+    turned = votes.next_leaf("bots/1", -1)
+    assert turned == bytes([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0x40, 0, 1])
     other = VoteTable()
-    other.load("bots/1", turned)
+    other.load([("bots/1", turned)])
     assert list(other.votes("bots/1")) == list(votes.votes("bots/1"))
 
 

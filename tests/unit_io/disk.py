@@ -17,9 +17,12 @@ from core.clock import FakeClock
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
-from journal.frames import decode_frames, encode_frame, encode_header
+from journal.disk import OS_DISK, OsDisk
+from journal.folder import Folder
+from journal.frames import Kind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
-from journal.segments import JournalReader, Tail, segment_path
+from journal.sealing import Keyring
+from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
 from tests.gateway import WAIT_SECONDS
@@ -28,6 +31,8 @@ from votes.table import VoteTable
 POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 30)
 INTERVAL = replace(POLICY, fsync="interval")
 DELIVERIES_KEPT = 100
+
+KEYS = Keyring([bytes(range(32))])
 
 T = TypeVar("T")
 
@@ -59,21 +64,43 @@ async def turns(count: int = 20) -> None:
         await asyncio.sleep(0)
 
 
-def tail_of(folder: Path) -> Tail:
-    reader = JournalReader(folder)
+class Unsynced(OsDisk):
+    """For tests that write much and cut no power: syncs are slow, and change nothing that is read."""
+
+    def sync(self, file: int) -> None:
+        pass
+
+    def sync_folder(self, folder: Path) -> None:
+        pass
+
+
+def on(folder: Path, keys: Keyring = KEYS, disk: OsDisk = OS_DISK) -> Folder:
+    """The folder as the journal and the snapshots know it."""
+    return Folder(folder, keys, disk)
+
+
+def tail_of(folder: Path, keys: Keyring = KEYS) -> Tail:
+    reader = JournalReader(on(folder, keys))
     for _ in reader.records(after=0):
         pass
     return reader.tail
 
 
-def records_of(folder: Path, after: int = 0) -> list[bytes]:
-    return [record for _, record in JournalReader(folder).records(after)]
+def records_of(folder: Path, after: int = 0, keys: Keyring = KEYS) -> list[bytes]:
+    return [record for _, record in JournalReader(on(folder, keys)).records(after)]
 
 
 def frames_in(segment: Path) -> list[list[bytes]]:
     """The records of every frame of the first segment."""
     content = segment.read_bytes()
-    return [frame.records for frame in decode_frames(content, 1, 0)]
+    header = decode_header(content)
+    seal = KEYS.seal_of(segment, header.key_id, header.salt)
+    return [frame.records for frame in decode_frames(content, header.first, header.seed, seal)]
+
+
+def key_ids_of(folder: Path) -> list[bytes]:
+    """The ids of the keys that the segments are sealed with."""
+    return [decode_header(path.read_bytes()).key_id for _, path in list_segments(folder)]
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
@@ -93,30 +120,43 @@ def overwrite(path: Path, content: bytes) -> None:
         file.truncate()
 
 
-def write_segment(folder: Path, first: int, seed: int, batches: Iterable[Sequence[bytes]]) -> int:
+def write_segment(
+    folder: Path, first: int, seed: int, batches: Iterable[Sequence[bytes]], *, continued: bool = False
+) -> int:
     """A segment with one frame a batch; returns the checksum that the next segment continues."""
-    content, position = encode_header(first, seed), first
+    seal = KEYS.new_seal()
+    content, position = encode_header(first, seed, seal), first
     for batch in batches:
-        frame, seed = encode_frame(position, batch, position - 1, seed)
+        kind = Kind.RECORDS if batch else Kind.CLOSED
+        frame, seed = encode_frame(kind, position, batch, len(content), seed, seal)
         content, position = content + frame, position + len(batch)
+    if continued:
+        content += encode_frame(Kind.CONTINUED, position, [], len(content), seed, seal)[0]
     segment_path(folder, first).write_bytes(content)
     return seed
 
 
 @contextlib.asynccontextmanager
 async def journalling(
-    folder: Path, policy: JournalPolicy = POLICY, clock: FakeClock | None = None, *, crash: bool = False
+    folder: Path,
+    policy: JournalPolicy = POLICY,
+    clock: FakeClock | None = None,
+    *,
+    keys: Keyring = KEYS,
+    disk: OsDisk = OS_DISK,
+    crash: bool = False,
 ) -> AsyncIterator[Journal]:
     """The folder's journal, running; closed at the end, or cut off as if the process had been killed."""
-    journal = Journal(folder, tail_of(folder), policy, clock or FakeClock())
+    journal = Journal(on(folder, keys, disk), tail_of(folder, keys), policy, clock or FakeClock())
     running = asyncio.create_task(journal.run())
     try:
         yield journal
     finally:
         if crash:
             running.cancel()
+            await asyncio.wait([running])
             with contextlib.suppress(asyncio.CancelledError):
-                await running
+                running.result()
         else:
             await journal.close()
             await running
@@ -140,7 +180,7 @@ def empty_state() -> State:
 
 
 def recovered_digest(folder: Path) -> str:
-    return recover(folder, empty_state).state.digest()
+    return recover(on(folder), empty_state).state.digest()
 
 
 @contextlib.asynccontextmanager
@@ -148,8 +188,8 @@ async def recording(
     folder: Path, policy: JournalPolicy = POLICY, clock: FakeClock | None = None
 ) -> AsyncIterator[tuple[Ledger, Journal]]:
     """A ledger on the folder's journal, recovered; at the end the folder must fold to the live state."""
-    recovered = recover(folder, empty_state)
-    journal = Journal(folder, recovered.tail, policy, clock or FakeClock())
+    recovered = recover(on(folder), empty_state)
+    journal = Journal(on(folder), recovered.tail, policy, clock or FakeClock())
     ledger = Ledger(recovered.state, journal, recovered.tail.head)
     running = asyncio.create_task(journal.run())
     try:
@@ -163,7 +203,7 @@ async def recording(
 def snapshotter_of(
     folder: Path, ledger: Ledger, journal: Journal, interval_seconds: float = 1, position: int = 0
 ) -> Snapshotter:
-    return Snapshotter(folder, ledger, journal, FakeClock(), interval_seconds, position)
+    return Snapshotter(on(folder), ledger, journal, FakeClock(), interval_seconds, position)
 
 
 def snapshot_files(folder: Path) -> list[str]:

@@ -8,9 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import FolderUnusable, kept_secret, locked, sync_folder
+from journal.folder import (
+    KEYS,
+    UNFINISHED,
+    FolderUnusable,
+    keep_keys,
+    kept_keys,
+    kept_secret,
+    locked,
+    refuse_foreign_files,
+    remove_unfinished,
+)
+from journal.sealing import new_key
 from tests.gateway import ROOT
-from tests.unit_io.disk import Disk
+from tests.unit_io.disk import Disk, bytes_of, on
 
 LOCK_IN_ANOTHER_PROCESS = """
 import sys
@@ -83,11 +94,29 @@ def test_a_secret_is_for_one_user_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
-def test_a_secret_is_on_disk_before_it_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch)
+def test_a_secret_is_on_disk_before_it_is_used(tmp_path: Path, disk: Disk) -> None:
     kept_secret(tmp_path, "secret", lambda: "a secret")
-    assert disk.synced == ["secret", tmp_path.name]
+    assert disk.synced == ["secret.tmp", tmp_path.name]
     assert disk.durable_bytes(tmp_path / "secret") == len("a secret\n")
+
+
+@pytest.mark.parametrize("written_bytes", [None, 3])
+def test_a_secret_for_which_there_is_no_space_leaves_nothing_behind(
+    tmp_path: Path, disk: Disk, written_bytes: int | None
+) -> None:
+    disk.fill_up(written_bytes)
+    with pytest.raises(OSError, match="No space left"):
+        kept_secret(tmp_path, "secret", lambda: "a secret")
+    assert list(tmp_path.iterdir()) == []
+
+    disk.make_room()
+    assert kept_secret(tmp_path, "secret", lambda: "a secret") == "a secret"
+
+
+def test_a_secret_that_a_killed_process_was_making_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "secret.tmp").write_text("half a secret that is longer than the")
+    assert kept_secret(tmp_path, "secret", lambda: "whole") == "whole"
+    assert bytes_of(tmp_path) == {"secret": b"whole\n"}
 
 
 def test_a_secret_may_be_put_there_by_hand(tmp_path: Path) -> None:
@@ -111,7 +140,108 @@ def test_a_secret_that_is_no_ascii_text_is_refused_with_its_path(tmp_path: Path)
         kept_secret(tmp_path, "secret", lambda: "made")
 
 
-def test_the_entries_of_a_folder_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = Disk(monkeypatch)
-    sync_folder(tmp_path)
-    assert disk.synced == [tmp_path.name]
+def test_sealing_keys_are_made_once_and_then_kept_for_one_user_only(tmp_path: Path) -> None:
+    made = kept_keys(tmp_path, needed=False)
+    assert len(made.key_ids) == 1
+    assert kept_keys(tmp_path, needed=True).to_text() == made.to_text()
+    assert stat.S_IMODE((tmp_path / KEYS).stat().st_mode) == 0o600
+
+
+def test_no_two_folders_have_the_same_sealing_key(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        folder.mkdir()
+    one, other = [kept_keys(folder, needed=False) for folder in folders]
+    assert one.newest != other.newest
+
+
+def test_sealing_keys_that_are_needed_are_not_made_anew(tmp_path: Path) -> None:
+    with pytest.raises(FolderUnusable, match=f"{tmp_path / KEYS} is missing.*restore it"):
+        kept_keys(tmp_path, needed=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("needed", [False, True])
+@pytest.mark.parametrize("content", ["", "secretly-not-a-key", "c2VjcmV0bHk="])
+def test_damaged_sealing_keys_are_refused_left_alone_and_not_shown(
+    tmp_path: Path, content: str, needed: bool
+) -> None:
+    (tmp_path / KEYS).write_text(content)
+    with pytest.raises(FolderUnusable, match=f"{tmp_path / KEYS}.*restore it") as raised:
+        kept_keys(tmp_path, needed=needed)
+    assert bytes_of(tmp_path) == {KEYS: content.encode()}
+    assert not content or content not in str(raised.value)
+
+
+def test_kept_keys_are_replaced_durably_and_for_one_user_only(tmp_path: Path, disk: Disk) -> None:
+    before = kept_keys(tmp_path, needed=False)
+    disk.synced.clear()
+
+    keep_keys(tmp_path, before.with_newest(new_key()))
+
+    after = kept_keys(tmp_path, needed=True)
+    assert after.key_ids[1:] == before.key_ids
+    assert disk.synced == [KEYS + UNFINISHED, tmp_path.name]
+    assert stat.S_IMODE((tmp_path / KEYS).stat().st_mode) == 0o600
+
+
+def test_kept_keys_that_cannot_be_replaced_stay(tmp_path: Path, disk: Disk) -> None:
+    before = kept_keys(tmp_path, needed=False)
+    disk.fill_up(after_bytes=10)
+    with pytest.raises(OSError, match="No space left"):
+        keep_keys(tmp_path, before.with_newest(new_key()))
+    assert bytes_of(tmp_path) == {KEYS: before.to_text().encode() + b"\n"}
+
+
+N = "00000000000000000001"
+OURS = [
+    "lock",
+    KEYS,
+    "key-digest.secret",
+    "operator.token",
+    f"journal-{N}",
+    f"snapshot-{N}",
+    f"journal-{N}-48.torn",
+    "lost+found",
+]
+
+
+@pytest.mark.parametrize("name", [*OURS, *(name + UNFINISHED for name in OURS[1:6])])
+def test_a_folder_with_our_files_is_ours(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    refuse_foreign_files(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "notes.txt",
+        ".bashrc",
+        f"journal-{N}0",
+        f"journal-{N}.bak",
+        "journal-" + "٠" * 20,
+        f"journal-{N}\n",
+        f"snapshot-{N}-48.torn",
+        "lock.tmp",
+        "something.tmp",
+        "xsealing.keys",
+        "sealing_keys",
+    ],
+)
+def test_a_folder_with_anything_else_is_refused_by_its_name_and_left_alone(tmp_path: Path, name: str) -> None:
+    for path in (tmp_path / name, tmp_path / f"journal-{N}", tmp_path / "zzz"):
+        path.touch()
+    before = bytes_of(tmp_path)
+    with pytest.raises(FolderUnusable, match="is not a file of Votegate's") as raised:
+        refuse_foreign_files(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path / name} ")
+    assert bytes_of(tmp_path) == before
+
+
+def test_what_was_not_finished_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    for name in OURS:
+        (tmp_path / name).touch()
+    for name in OURS[1:6]:
+        (tmp_path / (name + UNFINISHED)).touch()
+    remove_unfinished(on(tmp_path))
+    assert sorted(bytes_of(tmp_path)) == sorted(OURS)

@@ -1,8 +1,6 @@
 """Appending to the journal: durable means synced, many records share a sync, and a restart goes on."""
 
 import asyncio
-import logging
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +10,8 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.refusals import Unavailable
-from journal.frames import FRAME_MAGIC
+from journal.folder import UNFINISHED
+from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, segment_path
 from tests.unit.generated import examples
@@ -25,22 +24,18 @@ from tests.unit_io.disk import (
     frames_in,
     happened,
     journalling,
+    on,
     overwrite,
     records_of,
     run,
-    set_aside,
     tail_of,
     turns,
+    unavailable,
     until,
     write_segment,
 )
 
 RECORDS = [b"one", b"two", b"three"]
-
-
-def remove_torn(folder: Path) -> None:
-    for path in folder.glob("*.torn"):
-        path.unlink()
 
 
 def test_appended_records_are_read_back_in_order(tmp_path: Path) -> None:
@@ -133,7 +128,7 @@ def test_a_new_segment_is_durable_with_its_name_before_its_first_record_is(
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"record"])
             segment = segment_path(tmp_path, 1).name
-            assert disk.synced == [segment, tmp_path.name, segment]
+            assert disk.synced == [segment + UNFINISHED, tmp_path.name, segment]
 
     run(main())
 
@@ -153,58 +148,6 @@ def test_a_waiter_that_gave_up_disturbs_nobody(tmp_path: Path, monkeypatch: pyte
             assert leaving.cancelled()
 
     run(main())
-
-
-def test_every_cut_is_a_torn_write_or_none_and_the_journal_goes_on(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for sync in ("fsync", "fdatasync"):  # of no effect on what is read, and slow
-        monkeypatch.setattr(os, sync, lambda _: None)
-
-    async def main() -> None:
-        async with journalling(tmp_path) as journal:
-            await append_all(journal, RECORDS)
-        path = segment_path(tmp_path, 1)
-        content = path.read_bytes()
-        for length in range(len(content) + 1):
-            path.write_bytes(content[:length])
-            kept = records_of(tmp_path)
-            assert kept == RECORDS[: len(kept)]
-            torn, cut = tail_of(tmp_path).torn, tail_of(tmp_path).end
-            caplog.clear()
-            async with journalling(tmp_path) as journal:
-                assert (journal.head, journal.durable_position) == (len(kept), len(kept))
-                await append_all(journal, [b"after"])
-            assert records_of(tmp_path) == [*kept, b"after"]
-            cut_off = set_aside(tmp_path)
-            if torn:
-                assert cut_off == [content[cut:length]]
-                assert caplog.messages == [f"an unfinished write after position {len(kept)} was set aside"]
-                remove_torn(tmp_path)
-            else:
-                assert (cut_off, caplog.messages) == ([], [])
-
-    with caplog.at_level(logging.WARNING):
-        run(main())
-
-
-def test_a_flipped_bit_of_a_killed_journal_is_refused_or_takes_the_last_frame_alone(tmp_path: Path) -> None:
-    async def main() -> None:
-        async with journalling(tmp_path, crash=True) as journal:
-            await append_all(journal, RECORDS)
-
-    run(main())
-    path = segment_path(tmp_path, 1)
-    content = path.read_bytes()
-    last_frame = content.rindex(FRAME_MAGIC)
-    for index, flipped in flips(content):
-        overwrite(path, flipped)
-        if index < last_frame:
-            with pytest.raises(JournalCorrupt, match=str(path)):
-                records_of(tmp_path)
-        else:
-            assert records_of(tmp_path) == RECORDS[:-1]
-            assert tail_of(tmp_path).torn
 
 
 def test_a_stop_writes_what_is_pending_and_a_last_frame_that_vouches_for_it(tmp_path: Path) -> None:
@@ -237,25 +180,99 @@ def test_an_idle_journal_writes_one_frame_that_vouches_for_the_records_before_it
     run(main())
     path = segment_path(tmp_path, 1)
     assert frames_in(path) == [[b"one"], [], [b"two"], []]
-    content = path.read_bytes()
-    overwrite(path, content.replace(b"two", b"2wo"))
+    content = bytearray(path.read_bytes())
+    content[content.rindex(FRAME_MAGIC) - 1] ^= 1  # the last byte of what was written before
+    overwrite(path, bytes(content))
     with pytest.raises(JournalCorrupt, match="fails its checksum"):
         records_of(tmp_path)
+
+
+def test_a_journal_that_begins_vouches_on_disk_for_what_was_read(tmp_path: Path) -> None:
+    write_segment(tmp_path, 1, 0, [RECORDS])
+    Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock()).begin()
+
+    path = segment_path(tmp_path, 1)
+    assert frames_in(path) == [RECORDS, []]
+    content = path.read_bytes()
+    for index, flipped in flips(content):
+        if HEADER_BYTES <= index < content.rindex(FRAME_MAGIC):
+            overwrite(path, flipped)
+            with pytest.raises(JournalCorrupt):
+                records_of(tmp_path)
 
 
 def test_what_a_restart_reads_is_made_durable_before_it_counts_as_durable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kill between write and sync leaves a whole frame that only the page cache holds."""
-    write_segment(tmp_path, 1, 0, [RECORDS])
+    """A kill between write and sync leaves a whole frame that only the page cache holds, and a kill in a
+    rotation the name of a segment, or the frame that makes it count."""
+    seed = write_segment(tmp_path, 1, 0, [RECORDS], continued=True)
+    write_segment(tmp_path, 4, seed, [])
 
     async def main() -> None:
         disk = Disk(monkeypatch)
-        journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await journal.durable(3)
-        assert segment_path(tmp_path, 1).name in disk.synced
+        assert disk.synced == [segment_path(tmp_path, 1).name, segment_path(tmp_path, 4).name, tmp_path.name]
         await journal.close()
         await running
 
     run(main())
+
+
+def test_a_start_after_a_clean_stop_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        for record in RECORDS:
+            async with journalling(tmp_path) as journal:
+                journal.begin()
+                await append_all(journal, [record])
+
+    run(main())
+    assert caplog.messages == []
+
+
+def test_a_start_after_an_unclean_stop_says_where_the_journal_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path, crash=True) as journal:
+            await append_all(journal, RECORDS)
+        assert caplog.messages == []
+        async with journalling(tmp_path):
+            pass
+
+    run(main())
+    assert caplog.messages == ["the last process did not stop cleanly; its journal ends at position 3"]
+
+
+def test_a_journal_whose_task_was_cancelled_takes_no_more(tmp_path: Path) -> None:
+    """What waits for durability is told, and nothing is applied that would never be written."""
+
+    async def main() -> None:
+        async with journalling(tmp_path, crash=True) as journal:
+            await append_all(journal, [b"one"])
+            waiting = asyncio.create_task(unavailable(journal, 2))
+            await turns()
+        assert await waiting == "the gateway is stopping"
+        assert not journal.writable
+        with pytest.raises(Unavailable, match="the gateway is stopping"):
+            journal.append(b"two")
+        assert journal.head == 1
+
+    run(main())
+    assert records_of(tmp_path) == [b"one"]
+
+
+@pytest.mark.parametrize("between", range(6))
+def test_a_journal_is_cancelled_also_when_a_record_has_just_arrived(tmp_path: Path, between: int) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path, crash=True) as journal:
+            await append_all(journal, [b"one"])
+            await turns()
+            journal.append(b"two")
+            await turns(between)
+        assert not journal.writable
+
+    run(main())
+    assert records_of(tmp_path) in ([b"one"], [b"one", b"two"])

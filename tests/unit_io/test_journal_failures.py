@@ -19,6 +19,7 @@ from tests.unit_io.disk import (
     append_all,
     happened,
     journalling,
+    on,
     records_of,
     run,
     tail_of,
@@ -31,7 +32,7 @@ NO_SPACE = "no space left on the disk"
 
 def test_a_failed_sync_ends_the_journal_for_good(tmp_path: Path, disk: Disk) -> None:
     async def main() -> None:
-        journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"before"])
         syncs = len(disk.synced)
@@ -56,7 +57,7 @@ def test_a_write_that_fails_otherwise_is_taken_back_and_ends_the_journal_for_goo
     tmp_path: Path, disk: Disk
 ) -> None:
     async def main() -> None:
-        journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"before"])
         disk.write_error, disk.write_most = errno.EIO, 10
@@ -144,7 +145,7 @@ def test_a_segment_for_which_there_is_no_space_is_not_left_behind(tmp_path: Path
 
 def test_a_stop_without_space_fails_and_acknowledges_nothing(tmp_path: Path, disk: Disk) -> None:
     async def main() -> None:
-        journal = Journal(tmp_path, tail_of(tmp_path), POLICY, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"one"])
         disk.fill_up()
@@ -235,7 +236,7 @@ def test_an_idle_journal_without_space_for_its_last_frame_goes_on(tmp_path: Path
 def test_an_idle_journal_whose_disk_fails_ends_for_good(tmp_path: Path, disk: Disk, fails: str) -> None:
     async def main() -> None:
         policy = replace(POLICY, interval_seconds=0.001)
-        journal = Journal(tmp_path, tail_of(tmp_path), policy, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), policy, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"one"])
         setattr(disk, fails, errno.EIO)

@@ -18,6 +18,7 @@ from tests.unit_io.disk import (
     append_all,
     happened,
     journalling,
+    on,
     records_of,
     run,
     tail_of,
@@ -64,7 +65,7 @@ def test_a_failed_sync_ends_the_journal_too(tmp_path: Path, disk: Disk, error: i
 
     async def main() -> None:
         clock = FakeClock()
-        journal = Journal(tmp_path, tail_of(tmp_path), INTERVAL, clock)
+        journal = Journal(on(tmp_path), tail_of(tmp_path), INTERVAL, clock)
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"counts already"])
         disk.sync_error = error
@@ -82,7 +83,7 @@ def test_a_failed_sync_ends_the_journal_too(tmp_path: Path, disk: Disk, error: i
 def test_an_idle_sync_that_fails_ends_the_journal(tmp_path: Path, disk: Disk) -> None:
     async def main() -> None:
         policy = replace(INTERVAL, interval_seconds=0.01)
-        journal = Journal(tmp_path, tail_of(tmp_path), policy, FakeClock())
+        journal = Journal(on(tmp_path), tail_of(tmp_path), policy, FakeClock())
         running = asyncio.create_task(journal.run())
         await append_all(journal, [b"one"])
         disk.sync_error = errno.EIO

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from journal.frames import HEADER_BYTES
+from journal.frames import FRAME_BYTES, HEADER_BYTES
 from journal.segments import list_segments, segment_path
 from tests.unit_io.disk import (
     POLICY,
@@ -19,7 +19,7 @@ RECORDS = [b"one", b"two", b"three"]
 
 def test_a_full_segment_is_followed_by_another(tmp_path: Path) -> None:
     async def main() -> None:
-        policy = replace(POLICY, segment_bytes=HEADER_BYTES + 80)
+        policy = replace(POLICY, segment_bytes=HEADER_BYTES + FRAME_BYTES + 42)
         async with journalling(tmp_path, policy) as journal:
             await append_all(journal, [b"x" * 40] * 4)
 

@@ -1,16 +1,22 @@
 """From disk to state: the newest good snapshot and every record behind it, or a clear refusal."""
 
+import asyncio
 import logging
 from pathlib import Path
 
 import pytest
 
 from core.events import Event, ListingRemoved, UserErased, WebhookRemoved
+from journal.folder import Folder
+from journal.frames import FRAME_BYTES, HEADER_BYTES
+from journal.sealing import KeyMissing, Keyring, new_key
 from journal.segments import JournalCorrupt, list_segments, segment_path
 from snapshot.files import SnapshotCorrupt, list_snapshots, snapshot_path
 from snapshot.recovery import UnreadableRecord, recover
 from tests.unit_io.disk import (
+    KEYS,
     empty_state,
+    on,
     overwrite,
     recording,
     recovered_digest,
@@ -55,7 +61,7 @@ def damage(path: Path) -> None:
 
 
 def test_an_empty_folder_is_an_empty_state(tmp_path: Path) -> None:
-    recovered = recover(tmp_path, empty_state)
+    recovered = recover(on(tmp_path), empty_state)
     assert recovered.state.digest() == empty_state().digest()
     assert (recovered.tail.head, recovered.snapshot_position) == (0, 0)
 
@@ -65,7 +71,7 @@ def test_the_state_is_what_it_was_whatever_part_of_it_a_snapshot_holds(
     tmp_path: Path, snapshots: tuple[int, ...]
 ) -> None:
     digests = write_history(tmp_path, snapshots)
-    recovered = recover(tmp_path, empty_state)
+    recovered = recover(on(tmp_path), empty_state)
     assert recovered.state.digest() == digests[-1]
     assert (recovered.tail.head, recovered.snapshot_position) == (8, max(snapshots, default=0))
 
@@ -73,13 +79,13 @@ def test_the_state_is_what_it_was_whatever_part_of_it_a_snapshot_holds(
 @pytest.mark.parametrize("until", range(len(HISTORY) + 1))
 def test_the_state_of_any_position_can_be_recovered(tmp_path: Path, until: int) -> None:
     digests = write_history(tmp_path)
-    assert recover(tmp_path, empty_state, until).state.digest() == digests[until]
+    assert recover(on(tmp_path), empty_state, until).state.digest() == digests[until]
 
 
 def test_the_state_of_a_position_is_recovered_over_a_snapshot_too(tmp_path: Path) -> None:
     digests = write_history(tmp_path, snapshots=(4,))
     for until in range(4, 9):
-        assert recover(tmp_path, empty_state, until).state.digest() == digests[until]
+        assert recover(on(tmp_path), empty_state, until).state.digest() == digests[until]
 
 
 def test_a_damaged_snapshot_is_passed_over_loudly_for_the_one_before_it(
@@ -88,7 +94,7 @@ def test_a_damaged_snapshot_is_passed_over_loudly_for_the_one_before_it(
     digests = write_history(tmp_path, snapshots=(2, 5))
     damage(snapshot_path(tmp_path, 5))
 
-    recovered = recover(tmp_path, empty_state)
+    recovered = recover(on(tmp_path), empty_state)
 
     assert recovered.state.digest() == digests[-1]
     assert recovered.snapshot_position == 2
@@ -103,7 +109,7 @@ def test_without_a_good_snapshot_the_whole_journal_is_read(
     digests = write_history(tmp_path, snapshots=(5,))
     damage(snapshot_path(tmp_path, 5))
 
-    recovered = recover(tmp_path, empty_state)
+    recovered = recover(on(tmp_path), empty_state)
 
     assert (recovered.state.digest(), recovered.snapshot_position) == (digests[-1], 0)
     assert len(caplog.records) == 1
@@ -115,14 +121,14 @@ def test_without_a_good_snapshot_and_a_whole_journal_nothing_is_recovered(tmp_pa
         damage(path)
     assert list_segments(tmp_path)[0][0] > 1
     with pytest.raises((SnapshotCorrupt, JournalCorrupt), match="records from position 1 on are missing"):
-        recover(tmp_path, empty_state)
+        recover(on(tmp_path), empty_state)
 
 
 def test_a_renamed_snapshot_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     digests = write_history(tmp_path, snapshots=(2,))
     snapshot_path(tmp_path, 2).rename(snapshot_path(tmp_path, 3))
 
-    recovered = recover(tmp_path, empty_state)
+    recovered = recover(on(tmp_path), empty_state)
 
     assert (recovered.state.digest(), recovered.snapshot_position) == (digests[-1], 0)
     assert "was renamed: it is of position 2" in caplog.text
@@ -130,11 +136,30 @@ def test_a_renamed_snapshot_is_passed_over(tmp_path: Path, caplog: pytest.LogCap
 
 def test_a_snapshot_newer_than_the_journal_is_refused(tmp_path: Path) -> None:
     write_history(tmp_path, snapshots=(8,))
-    for _, path in list_segments(tmp_path)[1:]:
+    for _, path in list_segments(tmp_path):
         path.unlink()
-    write_segment(tmp_path, 1, 0, [])
+    write_segment(tmp_path, 1, 0, [[b"[]"]])
     with pytest.raises(JournalCorrupt, match="records up to position 8 are missing"):
-        recover(tmp_path, empty_state)
+        recover(on(tmp_path), empty_state)
+
+
+def test_votes_newer_than_the_journal_are_refused(tmp_path: Path) -> None:
+    """They were durable before the snapshot counted, so the journal has lost its end."""
+
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            await ledger.durable(ledger.commit(listed()))
+            taking = asyncio.create_task(snapshotter_of(tmp_path, ledger, journal).take())
+            await asyncio.sleep(0)
+            ledger.commit([voted(5)])
+            await taking
+
+    run(main())
+    assert list_snapshots(tmp_path)[-1][0] == 1
+    newest = list_segments(tmp_path)[-1][1]
+    overwrite(newest, newest.read_bytes()[:HEADER_BYTES])
+    with pytest.raises(JournalCorrupt, match="records up to position 2 are missing"):
+        recover(on(tmp_path), empty_state)
 
 
 def test_a_snapshot_without_any_journal_is_refused(tmp_path: Path) -> None:
@@ -143,7 +168,7 @@ def test_a_snapshot_without_any_journal_is_refused(tmp_path: Path) -> None:
     for _, path in list_segments(tmp_path):
         path.unlink()
     with pytest.raises(SnapshotCorrupt, match="has snapshots but no journal"):
-        recover(tmp_path, empty_state)
+        recover(on(tmp_path), empty_state)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +178,7 @@ def test_a_snapshot_without_any_journal_is_refused(tmp_path: Path) -> None:
 def test_a_record_of_another_version_stops_recovery_with_its_number(tmp_path: Path, record: bytes) -> None:
     write_segment(tmp_path, 1, 0, [[b"[]"], [record]])
     with pytest.raises(UnreadableRecord, match=f"record 2 in {tmp_path} was written by another version: "):
-        recover(tmp_path, empty_state)
+        recover(on(tmp_path), empty_state)
 
 
 def test_records_that_a_snapshot_holds_need_not_be_readable(tmp_path: Path) -> None:
@@ -163,14 +188,15 @@ def test_records_that_a_snapshot_holds_need_not_be_readable(tmp_path: Path) -> N
     assert recovered_digest(tmp_path) == digests[-1]
 
 
-def test_a_kill_while_the_segment_behind_a_snapshot_is_created_keeps_the_older_snapshot_good(
+def test_a_kill_before_the_segment_behind_a_snapshot_counts_keeps_the_older_snapshot_good(
     tmp_path: Path,
 ) -> None:
     digests = write_history(tmp_path, snapshots=(5, 8))
-    (_, newest) = list_segments(tmp_path)[-1]
+    (_, before), (_, newest) = list_segments(tmp_path)[-2:]
     assert newest == segment_path(tmp_path, 9)
-    overwrite(newest, newest.read_bytes()[:10])
-    assert recover(tmp_path, empty_state).tail.torn
+    overwrite(newest, newest.read_bytes()[:HEADER_BYTES])
+    overwrite(before, before.read_bytes()[:-FRAME_BYTES])  # it does not say yet that it is continued
+    assert recover(on(tmp_path), empty_state).tail.torn
 
     async def restart_and_vote() -> str:
         async with recording(tmp_path) as (ledger, _):
@@ -181,3 +207,16 @@ def test_a_kill_while_the_segment_behind_a_snapshot_is_created_keeps_the_older_s
     digest = run(restart_and_vote())
     damage(snapshot_path(tmp_path, 8))
     assert recovered_digest(tmp_path) == digest
+
+
+def test_a_snapshot_sealed_with_an_older_key_of_the_ring_is_read(tmp_path: Path) -> None:
+    digests = write_history(tmp_path, snapshots=(5,))
+    folder = Folder(tmp_path, KEYS.with_newest(new_key()))
+    assert recover(folder, empty_state).state.digest() == digests[-1]
+
+
+def test_a_snapshot_sealed_with_another_key_is_not_passed_over(tmp_path: Path) -> None:
+    """It is good: what is missing is its key, and a start without it would go back in time."""
+    write_history(tmp_path, snapshots=(5,))
+    with pytest.raises(KeyMissing):
+        recover(Folder(tmp_path, Keyring([new_key()])), empty_state)

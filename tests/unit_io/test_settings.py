@@ -14,11 +14,14 @@ from tests.gateway import ROOT
 
 TOKEN = "a-token-that-is-secret"
 DIGEST_SECRET = "a-digest-secret-of-the-right-length"
+SEALING_KEY = "A" * 43 + "="
+OTHER_SEALING_KEY = "B" * 42 + "A="
 AUTHORIZATION = "an-authorization-that-is-secret"
 GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
     "guild_counts.authorization": AUTHORIZATION,
+    "sealing.keys": SEALING_KEY,
 }
 
 
@@ -122,13 +125,16 @@ def test_other_variables_of_the_environment_are_nobody_s_business() -> None:
 
 @pytest.mark.parametrize("name", sorted(SECRETS))
 def test_a_secret_may_come_from_a_file(tmp_path: Path, name: str) -> None:
-    (tmp_path / "secret").write_text(f"  {DIGEST_SECRET}\n")
-    file, plain = f"{name}_file", "given-beside-the-file-and-long-enough"
+    in_file, plain = DIGEST_SECRET, "given-beside-the-file-and-long-enough"
+    if name == "sealing.keys":
+        in_file, plain = SEALING_KEY, f"{OTHER_SEALING_KEY} {SEALING_KEY}"
+    (tmp_path / "secret").write_text(f"  {in_file}\n")
+    file = f"{name}_file"
 
     alone = from_environment({file: str(tmp_path / "secret")})
     beside_it = from_environment({file: str(tmp_path / "secret"), name: plain})
 
-    assert dict(leaves(alone))[name] == SecretStr(DIGEST_SECRET)
+    assert dict(leaves(alone))[name] == SecretStr(in_file)
     assert dict(leaves(beside_it))[name] == SecretStr(plain)
 
 

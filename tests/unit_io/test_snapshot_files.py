@@ -1,70 +1,76 @@
-"""A snapshot file: all of it is read, or none."""
+"""A snapshot file: all of it is read, or none, and nothing of it without its key."""
 
-import io
 import re
 import struct
 import subprocess
 import sys
-import zlib
-from itertools import pairwise
+from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rows import Delivery, Listing
+from core.rows import Delivery, Listing, Webhook
+from journal.sealing import KeyMissing, Keyring, new_key
 from snapshot.files import (
+    HEADER_BYTES,
     MAGIC,
     Chunk,
     Deliveries,
     End,
-    Header,
+    Leaves,
     Listings,
+    Records,
     SnapshotCorrupt,
-    SnapshotFile,
-    VoteColumns,
+    SnapshotEncoder,
+    SnapshotReader,
     list_snapshots,
-    read_chunks,
     snapshot_path,
 )
 from tests.gateway import ROOT
 from tests.unit.generated import examples
-from tests.unit_io.disk import flips, overwrite
+from tests.unit_io.disk import KEYS, flips, overwrite
 from tests.unit_io.rows import DELIVERIES, LISTINGS, MS, PROFILE, REFS
 
-COLUMN = st.lists(st.binary(min_size=8, max_size=8), max_size=3).map(b"".join)
+LEAF = st.lists(st.binary(min_size=16, max_size=16), max_size=3).map(b"".join)
 ROWS = st.one_of(
     st.lists(LISTINGS, max_size=3).map(Listings),
     st.lists(DELIVERIES, max_size=3).map(Deliveries),
-    st.lists(st.tuples(REFS, COLUMN, COLUMN), max_size=3).map(VoteColumns),
+    st.lists(st.tuples(REFS, LEAF), max_size=3).map(Leaves),
+    st.lists(st.binary(max_size=9), max_size=3).map(Records),
 )
+WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
+VOTER = 123_456_789_012_345_678
 SMALL: list[Chunk] = [
-    Header(5, 1),
-    Listings([Listing("bots/1", "2", PROFILE, "approved", 3, 4)]),
-    Deliveries([Delivery("a", "bots/1", "3", test=False, queued_ms=5, next_attempt_ms=6)]),
-    VoteColumns([("bots/1", bytes(8), bytes(8))]),
-    End(3),
+    Listings([Listing("bots/1", "2", PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
+    Deliveries([Delivery("a", "bots/1", str(VOTER), test=False, queued_ms=5, next_attempt_ms=6)]),
+    Leaves([("bots/1", struct.pack("<QQ", VOTER, 7))]),
+    End(3, 5),
 ]
 
 READ_WITH_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
-from snapshot.files import read_chunks
+from journal.sealing import keyring_of
+from snapshot.files import SnapshotReader
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:
-    list(read_chunks(Path(sys.argv[1])))
+    list(SnapshotReader(Path(sys.argv[1])).chunks(keyring_of(sys.argv[2])))
 except Exception as error:
     print(type(error).__name__)
 """
 
 
-def content_of(chunks: list[Chunk]) -> bytes:
-    buffer = io.BytesIO()
-    file = SnapshotFile(buffer)
-    for chunk in chunks:
-        file.write(chunk)
-    return buffer.getvalue()
+def pieces_of(chunks: Sequence[Chunk], position: int = 5, created_ms: int = 1) -> list[bytes]:
+    """The header, and each chunk as it stands in the file."""
+    encoder = SnapshotEncoder(position, created_ms, KEYS.new_seal())
+    return [encoder.header, *(encoder.encode(chunk) for chunk in chunks)]
+
+
+def content_of(chunks: Sequence[Chunk]) -> bytes:
+    return b"".join(pieces_of(chunks))
 
 
 def written(folder: Path, content: bytes) -> Path:
@@ -74,24 +80,33 @@ def written(folder: Path, content: bytes) -> Path:
     return path
 
 
+def chunks_in(path: Path, keys: Keyring = KEYS) -> list[Chunk]:
+    return list(SnapshotReader(path).chunks(keys))
+
+
 def refusal(path: Path) -> str:
     with pytest.raises(SnapshotCorrupt) as raised:
-        list(read_chunks(path))
+        chunks_in(path)
     assert str(path) in str(raised.value)
     return str(raised.value)
 
 
 @examples(50)
-@given(st.integers(0, 1 << 40), MS, st.lists(ROWS, max_size=4))
+@given(st.integers(0, 1 << 40), MS, st.lists(ROWS, max_size=4), st.integers(0, 1 << 40))
 def test_chunks_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,
     position: int,
     created_ms: int,
-    rows: list[Listings | Deliveries | VoteColumns],
+    rows: list[Listings | Deliveries | Leaves | Records],
+    durable: int,
 ) -> None:
-    chunks: list[Chunk] = [Header(position, created_ms), *rows, End(sum(len(chunk.rows) for chunk in rows))]
-    path = written(tmp_path_factory.mktemp("snapshot"), content_of(chunks))
-    assert list(read_chunks(path)) == chunks
+    chunks: list[Chunk] = [*rows, End(sum(len(chunk.rows) for chunk in rows), durable)]
+    content = b"".join(pieces_of(chunks, position, created_ms))
+    path = written(tmp_path_factory.mktemp("snapshot"), content)
+    reader = SnapshotReader(path)
+    assert (reader.header.position, reader.header.created_ms) == (position, created_ms)
+    assert list(reader.chunks(KEYS)) == chunks
+    assert reader.read_bytes == reader.size == len(content)
 
 
 def test_no_cut_is_read_over(tmp_path: Path) -> None:
@@ -105,59 +120,85 @@ def test_no_flipped_bit_is_read_over(tmp_path: Path) -> None:
         refusal(written(tmp_path, flipped))
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    assert "is not a snapshot of this version" in refusal(written(tmp_path, b"something else entirely"))
+def test_a_file_of_another_kind_is_told_from_one_of_another_version(tmp_path: Path) -> None:
+    assert "is not a snapshot" in refusal(written(tmp_path, b"something else entirely"))
+    later = MAGIC[:-1] + b"\x7f" + content_of(SMALL)[len(MAGIC) :]
+    assert "is a snapshot of another version of Votegate" in refusal(written(tmp_path, later))
 
 
 def test_bytes_behind_the_end_are_refused(tmp_path: Path) -> None:
     content = content_of(SMALL)
-    assert "does not end where it should" in refusal(written(tmp_path, content + b"\x00"))
-    assert "does not end where it should" in refusal(written(tmp_path, content + content[len(MAGIC) :]))
+    assert "is cut off or damaged" in refusal(written(tmp_path, content + b"\x00"))
+    refusal(written(tmp_path, content + content[HEADER_BYTES:]))
+
+
+def test_a_chunk_behind_the_end_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, content_of([*SMALL, End(3, 5)]))
+    assert "does not end where it should" in refusal(path)
 
 
 def test_a_file_put_together_from_two_is_refused(tmp_path: Path) -> None:
-    one = content_of(SMALL)
-    other = content_of([Header(6, 1), *SMALL[1:]])
-    assert len(one) == len(other)
-    for cut in range(len(MAGIC) + 10, len(one) - 1):
-        if one[cut:] != other[cut:]:
-            refusal(written(tmp_path, one[:cut] + other[cut:]))
+    one, other = pieces_of(SMALL), pieces_of(SMALL)
+    for index in range(len(one)):
+        refusal(written(tmp_path, b"".join([*one[:index], other[index], *one[index + 1 :]])))
 
 
-def chunk_bytes() -> list[bytes]:
-    """The chunks of SMALL as they stand in the file."""
-    ends = [len(content_of(SMALL[:count])) for count in range(len(SMALL) + 1)]
-    return [content_of(SMALL)[start:end] for start, end in pairwise(ends)]
-
-
-@pytest.mark.parametrize("index", range(len(SMALL) - 1))
-def test_a_chunk_that_was_dropped_or_doubled_is_noticed(tmp_path: Path, index: int) -> None:
-    chunks = chunk_bytes()
-    refusal(written(tmp_path, MAGIC + b"".join(chunks[:index] + chunks[index + 1 :])))
-    refusal(written(tmp_path, MAGIC + b"".join(chunks[: index + 1] + chunks[index:])))
+@pytest.mark.parametrize("index", range(1, len(SMALL)))
+def test_a_chunk_that_was_dropped_doubled_or_swapped_is_noticed(tmp_path: Path, index: int) -> None:
+    pieces = pieces_of(SMALL)
+    refusal(written(tmp_path, b"".join(pieces[:index] + pieces[index + 1 :])))
+    refusal(written(tmp_path, b"".join(pieces[: index + 1] + pieces[index:])))
+    pieces[index], pieces[index + 1] = pieces[index + 1], pieces[index]
+    refusal(written(tmp_path, b"".join(pieces)))
 
 
 def test_rows_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
-    assert "is incomplete" in refusal(written(tmp_path, content_of([*SMALL[:-1], End(4)])))
+    assert "is incomplete" in refusal(written(tmp_path, content_of([*SMALL[:-1], End(4, 5)])))
     assert "is incomplete" in refusal(written(tmp_path, content_of(SMALL[:-1])))
-    assert "is incomplete" in refusal(written(tmp_path, MAGIC))
+    assert "is incomplete" in refusal(written(tmp_path, content_of([])))
 
 
 def test_a_chunk_of_another_version_is_refused(tmp_path: Path) -> None:
-    payload = b"\x81\xa4type\xa6future"
-    content = MAGIC + struct.pack("<II", len(payload), zlib.crc32(payload)) + payload
+    seal = KEYS.new_seal()
+    header = SnapshotEncoder(5, 1, seal).header
+    sealed = seal.seal(b"\x81\xa4type\xa6future", header + struct.pack("<Q", 0))
+    content = header + struct.pack("<I", len(sealed)) + sealed
     assert "holds what this version does not know" in refusal(written(tmp_path, content))
 
 
 def test_a_damaged_length_does_not_take_memory_for_what_is_not_there(tmp_path: Path) -> None:
-    content = bytearray(content_of(SMALL))
-    content[len(MAGIC) + 3] = 0xFF
+    key = new_key()
+    encoder = SnapshotEncoder(5, 1, Keyring([key]).new_seal())
+    content = bytearray(encoder.header + b"".join(encoder.encode(chunk) for chunk in SMALL))
+    content[HEADER_BYTES + 3] = 0xFF
     path = written(tmp_path, bytes(content))
 
-    command = [sys.executable, "-c", READ_WITH_LITTLE_MEMORY, str(path)]
+    command = [sys.executable, "-c", READ_WITH_LITTLE_MEMORY, str(path), urlsafe_b64encode(key).decode()]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert child.stdout.strip() == "SnapshotCorrupt"
+
+
+def test_a_file_sealed_with_a_key_that_is_not_there_says_which(tmp_path: Path) -> None:
+    path = written(tmp_path, content_of(SMALL))
+    with pytest.raises(KeyMissing) as raised:
+        chunks_in(path, Keyring([new_key()]))
+    assert str(path) in str(raised.value)
+    assert KEYS.newest.hex() in str(raised.value)
+
+
+def test_a_file_is_read_with_any_key_of_the_ring(tmp_path: Path) -> None:
+    path = written(tmp_path, content_of(SMALL))
+    assert chunks_in(path, KEYS.with_newest(new_key())) == SMALL
+
+
+def test_nothing_in_a_file_can_be_read(tmp_path: Path) -> None:
+    content = written(tmp_path, content_of(SMALL)).read_bytes()
+    numbers = (struct.pack("<Q", VOTER), struct.pack(">Q", VOTER))
+    texts = (str(VOTER), PROFILE.name, WEBHOOK.url, WEBHOOK.token or "", "approved", "bots/1")
+    for needle in (*numbers, *(text.encode() for text in texts)):
+        assert needle
+        assert needle not in content
 
 
 def test_snapshots_are_listed_by_position_without_unfinished_ones(tmp_path: Path) -> None:

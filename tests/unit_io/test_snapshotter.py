@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
+from core import copying, votes
 from core.events import Event
 from core.ledger import Ledger
 from journal.segments import list_segments
-from snapshot import snapshotter as snapshotter_module
 from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
@@ -21,6 +21,7 @@ from tests.unit.generated import examples, frequent, histories, sequences
 from tests.unit_io.disk import (
     copied,
     empty_state,
+    on,
     recording,
     recovered_digest,
     run,
@@ -33,7 +34,9 @@ from tests.unit_io.rows import listed, voted
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
-    monkeypatch.setattr(snapshotter_module, "ROWS_PER_CHUNK", 1)
+    monkeypatch.setattr(copying, "SLICE", 1)
+    monkeypatch.setattr(votes, "SLICE_BYTES", 1)
+    monkeypatch.setattr(votes, "SLICE_LISTINGS", 1)
 
 
 async def take_while(snapshotter: Snapshotter, ledger: Ledger, script: Iterable[Sequence[Event]]) -> int:
@@ -128,9 +131,9 @@ def test_two_snapshots_are_kept_and_the_journal_behind_the_older_one(tmp_path: P
             assert first_segments == [1, 3, 4, 5]
 
     run(main())
-    assert recover(tmp_path, empty_state).snapshot_position == 5
+    assert recover(on(tmp_path), empty_state).snapshot_position == 5
     snapshot_path(tmp_path, 5).unlink()
-    assert recover(tmp_path, empty_state).snapshot_position == 4
+    assert recover(on(tmp_path), empty_state).snapshot_position == 4
 
 
 def test_the_older_snapshot_always_has_the_whole_journal_behind_it(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""`rotate-key`: a new sealing key. Law: no key is dropped that a file here needs, and none is printed."""
+
+import json
+
+import click
+
+from cli.place import Place, json_option, on_data_folder
+from journal.folder import KEYS, Folder, FolderUnusable, keep_keys
+from journal.sealing import Keyring, new_key
+from snapshot.inspection import found_in
+
+GIVEN = (
+    "the sealing keys come from the settings: put a new key (32 bytes in base64) before the old ones in "
+    "sealing.keys, parted by a space, and start again"
+)
+
+
+@click.command("rotate-key")
+@on_data_folder
+@click.option("--prune", is_flag=True, help="Drop the keys that no file of the data folder needs any more.")
+@json_option
+def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
+    """Make a new sealing key the newest. The older ones stay, so that older files open."""
+    if place.given_keys is not None:
+        raise FolderUnusable(GIVEN)
+    if not (place.path / KEYS).exists():
+        raise FolderUnusable(f"{place.path / KEYS} is missing; a folder's first start makes it")
+    with place.held("the key of a running gateway cannot be changed") as folder:
+        ring = folder.keys.with_newest(new_key())
+        dropped = _unneeded(folder, ring) if prune else set()
+        kept = ring.without(dropped)
+        keep_keys(folder.path, kept)
+    newest, *older = [key_id.hex() for key_id in kept.key_ids]
+    gone = sorted(key_id.hex() for key_id in dropped)
+    if as_json:
+        click.echo(json.dumps({"newest": newest, "older": older, "dropped": gone}))
+        return
+    click.echo(f"newest key {newest}; the next start seals with it")
+    click.echo(f"older keys kept: {', '.join(older) or 'none'}")
+    if prune:
+        click.echo(f"keys dropped: {', '.join(gone) or 'none'}")
+    if gone:
+        click.echo("Backups sealed with them open only with a sealing.keys that still has them.", err=True)
+
+
+def _unneeded(folder: Folder, ring: Keyring) -> set[bytes]:
+    """The keys that no segment and no snapshot is sealed with. Torn bytes have their segment's key, and open
+    only as long as its header is there. Raises FolderUnusable when a file does not tell its key."""
+    needed = {ring.newest}
+    for found in found_in(folder.path):
+        if found.kind in ("snapshot", "segment"):
+            if found.key_id is None:
+                raise FolderUnusable(
+                    f"{found.path} does not tell which key it needs ({found.problem}); without --prune all "
+                    "keys are kept"
+                )
+            needed.add(bytes.fromhex(found.key_id))
+    return set(ring.key_ids) - needed

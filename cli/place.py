@@ -1,0 +1,140 @@
+"""The data folder that a command works on. Law: whatever is wrong with it is told in one line, with status 1.
+
+Commands know neither the settings nor how a gateway opens its folder: `server.py` hands them a `Place`.
+"""
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from journal.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys
+from journal.sealing import BadKeys, KeyMissing, Keyring, keyring_of
+from journal.segments import JournalCorrupt, list_segments
+from snapshot.export import NotEmpty
+from snapshot.files import SnapshotCorrupt, SnapshotReader, list_snapshots
+from snapshot.recovery import EmptyState, UnreadableRecord
+from snapshot.tables import ExportCorrupt
+from snapshot.verification import Bars
+
+PROBLEMS = (
+    FolderUnusable,
+    JournalCorrupt,
+    SnapshotCorrupt,
+    UnreadableRecord,
+    KeyMissing,
+    ExportCorrupt,
+    NotEmpty,
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A data folder, whether it is there or not."""
+
+    path: Path
+    given_keys: Keyring | None = field(repr=False)
+    """The sealing keys, when the settings give them."""
+    hold: Callable[[], AbstractContextManager[Folder]]
+    """Makes the folder if there is none, and holds it for this process. Raises FolderUnusable, OSError."""
+    empty_state: EmptyState
+
+    @contextmanager
+    def held(self, meanwhile: str) -> Iterator[Folder]:
+        """`meanwhile` says what there is to do while a gateway holds the folder."""
+        with ExitStack() as stack:
+            try:
+                folder = stack.enter_context(self.hold())
+            except FolderInUse as error:
+                raise FolderUnusable(f"{error}; {meanwhile}") from None
+            yield folder
+
+    def refuse_if_empty(self) -> None:
+        if not (self.path.is_dir() and (list_segments(self.path) or list_snapshots(self.path))):
+            raise FolderUnusable(
+                f"{self.path} holds no journal and no snapshots; name another with --data-dir"
+            )
+
+    def keys_for(self, path: Path, keys_file: Path | None) -> Keyring:
+        """The keys that open a file. Raises FolderUnusable, SnapshotCorrupt, OSError."""
+        keys = self.keys_at_hand(path, keys_file)
+        if keys is None:
+            needed = SnapshotReader(path).header.key_id.hex()
+            raise FolderUnusable(
+                f"{path} is sealed with key {needed}, which is not here; name the sealing.keys file that has "
+                "it with --keys-file"
+            )
+        return keys
+
+    def keys_at_hand(self, path: Path, keys_file: Path | None) -> Keyring | None:
+        """The keys that open a file, if they are here. Raises like `keys_for`."""
+        keys, needed = self._keys(keys_file), SnapshotReader(path).header.key_id
+        return keys if keys is not None and needed in keys.key_ids else None
+
+    def _keys(self, keys_file: Path | None) -> Keyring | None:
+        if keys_file is not None:
+            try:
+                return keyring_of(keys_file.read_text(encoding="ascii"))
+            except (BadKeys, UnicodeDecodeError):
+                raise FolderUnusable(f"{keys_file} is no list of sealing keys") from None
+        if self.given_keys is None and (self.path / KEYS).exists():
+            return kept_keys(self.path, needed=True)
+        return self.given_keys
+
+
+OpenPlace = Callable[[Path | None, Path | None], Place]
+"""From the options --config and --data-dir."""
+
+
+def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
+    """Hands the place to a command, and tells its problems."""
+
+    def with_place(
+        open_place: OpenPlace, /, config: Path | None, data_dir: Path | None, **arguments: Any
+    ) -> None:
+        place = open_place(config, data_dir)
+        try:
+            command(place, **arguments)
+        except PROBLEMS as error:
+            raise click.ClickException(str(error)) from None
+        except OSError as error:
+            raise click.ClickException(reason(error)) from None
+
+    functools.update_wrapper(with_place, command)
+    return config_option(data_dir_option(click.pass_obj(with_place)))
+
+
+config_option = click.option("--config", type=click.Path(path_type=Path), help="YAML file; see config.yaml")
+data_dir_option = click.option("--data-dir", type=click.Path(path_type=Path), help="data_dir")
+keys_file_option = click.option(
+    "--keys-file",
+    type=click.Path(path_type=Path),
+    help="The sealing.keys that open FILE, when they are not those of the data folder.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def reason(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+
+
+@contextmanager
+def bars() -> Iterator[Bars]:
+    """Progress bars on standard error; none when that is no terminal."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    console, is_seen = Console(stderr=True), sys.stderr.isatty()
+    with Progress(*columns, console=console, transient=True, disable=not is_seen) as progress:
+
+        def bar(name: str) -> Callable[[int, int], None]:
+            task = progress.add_task(escape(name), total=None)
+            return lambda done, total: progress.update(task, completed=done, total=total or None)
+
+        yield bar

@@ -1,0 +1,62 @@
+"""A digest of the whole state. Law: equal states have equal digests, whatever led to them.
+
+It is the sum of one BLAKE2b digest per listing with all that hangs on it, so only listings that changed since
+the last time are hashed again, and that in slices, because a listing may have a million voters.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+
+SLICE_BYTES = 128 << 10
+ROW_COST_BYTES = 8 << 10
+"""What encoding a listing's row costs, in bytes hashed in the same time."""
+
+Parts = Callable[[str], Iterator[bytes] | None]
+"""What there is to hash of a listing, in canonical order; None for one that is gone."""
+
+
+class Digest:
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._changed: dict[str, int] = {}  # ref -> which of all changes was its last
+        self._changes = 0
+        self._of: dict[str, int] = {}
+        self._sum = 0
+
+    def changed(self, ref: str) -> None:
+        self._changes += 1
+        self._changed[ref] = self._changes
+
+    def all_changed(self, refs: Iterable[str]) -> None:
+        self._changed.update(dict.fromkeys(refs, self._changes))
+
+    def refresh(self) -> Iterator[None]:
+        """Hashes what has changed until now; yields between slices of about a tenth of a millisecond.
+
+        A listing that changes between two slices is left to the next refresh. One refresh may run beside
+        another, and may be given up.
+        """
+        left = SLICE_BYTES
+        for ref, change in list(self._changed.items()):
+            hashed = hashlib.blake2b(digest_size=16)
+            parts = self._parts(ref)
+            left -= ROW_COST_BYTES
+            for part in parts or ():
+                hashed.update(part)
+                left -= len(part)
+                if left <= 0:
+                    left = SLICE_BYTES
+                    yield
+            if self._changed.get(ref) != change:
+                continue
+            del self._changed[ref]
+            digest = int.from_bytes(hashed.digest(), "big") if parts is not None else 0
+            self._sum += digest - self._of.pop(ref, 0)
+            if digest:
+                self._of[ref] = digest
+
+    def value(self) -> str:
+        """As of now (hex, 128 bits)."""
+        for _ in self.refresh():
+            pass
+        return f"{self._sum % (1 << 128):032x}"

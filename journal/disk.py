@@ -1,0 +1,77 @@
+"""Every call that changes what is on disk. Law: journal and snapshots write through this port alone.
+
+So a test can stand in for the disk: fail one call, stop the process at it, or keep a trace and ask what a
+power cut could have left. Reading goes straight to the files.
+"""
+
+import os
+from pathlib import Path
+from typing import Protocol
+
+
+class Disk(Protocol):
+    """Each call raises OSError when the disk does. Files are descriptors."""
+
+    def create(self, path: Path) -> int:
+        """A new file for one user only (0600), open to write; one that is there is emptied."""
+
+    def open(self, path: Path) -> int:
+        """An existing file, open to write."""
+
+    def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
+        """How many of the bytes were written, beginning with the first."""
+
+    def truncate(self, file: int, size: int) -> None: ...
+    def sync(self, file: int) -> None:
+        """Returns when the file's content and size are durable (fdatasync)."""
+
+    def close(self, file: int) -> None: ...
+    def rename(self, path: Path, to: Path) -> None: ...
+    def unlink(self, path: Path) -> None: ...
+    def sync_folder(self, folder: Path) -> None:
+        """Makes created, renamed and deleted entries of the folder durable."""
+
+
+class OsDisk:
+    """The operating system's."""
+
+    def create(self, path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+
+    def open(self, path: Path) -> int:
+        return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+
+    def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
+        return os.pwrite(file, content, offset)
+
+    def truncate(self, file: int, size: int) -> None:
+        os.ftruncate(file, size)
+
+    def sync(self, file: int) -> None:
+        os.fdatasync(file)
+
+    def close(self, file: int) -> None:
+        os.close(file)
+
+    def rename(self, path: Path, to: Path) -> None:
+        path.rename(to)
+
+    def unlink(self, path: Path) -> None:
+        path.unlink()
+
+    def sync_folder(self, folder: Path) -> None:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+OS_DISK = OsDisk()
+
+
+def write_all(disk: Disk, file: int, content: bytes, offset: int) -> None:
+    view = memoryview(content)
+    while view:
+        written = disk.write(file, view, offset)
+        view, offset = view[written:], offset + written

@@ -1,0 +1,126 @@
+"""Encryption at rest. Law: what is on disk cannot be read, or changed unseen, without a key of the ring.
+
+AES-256-GCM (NIST SP 800-38D). Each file has a key of its own, derived from a key of the ring and the file's
+random salt by HKDF-SHA256 (RFC 5869), so that a random nonce per piece never comes near its limit of 2^32.
+A sealed piece is
+
+    nonce 12s | ciphertext | tag 16s
+
+and is bound to where it stands by its associated bytes. A key's id is derived from the key: a file names
+the key it needs without telling anything about it.
+"""
+
+import os
+from base64 import b64decode, urlsafe_b64encode
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+KEY_BYTES = 32
+KEY_ID_BYTES = 8
+SALT_BYTES = 16
+NONCE_BYTES = 12
+TAG_BYTES = 16
+
+
+class KeyMissing(Exception):
+    """A file is sealed with a key that is not in the ring."""
+
+    def __init__(self, path: Path, key_id: bytes) -> None:
+        super().__init__(
+            f"{path} is sealed with key {key_id.hex()}, which is not among the sealing keys; restore that key"
+        )
+
+
+class Unsealable(Exception):
+    """The piece is not what was sealed here with this key."""
+
+
+class BadKeys(ValueError):
+    """The text is no list of sealing keys."""
+
+
+class Seal:
+    """Seals and unseals the pieces of one file."""
+
+    def __init__(self, key: bytes, key_id: bytes, salt: bytes) -> None:
+        self.key_id = key_id
+        self.salt = salt
+        self._cipher = AESGCM(_derive(key, salt, b"votegate file", KEY_BYTES))
+
+    def seal(self, piece: bytes, associated: bytes) -> bytes:
+        nonce = os.urandom(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, piece, associated)
+
+    def unseal(self, sealed: bytes, associated: bytes) -> bytes:
+        """Raises Unsealable."""
+        try:
+            return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
+        except (InvalidTag, ValueError):
+            raise Unsealable from None
+
+
+class Keyring:
+    """The keys of a data folder, newest first: the first seals, each of them unseals."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._keys = {_key_id(key): key for key in keys}
+        self.newest = next(iter(self._keys))
+
+    @property
+    def key_ids(self) -> list[bytes]:
+        return list(self._keys)
+
+    def new_seal(self) -> Seal:
+        """For a new file."""
+        return Seal(self._keys[self.newest], self.newest, os.urandom(SALT_BYTES))
+
+    def seal_of(self, path: Path, key_id: bytes, salt: bytes) -> Seal:
+        """For a file that is there. Raises KeyMissing."""
+        key = self._keys.get(key_id)
+        if key is None:
+            raise KeyMissing(path, key_id)
+        return Seal(key, key_id, salt)
+
+    def without(self, unused: Collection[bytes]) -> "Keyring":
+        """The ring without the keys of these ids."""
+        return Keyring([key for key_id, key in self._keys.items() if key_id not in unused])
+
+    def with_newest(self, key: bytes) -> "Keyring":
+        return Keyring([key, *self._keys.values()])
+
+    def to_text(self) -> str:
+        """One key a line, newest first, in URL-safe base64."""
+        return "\n".join(urlsafe_b64encode(key).decode() for key in self._keys.values())
+
+
+def new_key() -> bytes:
+    return os.urandom(KEY_BYTES)
+
+
+def keyring_of(text: str) -> Keyring:
+    """The ring that a text lists: keys in base64, newest first, parted by white space. Raises BadKeys."""
+    keys = []
+    for word in text.split():
+        try:
+            key = b64decode(word.replace("-", "+").replace("_", "/"), validate=True)
+        except ValueError:
+            key = b""
+        if len(key) != KEY_BYTES:
+            raise BadKeys(f"a sealing key is {KEY_BYTES} bytes in base64, newest key first")
+        keys.append(key)
+    if not keys:
+        raise BadKeys("there is no sealing key in it")
+    return Keyring(keys)
+
+
+def _key_id(key: bytes) -> bytes:
+    return _derive(key, b"", b"votegate key id", KEY_ID_BYTES)
+
+
+def _derive(key: bytes, salt: bytes, purpose: bytes, length: int) -> bytes:
+    return HKDF(SHA256(), length, salt, purpose).derive(key)

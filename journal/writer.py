@@ -1,0 +1,138 @@
+"""Writing frames, in the journal's thread. Law: nothing is built on bytes that are not known to be whole.
+
+A frame goes behind the last one; when its write fails it is cut off again, so that a later try begins where
+this one did. A new segment is written under a name that does not count, synced, renamed, and its entry
+synced; then the old segment says that it is continued; only then comes the first frame. A failed sync has no
+second try: nothing tells any more what the disk holds.
+"""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from journal.disk import write_all
+from journal.folder import UNFINISHED, Folder
+from journal.frames import HEADER_BYTES, Kind, encode_frame, encode_header
+from journal.sealing import Seal
+from journal.segments import Tail, first_position, segment_path, sync_newest
+
+T = TypeVar("T")
+
+
+class SyncFailed(OSError):
+    """A sync has failed, for whatever reason: nothing tells any more what the disk holds."""
+
+
+class _Open(NamedTuple):
+    """The segment being written."""
+
+    file: int
+    first: int
+    seal: Seal
+
+
+class SegmentWriter:
+    """Continues the journal at `tail`, whose torn bytes were set aside."""
+
+    def __init__(self, folder: Folder, tail: Tail, segment_bytes: int) -> None:
+        self.written_position = self.synced_position = tail.head
+        self.vouched_position = 0
+        """The newest position that a frame on disk says was durable."""
+        self._folder = folder
+        self._disk = folder.disk
+        self._segment_bytes = segment_bytes
+        self._crc = tail.crc
+        self._end = self._synced_end = tail.end
+        self._rotate = False
+        self._segment: _Open | None = None
+        if tail.segment is not None and tail.seal is not None:
+            file = self._disk.open(tail.segment)
+            if tail.torn:
+                self._disk.truncate(file, self._end)
+            sync_newest(folder)  # a killed process may have left what was read in the page cache alone
+            self._rotate = tail.seal.key_id != folder.keys.newest
+            first = first_position(tail.segment)
+            if self._rotate and first > tail.head:  # it holds no records: the next segment takes its name
+                self._disk.close(file)
+                self._crc = tail.seed
+            else:
+                self._segment = _Open(file, first, tail.seal)
+
+    def rotate(self) -> None:
+        """Begins a new segment with the next frame."""
+        self._rotate = True
+
+    def write(self, kind: Kind, records: Sequence[bytes]) -> None:
+        """Raises OSError, after which the same records may be written again, or SyncFailed."""
+        first = self.written_position + 1
+        segment = self._segment
+        full = self._rotate or self._end >= self._segment_bytes
+        # A segment without records is not left behind: the next one would have its name.
+        if segment is None or (full and first > segment.first):
+            segment = self._begin_segment(first)
+        self._crc = self._put(segment, kind, first, records)
+        self.vouched_position = self.synced_position
+        self.written_position += len(records)
+
+    def sync(self) -> None:
+        """Makes durable what is written. Raises SyncFailed."""
+        if self._segment is not None:
+            _sync_once(self._disk.sync, self._segment.file)
+        self.synced_position, self._synced_end = self.written_position, self._end
+
+    def close(self) -> None:
+        if self._segment is not None:
+            self._disk.close(self._segment.file)
+            self._segment = None
+
+    def _put(self, segment: _Open, kind: Kind, first: int, records: Sequence[bytes]) -> int:
+        """Appends a frame; returns its checksum."""
+        frame, crc = encode_frame(kind, first, records, self._synced_end, self._crc, segment.seal)
+        try:
+            write_all(self._disk, segment.file, frame, self._end)
+        except OSError:
+            self._disk.truncate(segment.file, self._end)
+            raise
+        self._end += len(frame)
+        return crc
+
+    def _begin_segment(self, first: int) -> _Open:
+        if self._synced_end < self._end:
+            self.sync()  # no segment may begin before the one behind it is whole
+        seal = self._folder.keys.new_seal()
+        new = _Open(self._create(first, seal), first, seal)
+        if self._segment is not None:
+            try:
+                self._put(self._segment, Kind.CONTINUED, first, [])
+                _sync_once(self._disk.sync, self._segment.file)
+            except OSError:
+                self._disk.close(new.file)
+                raise
+            self._disk.close(self._segment.file)
+        self._segment, self._rotate = new, False
+        self._end = self._synced_end = HEADER_BYTES
+        return new
+
+    def _create(self, first: int, seal: Seal) -> int:
+        """A new segment with its header, durable under its name; open to write."""
+        path = segment_path(self._folder.path, first)
+        unnamed = path.with_name(path.name + UNFINISHED)
+        file = self._disk.create(unnamed)
+        try:
+            write_all(self._disk, file, encode_header(first, self._crc, seal), 0)
+            _sync_once(self._disk.sync, file)
+            self._disk.rename(unnamed, path)
+            _sync_once(self._disk.sync_folder, self._folder.path)
+        except OSError:
+            self._disk.close(file)
+            with contextlib.suppress(FileNotFoundError):
+                self._disk.unlink(unnamed)
+            raise
+        return file
+
+
+def _sync_once(sync: Callable[[T], None], what: T) -> None:
+    try:
+        sync(what)
+    except OSError as error:
+        raise SyncFailed(error.errno, error.strerror) from None

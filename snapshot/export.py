@@ -1,0 +1,136 @@
+"""The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
+
+An export is a folder of listings, votes and deliveries (`snapshot/tables.py`) and of `export.json`, which
+tells the position and the digest of the state, and how many rows there are of each. Nothing in it is sealed.
+"""
+
+import contextlib
+import struct
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from core.rows import Delivery, Listing
+from core.state import State
+from core.votes import leaves_of
+from journal.disk import OS_DISK, Disk, write_all
+from snapshot.recovery import Progress
+from snapshot.tables import Format, Kind, Row, Vote, encoded
+
+VERSION = 1
+MANIFEST = "export.json"
+TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery}
+"""In the order in which they are read: what hangs on a listing comes behind it."""
+ROWS_PER_STEP = 4_096
+_USERS = struct.Struct("<Q")
+
+
+class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    listings: int
+    votes: int
+    deliveries: int
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What `export.json` holds. `format` is the suffix of the other files."""
+
+    version: int
+    format: Format
+    position: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+    digest: str
+    rows: Counts
+
+
+class NotEmpty(Exception):
+    """The folder to export into holds something already."""
+
+
+def counts_of(state: State) -> Counts:
+    deliveries = len(state.pending) + sum(map(len, state.finished.values()))
+    return Counts(len(state.listings), len(state.votes), deliveries)
+
+
+def export_state(
+    state: State,
+    position: int,
+    out: Path,
+    written_as: Format,
+    disk: Disk = OS_DISK,
+    progress: Progress = lambda *_: None,
+) -> Manifest:
+    """Writes the state into a new or empty folder, for one user only, durably. `progress` counts rows.
+
+    Raises NotEmpty and OSError; then nothing is left in the folder.
+    """
+    out.mkdir(mode=0o700, exist_ok=True)
+    if any(out.iterdir()):
+        raise NotEmpty(f"{out} is not empty; name a new or an empty folder")
+    out.chmod(0o700)
+    manifest = Manifest(VERSION, written_as, position, state.digest(), counts_of(state))
+    counted = _Counted(sum(msgspec.structs.astuple(manifest.rows)), progress)
+    written: list[Path] = []
+    try:
+        for name, kind in TABLES.items():
+            written.append(out / f"{name}.{written_as}")
+            rows = counted.through(_TABLE_ROWS[name](state))
+            _write(disk, written[-1], encoded(rows, kind, written_as))
+        written.append(out / MANIFEST)
+        _write(disk, written[-1], [msgspec.json.format(msgspec.json.encode(manifest)) + b"\n"])
+        disk.sync_folder(out)
+    except BaseException:
+        for path in reversed(written):
+            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                disk.unlink(path)
+        raise
+    return manifest
+
+
+class _Counted:
+    def __init__(self, total: int, progress: Progress) -> None:
+        self._done = 0
+        self._total = total
+        self._progress = progress
+
+    def through(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            if self._done % ROWS_PER_STEP == 0:
+                self._progress(self._done, self._total)
+            self._done += 1
+            yield row
+
+
+def _write(disk: Disk, path: Path, pieces: Iterable[bytes]) -> None:
+    file, size = disk.create(path), 0
+    try:
+        for piece in pieces:
+            write_all(disk, file, piece, size)
+            size += len(piece)
+        disk.sync(file)
+    finally:
+        disk.close(file)
+
+
+def _listings(state: State) -> Iterator[Row]:
+    for ref in state.refs:
+        yield state.listings[ref]
+
+
+def _votes(state: State) -> Iterator[Row]:
+    for ref in state.refs:
+        for leaf in leaves_of(state.votes, ref):
+            for (user,) in _USERS.iter_unpack(leaf[: len(leaf) // 2]):
+                vote = state.votes.get(ref, user)
+                if vote is not None:
+                    yield Vote(ref, str(user), *vote)
+
+
+def _deliveries(state: State) -> Iterator[Row]:
+    """Finished ones as they finished: the oldest are the first to be dropped."""
+    yield from chain.from_iterable(state.finished.values())
+    yield from state.pending.values()
+
+
+_TABLE_ROWS = {"listings": _listings, "votes": _votes, "deliveries": _deliveries}

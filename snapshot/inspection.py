@@ -1,0 +1,125 @@
+"""What a data folder or a file holds, told without building a state. Law: it reads, and no more than it must.
+
+What is told of a folder stands in names and headers: they need no key, and stay as they are while a gateway
+runs.
+"""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from journal.folder import UNFINISHED
+from journal.frames import HEADER_BYTES, BadBytes, decode_header
+from journal.sealing import Keyring
+from journal.segments import PREFIX as SEGMENT_PREFIX
+from journal.segments import TORN_SUFFIX, list_segments
+from snapshot.files import (
+    Deliveries,
+    Leaves,
+    Listings,
+    Records,
+    SnapshotCorrupt,
+    SnapshotReader,
+    list_snapshots,
+)
+from snapshot.recovery import Progress
+
+_TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A file. `position` is a snapshot's, or the first one of a segment; `key_id` is in hex."""
+
+    path: str
+    kind: Literal["snapshot", "segment", "torn", "unfinished"]
+    bytes: int
+    position: int | None = None
+    created_ms: int | None = None
+    key_id: str | None = None
+    cut_from: str | None = None
+    """Name of the segment that torn bytes were cut from, and at which byte."""
+    cut_at: int | None = None
+    problem: str | None = None
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a snapshot or a backup holds. `records` stand behind the rest, as far as `last_position`; votes
+    may be newer than the header's position."""
+
+    listings: int
+    votes: int
+    deliveries: int
+    records: int
+    last_position: int
+
+
+def found_in(folder: Path) -> Iterator[Found]:
+    """The files of a data folder. One that goes while it is read is left out."""
+    readers = [
+        *[(_snapshot, path) for _, path in list_snapshots(folder)],
+        *[(_segment, path) for _, path in list_segments(folder)],
+        *[(_torn, path) for path in sorted(folder.glob("*" + TORN_SUFFIX))],
+        *[(_unfinished, path) for path in sorted(folder.glob("*" + UNFINISHED))],
+    ]
+    for reader, path in readers:
+        with contextlib.suppress(FileNotFoundError):
+            yield reader(path)
+
+
+def snapshot_found(path: Path) -> Found:
+    """A snapshot or backup by its header. Raises SnapshotCorrupt and OSError."""
+    reader = SnapshotReader(path)
+    header = reader.header
+    return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
+
+
+def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
+    """Raises SnapshotCorrupt, KeyMissing and OSError."""
+    reader = SnapshotReader(path)
+    listings = votes = deliveries = records = 0
+    for chunk in reader.chunks(keys):
+        match chunk:
+            case Listings():
+                listings += len(chunk.rows)
+            case Deliveries():
+                deliveries += len(chunk.rows)
+            case Leaves():
+                votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
+            case Records():
+                records += len(chunk.rows)
+        progress(reader.read_bytes, reader.size)
+    return Contents(listings, votes, deliveries, records, reader.header.position + records)
+
+
+def _snapshot(path: Path) -> Found:
+    try:
+        return snapshot_found(path)
+    except SnapshotCorrupt as error:
+        return Found(str(path), "snapshot", path.stat().st_size, problem=str(error))
+
+
+def _segment(path: Path) -> Found:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        begin = file.read(HEADER_BYTES)
+    try:
+        header = decode_header(begin)
+    except BadBytes as bad:
+        return Found(str(path), "segment", size, problem=bad.reason)
+    return Found(str(path), "segment", size, header.first, key_id=header.key_id.hex())
+
+
+def _torn(path: Path) -> Found:
+    name = _TORN.fullmatch(path.name)
+    size = path.stat().st_size
+    if name is None:
+        return Found(str(path), "torn", size, problem="its name tells no segment")
+    return Found(str(path), "torn", size, cut_from=name[1], cut_at=int(name[2]))
+
+
+def _unfinished(path: Path) -> Found:
+    return Found(str(path), "unfinished", path.stat().st_size)

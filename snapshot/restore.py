@@ -1,0 +1,161 @@
+"""From an export or a backup to a data folder. Law: the folder gets a whole state that was checked, or none.
+
+The state is built and checked in memory first. Then its snapshot is written and gets its name, and then the
+journal begins behind it. A folder that was left between the two has a snapshot and no journal, which a start
+refuses (`snapshot/recovery.py`).
+"""
+
+import contextlib
+import re
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from core.events import VoteCast
+from core.rows import Delivery
+from core.state import State
+from journal.folder import KEYS, LOCK, UNFINISHED, Folder, FolderUnusable, remove_unfinished
+from journal.frames import Kind
+from journal.sealing import Keyring
+from journal.segments import EMPTY, segment_path
+from journal.writer import SegmentWriter
+from snapshot.copying import StateCopy
+from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
+from snapshot.files import End, SnapshotCorrupt, SnapshotEncoder, snapshot_path
+from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
+from snapshot.snapshotter import SnapshotFile
+from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+
+_MAY_BE_THERE = {LOCK, KEYS, "key-digest.secret", "operator.token", "lost+found"}
+_ADVICE = "the export is incomplete or was changed; make it anew"
+
+
+class Source(NamedTuple):
+    """A whole state, and the position that it is of."""
+
+    state: State
+    position: int
+
+
+def read_backup(
+    path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
+) -> Source:
+    """Raises SnapshotCorrupt, KeyMissing, UnreadableRecord, OSError."""
+    loaded = load_snapshot(path, keys, empty_state, progress)
+    if loaded.position != loaded.durable:
+        raise SnapshotCorrupt(
+            f"{path} is of position {loaded.position} and may hold votes up to {loaded.durable}: it needs "
+            "the journal beside it; take a backup with GET /debug/snapshot"
+        )
+    return Source(loaded.state, loaded.position)
+
+
+def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
+    """`progress` counts bytes. Raises ExportCorrupt and OSError."""
+    manifest = _manifest(folder)
+    paths = {name: folder / f"{name}.{manifest.format}" for name in TABLES}
+    for path in paths.values():
+        if not path.is_file():
+            raise ExportCorrupt(f"{path} is missing: {_ADVICE}")
+    total, before, state = sum(path.stat().st_size for path in paths.values()), 0, empty_state()
+    for name, path in paths.items():
+        taken = 0
+        with path.open("rb") as file:
+            rows = decoded(file, path, TABLES[name], manifest.format)
+            while few := list(islice(rows, ROWS_PER_PIECE)):
+                _take(state, few, path)
+                taken += len(few)
+                progress(before + file.tell(), total)
+        before += path.stat().st_size
+        told = getattr(manifest.rows, name)
+        if taken != told:
+            raise ExportCorrupt(f"{path} holds {taken} rows, and {MANIFEST} tells of {told}: {_ADVICE}")
+    state.loaded()
+    _check(state, manifest, folder)
+    return Source(state, manifest.position)
+
+
+def refuse_unless_empty(folder: Folder) -> None:
+    """Raises FolderUnusable when the folder holds more than secrets and what was never finished."""
+    for path in sorted(folder.path.iterdir()):
+        if path.name not in _MAY_BE_THERE and not path.name.endswith(UNFINISHED):
+            raise FolderUnusable(f"{path} is there already; restore into a new or an empty data_dir")
+
+
+def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
+    """Writes the state into an empty data folder, sealed with its newest key, durably.
+
+    Raises OSError; then nothing is left there, or what a start refuses.
+    """
+    remove_unfinished(folder)
+    path = snapshot_path(folder.path, source.position)
+    encoder = SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
+    file, copy = SnapshotFile(folder.disk, path, encoder), StateCopy(source.state)
+    try:
+        for chunk in copy:
+            file.add(chunk)
+        file.add(End(copy.rows, source.position))
+        file.finish()
+    finally:
+        file.close()
+    try:
+        folder.disk.sync_folder(folder.path)
+        _begin_journal(folder, source.position)
+    except OSError:
+        for left in (segment_path(folder.path, source.position + 1), path):
+            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                folder.disk.unlink(left)
+        raise
+
+
+def _begin_journal(folder: Folder, position: int) -> None:
+    writer = SegmentWriter(folder, EMPTY._replace(head=position), segment_bytes=1)
+    try:
+        writer.write(Kind.CLOSED, [])
+        writer.sync()
+    finally:
+        writer.close()
+
+
+def _manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ExportCorrupt(f"{folder} is no export: it has no {MANIFEST}") from None
+    try:
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ExportCorrupt(f"{path} cannot be read: {error}") from None
+    if manifest.version != VERSION:
+        raise ExportCorrupt(f"{path} is of another version of Votegate")
+    return manifest
+
+
+def _take(state: State, rows: Iterable[Row], path: Path) -> None:
+    for row in rows:
+        if isinstance(row, Delivery) and row.ref not in state.listings:
+            raise ExportCorrupt(f"{path} tells of {row.ref}, which is not among the listings: {_ADVICE}")
+        if not isinstance(row, Vote):
+            state.load([row])
+            continue
+        if not _USER.fullmatch(row.user) or int(row.user) > _MAX_USER or row.count < 0:
+            raise ExportCorrupt(f"{path} holds what is no vote (for {row.ref}): {_ADVICE}")
+        apply_events(state, [VoteCast(row.ref, row.user, row.count, row.last_ms)])
+
+
+_USER = re.compile(r"\d{1,20}", re.ASCII)
+_MAX_USER = (1 << 64) - 1
+
+
+def _check(state: State, manifest: Manifest, folder: Path) -> None:
+    if counts_of(state) != manifest.rows:
+        raise ExportCorrupt(f"{folder}: some rows are doubled, or of listings that are not there: {_ADVICE}")
+    digest = state.digest()
+    if digest != manifest.digest:
+        raise ExportCorrupt(
+            f"{folder}: the rows have the digest {digest}, and {MANIFEST} tells {manifest.digest}: {_ADVICE}"
+        )

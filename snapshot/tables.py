@@ -1,0 +1,110 @@
+"""Rows as text that other programs read: NDJSON, or CSV. Law: what was written is read back as it was.
+
+NDJSON is one JSON object a line. CSV has a head line and a column a field; a field that is always a text
+stands in its cell as it is, every other one as JSON: an absent text is `null`.
+"""
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, get_origin
+
+import msgspec
+
+from core.rows import Delivery, Listing
+
+ROWS_PER_PIECE = 1_024
+
+
+class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What one user's votes for a listing come to; `last_ms` is the latest of them."""
+
+    ref: str
+    user: str
+    count: int
+    last_ms: int
+
+
+Format = Literal["ndjson", "csv"]
+Row = Listing | Vote | Delivery
+Kind = type[Listing] | type[Vote] | type[Delivery]
+
+
+class ExportCorrupt(Exception):
+    """The folder is no whole export of this version."""
+
+
+_encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
+_decode = msgspec.json.Decoder().decode
+
+
+def encoded(rows: Iterable[Row], kind: Kind, written_as: Format) -> Iterator[bytes]:
+    """The file of these rows, in pieces."""
+    rows = iter(rows)
+    if written_as == "csv":
+        yield _csv_lines([[field.name for field in msgspec.structs.fields(kind)]])
+    cells = _cells(kind)
+    while few := list(islice(rows, ROWS_PER_PIECE)):
+        yield _encode_lines(few) if written_as == "ndjson" else _csv_lines(map(cells, few))
+
+
+def decoded(file: BinaryIO, path: Path, kind: Kind, written_as: Format) -> Iterator[Row]:
+    """The rows of a file that is open to read. Raises ExportCorrupt with the place of what is none."""
+    number = 0
+    rows = _from_ndjson(file, kind) if written_as == "ndjson" else _from_csv(file, kind)
+    while True:
+        number += 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except (msgspec.DecodeError, UnicodeDecodeError, csv.Error) as error:
+            raise ExportCorrupt(f"{path}: row {number} cannot be read: {error}") from None
+        yield row
+
+
+def _from_ndjson(file: BinaryIO, kind: Kind) -> Iterator[Row]:
+    yield from map(msgspec.json.Decoder(kind).decode, file)
+
+
+def _from_csv(file: BinaryIO, kind: Kind) -> Iterator[Row]:
+    csv.field_size_limit(sys.maxsize)
+    names = [field.name for field in msgspec.structs.fields(kind)]
+    reads = [str if name in _plain(kind) else _decode for name in names]
+    lines = csv.reader((line.decode() for line in file), strict=True)
+    if next(lines, None) != names:
+        raise csv.Error(f"the columns must be {','.join(names)}")
+    for cells in lines:
+        if len(cells) != len(names):
+            raise csv.Error(f"it has {len(cells)} cells instead of {len(names)}")
+        fields = {name: read(cell) for name, read, cell in zip(names, reads, cells, strict=True)}
+        yield msgspec.convert(fields, kind)
+
+
+def _cells(kind: Kind) -> Callable[[Row], list[str]]:
+    names, plain = [field.name for field in msgspec.structs.fields(kind)], _plain(kind)
+
+    def cells(row: Row) -> list[str]:
+        values: list[Any] = [getattr(row, name) for name in names]
+        return [
+            value if name in plain else _encode(value).decode()
+            for name, value in zip(names, values, strict=True)
+        ]
+
+    return cells
+
+
+def _plain(kind: Kind) -> set[str]:
+    """The columns that are always texts."""
+    fields = msgspec.structs.fields(kind)
+    return {field.name for field in fields if field.type is str or get_origin(field.type) is Literal}
+
+
+def _csv_lines(lines: Iterable[list[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(lines)
+    return text.getvalue().encode()

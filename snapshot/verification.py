@@ -1,0 +1,103 @@
+"""Whether everything on disk can be read. Law: it goes on behind what is bad, and changes nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from journal.folder import Folder
+from journal.sealing import KeyMissing, Keyring
+from journal.segments import JournalCorrupt, JournalReader, list_segments
+from snapshot.files import SnapshotCorrupt, list_snapshots
+from snapshot.recovery import (
+    EmptyState,
+    Loaded,
+    Progress,
+    UnreadableRecord,
+    events_of,
+    load_snapshot,
+    recover,
+)
+
+Bars = Callable[[str], Progress]
+"""Makes a progress for each thing that is read, by its name; a total of 0 bytes is one not known."""
+
+UNREADABLE = (SnapshotCorrupt, JournalCorrupt, UnreadableRecord, KeyMissing, OSError)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    what: str
+    good: bool
+    text: str
+
+
+class Verified(msgspec.Struct):
+    """`position` and `digest` are those of the state that it all folds to, None when it does not."""
+
+    findings: list[Finding]
+    position: int | None = None
+    digest: str | None = None
+
+    @property
+    def good(self) -> bool:
+        return all(finding.good for finding in self.findings)
+
+
+def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> Verified:
+    """Reads a snapshot or a backup."""
+    try:
+        loaded = load_snapshot(path, keys, empty_state, bars(path.name))
+    except UNREADABLE as error:
+        return Verified([Finding(path.name, False, str(error))])
+    return Verified([_whole(path, loaded)], loaded.position, loaded.state.digest())
+
+
+def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verified:
+    """Reads every snapshot, the journal to its end, and then folds them as a start does."""
+    verified = Verified([])
+    for position, path in list_snapshots(folder.path):
+        verified.findings.append(_snapshot(folder, path, position, empty_state, bars(path.name)))
+    verified.findings.append(_journal(folder, bars("the journal")))
+    bars("the state")(0, 0)
+    try:
+        recovered = recover(folder, empty_state)
+    except UNREADABLE as error:
+        verified.findings.append(Finding("the state", False, str(error)))
+        return verified
+    verified.position, verified.digest = recovered.tail.head, recovered.state.digest()
+    return verified
+
+
+def _snapshot(
+    folder: Folder, path: Path, position: int, empty_state: EmptyState, progress: Progress
+) -> Finding:
+    try:
+        loaded = load_snapshot(path, folder.keys, empty_state, progress)
+    except UNREADABLE as error:
+        return Finding(path.name, False, str(error))
+    if loaded.position != position:
+        return Finding(path.name, False, f"it was renamed: it is of position {loaded.position}")
+    return _whole(path, loaded)
+
+
+def _whole(path: Path, loaded: Loaded) -> Finding:
+    needs = f", and it needs the journal up to {loaded.durable}" if loaded.durable > loaded.position else ""
+    return Finding(path.name, True, f"whole, of position {loaded.position}{needs}")
+
+
+def _journal(folder: Folder, progress: Progress) -> Finding:
+    """Every record that is there, also those that the newest snapshot makes superfluous."""
+    progress(0, 0)
+    what, segments = "the journal", list_segments(folder.path)
+    if not segments:
+        return Finding(what, True, "there is none")
+    first, reader = segments[0][0], JournalReader(folder)
+    try:
+        for position, record in reader.records(first - 1):
+            events_of(folder.path, position, record)
+    except UNREADABLE as error:
+        return Finding(what, False, str(error))
+    text = f"whole, {len(segments)} segments, positions {first} to {reader.tail.head}"
+    if reader.tail.torn:
+        text += "; behind them an unfinished write of a crash, which the next start sets aside"
+    return Finding(what, True, text)

@@ -1,0 +1,135 @@
+"""The part of the composition root that is the data folder: keys, recovery, journal, snapshots. No logic."""
+
+import errno
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from core.clock import Clock
+from core.ledger import Ledger
+from core.state import State
+from journal.disk import OS_DISK, Disk
+from journal.folder import (
+    Folder,
+    FolderUnusable,
+    kept_keys,
+    kept_secret,
+    locked,
+    refuse_foreign_files,
+    remove_unfinished,
+)
+from journal.journal import Journal, JournalPolicy
+from journal.sealing import KeyMissing, keyring_of
+from journal.segments import JournalCorrupt, list_segments
+from settings import Settings
+from snapshot.files import SnapshotCorrupt, list_snapshots
+from snapshot.recovery import EmptyState, Recovered, UnreadableRecord, recover
+from snapshot.snapshotter import Snapshotter
+from votes.table import VoteTable
+
+MIN_SECRET = 16  # characters
+UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, KeyMissing, OSError)
+_NO_SPACE = "no space is left on this disk; free some, and start again"
+_NO_RIGHT = "this user may not use it; give it the right to, or choose another data_dir"
+_ADVICE = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "its file system is read-only; mount it writable, or choose another data_dir",
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.ENOTDIR: "it is not a folder; choose another data_dir",
+    errno.EEXIST: "it is not a folder; choose another data_dir",
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """The state, and what keeps it on disk."""
+
+    ledger: Ledger
+    journal: Journal
+    snapshotter: Snapshotter
+    fold: Callable[[int], Recovered]
+    """Folds the disk afresh, up to a position."""
+    digest_secret: str = field(repr=False)
+    operator_token: str = field(repr=False)
+
+
+def what_to_do(error: Exception, folder: Path) -> str:
+    """One sentence on why the folder cannot be used, and what to do about it."""
+    if isinstance(error, OSError) and error.errno in _ADVICE:
+        return f"{error.filename or folder}: {_ADVICE[error.errno]}"
+    return str(error)
+
+
+def empty_state(settings: Settings) -> EmptyState:
+    return lambda: State(VoteTable(), settings.webhooks.deliveries_kept)
+
+
+@contextmanager
+def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
+    """The data folder with its keys, made when there is none, for this process alone.
+
+    Raises FolderUnusable and OSError; then nothing in it was touched.
+    """
+    path = settings.data_dir
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse_foreign_files(path)
+    with locked(path):
+        yield folder_of(settings, disk)
+
+
+def folder_of(settings: Settings, disk: Disk = OS_DISK) -> Folder:
+    """The data folder with its keys, whoever holds it. Raises FolderUnusable."""
+    path, given = settings.data_dir, settings.sealing.keys
+    if given is not None:
+        return Folder(path, keyring_of(given.get_secret_value()), disk)
+    has_sealed = bool(list_segments(path) or list_snapshots(path))
+    return Folder(path, kept_keys(path, needed=has_sealed), disk)
+
+
+def open_store(settings: Settings, folder: Folder, clock: Clock) -> Store:
+    """Recovers what the folder holds, and begins to journal behind it.
+
+    Raises UNREADABLE and FolderUnusable.
+    """
+
+    def fold(until: int | None = None) -> Recovered:
+        return recover(folder, empty_state(settings), until)
+
+    recovered = fold()
+    path, has_keys = folder.path, recovered.state.key_count > 0
+    digest_secret = _secret(settings.keys.digest_secret, path, "key-digest.secret", needed=has_keys)
+    operator_token = _secret(settings.operator.token, path, "operator.token")
+    remove_unfinished(folder)
+    journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
+    journal.begin()
+    ledger = Ledger(recovered.state, journal, recovered.tail.head)
+    snapshotter = Snapshotter(
+        folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
+    )
+    return Store(ledger, journal, snapshotter, fold, digest_secret, operator_token)
+
+
+def _secret(given: SecretStr | None, folder: Path, name: str, *, needed: bool = False) -> str:
+    """The secret from the settings or the folder. One that is `needed` is not made anew."""
+    if given is not None:
+        return given.get_secret_value()
+    if needed and not (folder / name).exists():
+        raise FolderUnusable(f"{folder / name} is missing, and no API key works without it; restore it")
+    kept = kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
+    if not MIN_SECRET <= len(kept) <= blake2b.MAX_KEY_SIZE:
+        raise FolderUnusable(f"{folder / name} is damaged: its length is {len(kept)}; restore it")
+    return kept
+
+
+def _journal_policy(settings: Settings) -> JournalPolicy:
+    journal = settings.journal
+    return JournalPolicy(
+        journal.fsync, journal.fsync_interval_seconds, journal.segment_bytes, journal.pending_bytes
+    )

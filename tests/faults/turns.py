@@ -1,0 +1,71 @@
+"""A loop without threads and without waiting. Law: a seed decides what happens in which order, nothing else.
+
+What would run in a thread runs in the loop, some turns later, and time passes only when nothing else can
+happen. So a story that mixes journal, snapshots and an hour of patience takes milliseconds, and is the same
+whenever it is told again.
+"""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from random import Random
+from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+from core.clock import NS_PER_SECOND
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+MOST_TURNS = 6
+
+
+class _SkippingSelector(selectors.SelectSelector):
+    """Waits for nobody: the time that a wait would take has passed at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed_seconds = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        assert timeout is not None, "nothing will ever happen"
+        self.passed_seconds += max(timeout, 0)
+        return super().select(0)
+
+
+class TurnLoop(asyncio.SelectorEventLoop):
+    def __init__(self, seed: int) -> None:
+        self._skipping = _SkippingSelector()
+        self._random = Random(seed)
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.passed_seconds
+
+    def run_in_executor(self, _: object, call: Callable[[Unpack[Ts]], T], *args: *Ts) -> asyncio.Future[T]:
+        future: asyncio.Future[T] = self.create_future()
+
+        def after(turns: int) -> None:
+            if turns:
+                self.call_soon(after, turns - 1)
+            elif not future.cancelled():
+                try:
+                    future.set_result(call(*args))
+                except Exception as error:
+                    future.set_exception(error)
+
+        after(1 + self._random.randrange(MOST_TURNS))
+        return future
+
+
+class LoopClock:
+    """The loop's time."""
+
+    def now_ms(self) -> int:
+        return 1_750_000_000_000 + self.monotonic_ns() // 1_000_000
+
+    def monotonic_ns(self) -> int:
+        return round(asyncio.get_running_loop().time() * NS_PER_SECOND)
+
+
+def run_in_turns(main: Coroutine[Any, Any, T], seed: int = 0) -> T:
+    with asyncio.Runner(loop_factory=lambda: TurnLoop(seed)) as runner:
+        return runner.run(main)
