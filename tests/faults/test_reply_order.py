@@ -64,21 +64,27 @@ class WatchedGateway(Client):
         assert not self._thread.is_alive()
         self.session.close()
 
-    def watch(self, outside: socket.socket) -> None:
+    @contextmanager
+    def watching(self, outside: socket.socket) -> Iterator[None]:
         """Looks, before each sync returns and after many turns of the loop, whether a socket is readable."""
+        looking = threading.Lock()  # so that nobody looks at a socket that has been closed
 
         async def turns() -> None:
             for _ in range(TURNS):
                 await asyncio.sleep(0)
 
         def look() -> None:
-            asyncio.run_coroutine_threadsafe(turns(), self._loop).result(WAIT_SECONDS)
-            self.seen.append(bool(select.select([outside], [], [], 0)[0]))
+            with looking:
+                if self.disk.at_sync is look:
+                    asyncio.run_coroutine_threadsafe(turns(), self._loop).result(WAIT_SECONDS)
+                    self.seen.append(bool(select.select([outside], [], [], 0)[0]))
 
         self.disk.at_sync = look
-
-    def unwatch(self) -> None:
-        self.disk.at_sync = lambda: None
+        try:
+            yield
+        finally:
+            with looking:
+                self.disk.at_sync = lambda: None
 
     def raw_request(self, method: str, path: str, authorization: str, body: object) -> bytes:
         content = json.dumps(body)
@@ -102,7 +108,6 @@ def watched(tmp_path: Path) -> Iterator[WatchedGateway]:
     gateway = WatchedGateway(tmp_path / "data")
     gateway.start()
     yield gateway
-    gateway.unwatch()
     gateway.stop()
 
 
@@ -120,8 +125,7 @@ def test_no_byte_of_a_reply_leaves_before_its_sync_has_returned(
         ),
         "key": (watched.raw_request("POST", f"/manage/bots/{BOT}/keys", operator, {"name": "x"}), b" 201 "),
     }[request_of]
-    with watched.connection() as client:
-        watched.watch(client)
+    with watched.connection() as client, watched.watching(client):
         client.sendall(request)
         answer = client.recv(65_536)
         assert watched.seen[:1] == [False]
@@ -134,10 +138,10 @@ def test_no_webhook_leaves_before_the_sync_of_its_vote_has_returned(watched: Wat
         receiver.settimeout(WAIT_SECONDS)
         url = f"http://127.0.0.1:{receiver.getsockname()[1]}/"
         watched.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": url})
-        watched.watch(receiver)
-        watched.cast()
-        assert watched.seen[:1] == [False]
-        connection, _ = receiver.accept()
-        with connection:
-            assert connection.recv(65_536).startswith(b"POST / HTTP/1.1\r\n")
-            connection.sendall(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n")
+        with watched.watching(receiver):
+            watched.cast()
+            assert watched.seen[:1] == [False]
+            connection, _ = receiver.accept()
+            with connection:
+                assert connection.recv(65_536).startswith(b"POST / HTTP/1.1\r\n")
+                connection.sendall(b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n")
