@@ -2,7 +2,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help run test lint bench lock system-packages clean
+.PHONY: help run test test-long crash lint bench bench-state lock system-packages clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -18,6 +18,16 @@ lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
 	@$(BIN)/python -m pytest -q --no-cov tests/test_architecture.py
+
+ROUNDS := 1000
+crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times and count what was lost (about 5 minutes)
+	@$(BIN)/python -m tests.faults.crash --rounds $(ROUNDS)
+
+test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
+	@$(BIN)/python -m pytest --no-cov -m long
+
+bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
+	@$(BIN)/python -m bench.state
 
 bench: $(VENV)/dev.stamp ## measure; the numbers in docs/performance.md come from here
 	@$(BIN)/python -m bench

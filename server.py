@@ -23,11 +23,11 @@ from cli.place import Place
 from cli.snapshots import snapshot
 from core.clock import SystemClock
 from gateway import VERSION, Gateway, serve, tune_interpreter
-from journal.folder import FolderUnusable
+from journal.folder import FolderUnusable, what_to_do
 from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
 from settings import Settings, SettingsError, load_settings
-from store import UNREADABLE, empty_state, held_folder, what_to_do
+from store import UNREADABLE, empty_state, held_folder
 
 log = logging.getLogger("votegate")
 

@@ -1,6 +1,5 @@
 """The part of the composition root that is the data folder: keys, recovery, journal, snapshots. No logic."""
 
-import errno
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,17 +33,6 @@ from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
 UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, KeyMissing, OSError)
-_NO_SPACE = "no space is left on this disk; free some, and start again"
-_NO_RIGHT = "this user may not use it; give it the right to, or choose another data_dir"
-_ADVICE = {
-    errno.ENOSPC: _NO_SPACE,
-    errno.EDQUOT: _NO_SPACE,
-    errno.EROFS: "its file system is read-only; mount it writable, or choose another data_dir",
-    errno.EACCES: _NO_RIGHT,
-    errno.EPERM: _NO_RIGHT,
-    errno.ENOTDIR: "it is not a folder; choose another data_dir",
-    errno.EEXIST: "it is not a folder; choose another data_dir",
-}
 
 
 @dataclass(frozen=True)
@@ -60,13 +48,6 @@ class Store:
     operator_token: str = field(repr=False)
 
 
-def what_to_do(error: Exception, folder: Path) -> str:
-    """One sentence on why the folder cannot be used, and what to do about it."""
-    if isinstance(error, OSError) and error.errno in _ADVICE:
-        return f"{error.filename or folder}: {_ADVICE[error.errno]}"
-    return str(error)
-
-
 def empty_state(settings: Settings) -> EmptyState:
     return lambda: State(VoteTable(), settings.webhooks.deliveries_kept)
 
@@ -78,7 +59,9 @@ def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
     Raises FolderUnusable and OSError; then nothing in it was touched.
     """
     path = settings.data_dir
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.is_dir():
+        path.mkdir(mode=0o700, parents=True)
+        disk.sync_folder(path.parent)
     refuse_foreign_files(path)
     with locked(path):
         yield folder_of(settings, disk)

@@ -3,13 +3,8 @@
 Each table is one run on one machine: compare its rows with each other, not with another machine's.
 """
 
-import asyncio
 import os
 import platform
-import statistics
-import tempfile
-import time
-from pathlib import Path
 
 import msgspec
 
@@ -23,8 +18,6 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from handlers.public import PublicApi, PublicLimits
-from journal.journal import Journal, JournalPolicy
-from journal.segments import EMPTY
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
@@ -102,38 +95,6 @@ def bench_http() -> None:
         print(f"| {name} | {rate:.0f} | {rate / base:.2f} |")
 
 
-def bench_acknowledgement() -> None:
-    """How long a committed record takes to be durable, beside a bare fdatasync of as many bytes."""
-    record = encode_record([VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)])
-    rounds = 500
-    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
-        bare = []
-        with (Path(name) / "bare").open("wb", buffering=0) as file:
-            for _ in range(rounds):
-                started = time.perf_counter()
-                file.write(record)
-                os.fdatasync(file.fileno())
-                bare.append(time.perf_counter() - started)
-
-        async def acknowledged() -> list[float]:
-            journal = Journal(Path(name), EMPTY, JournalPolicy("always", 1, 1 << 30, 1 << 30), SystemClock())
-            running = asyncio.create_task(journal.run())
-            taken = []
-            for _ in range(rounds):
-                started = time.perf_counter()
-                await journal.durable(journal.append(record))
-                taken.append(time.perf_counter() - started)
-            await journal.close()
-            await running
-            return taken
-
-        ours = asyncio.run(acknowledged())
-    print("\n| one record durable | p50 ms | p99 ms |\n| --- | ---: | ---: |")
-    for label, times in {"bare write and fdatasync": bare, "journal append, until durable": ours}.items():
-        cuts = statistics.quantiles(times, n=100)
-        print(f"| {label} | {statistics.median(times) * 1e3:.2f} | {cuts[98] * 1e3:.2f} |")
-
-
 if __name__ == "__main__":
     print(
         f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, "
@@ -141,4 +102,3 @@ if __name__ == "__main__":
     )
     bench_decisions()
     bench_http()
-    bench_acknowledgement()

@@ -9,17 +9,25 @@ from multiprocessing.connection import Connection
 
 
 @contextlib.contextmanager
-def serving(main: Callable[[Connection], None]) -> Iterator[int]:
-    """Runs `main` in a process; it sends its port through the pipe and is ended with the context."""
+def asking(main: Callable[..., None], *args: object) -> Iterator[tuple[int, Connection]]:
+    """Runs `main(pipe, *args)` in a process, which is ended with the context; gives the port that it sends
+    through the pipe first, and the pipe."""
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=main, args=(theirs,), daemon=True)
+    process = multiprocessing.get_context("spawn").Process(target=main, args=(theirs, *args), daemon=True)
     process.start()
     theirs.close()  # so that a server that dies is an EOFError here, not a wait without end
     try:
-        yield ours.recv()
+        yield ours.recv(), ours
     finally:
         process.terminate()
         process.join()
+
+
+@contextlib.contextmanager
+def serving(main: Callable[[Connection], None]) -> Iterator[int]:
+    """The port of a server whose process ends with the context."""
+    with asking(main) as (port, _):
+        yield port
 
 
 class _Caller(asyncio.Protocol):

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from journal.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys
+from journal.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
 from journal.sealing import BadKeys, KeyMissing, Keyring, keyring_of
 from journal.segments import JournalCorrupt, list_segments
 from snapshot.export import NotEmpty
@@ -106,7 +106,7 @@ def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
         except PROBLEMS as error:
             raise click.ClickException(str(error)) from None
         except OSError as error:
-            raise click.ClickException(reason(error)) from None
+            raise click.ClickException(what_to_do(error, place.path)) from None
 
     functools.update_wrapper(with_place, command)
     return config_option(data_dir_option(click.pass_obj(with_place)))
@@ -120,10 +120,6 @@ keys_file_option = click.option(
     help="The sealing.keys that open FILE, when they are not those of the data folder.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def reason(error: OSError) -> str:
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
 
 
 @contextmanager

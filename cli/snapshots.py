@@ -12,9 +12,9 @@ from typing import Any
 import click
 import msgspec
 
-from cli.place import Place, bars, json_option, keys_file_option, on_data_folder, reason
+from cli.place import Place, bars, json_option, keys_file_option, on_data_folder
 from core.clock import SystemClock
-from journal.folder import FolderUnusable
+from journal.folder import FolderUnusable, what_to_do
 from snapshot.export import TABLES, counts_of, export_state
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
 from snapshot.recovery import recover
@@ -100,7 +100,7 @@ def export(
         try:
             manifest = export_state(*source, out, written_as, progress=bar(str(out)))
         except OSError as error:
-            raise FolderUnusable(f"nothing was exported: {reason(error)}") from None
+            raise FolderUnusable(f"nothing was exported: {what_to_do(error, out)}") from None
     rows = msgspec.structs.asdict(manifest.rows)
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
     _show(manifest, [*told, _end_line(source, manifest.digest)], as_json)
@@ -125,7 +125,7 @@ def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -
         try:
             restore_into(folder, read, SystemClock().now_ms())
         except OSError as error:
-            raise FolderUnusable(f"nothing was restored: {reason(error)}") from None
+            raise FolderUnusable(f"nothing was restored: {what_to_do(error, place.path)}") from None
     digest, counts = read.state.digest(), counts_of(read.state)
     tree = {"position": read.position, "digest": digest, "rows": counts}
     _show(tree, [_end_line(read, digest)], as_json)

@@ -98,9 +98,10 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
 
 
 class UserErased(_Event, frozen=True, tag="user_erased.1"):
-    """Takes the user's votes and every delivery that names the user."""
+    """Takes the user's votes for these listings, and their deliveries that name the user."""
 
     user: str
+    refs: tuple[str, ...]
 
 
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):

@@ -184,15 +184,13 @@ class State:
             self._votes.put(event.ref, int(event.user), event.count, event.at_ms)
 
     def _user_erased(self, event: ev.UserErased) -> None:
-        for ref in self._votes.remove_user(int(event.user)):
-            self._digest.changed(ref)
-        for row in [row for row in self._pending.values() if row.user == event.user]:
-            self._changing(row.ref)
-            self._drop_pending(row)
-        for ref, rows in self._finished.items():
-            if any(row.user == event.user for row in rows):
-                self._changing(ref)
-                self._finished[ref] = tuple(row for row in rows if row.user != event.user)
+        for ref in event.refs:
+            self._changing(ref)
+            self._votes.remove(ref, int(event.user))
+            for row in [row for row in self._pending_of.get(ref, {}).values() if row.user == event.user]:
+                self._drop_pending(row)
+            if ref in self._finished:
+                self._finished[ref] = tuple(row for row in self._finished[ref] if row.user != event.user)
 
     def _delivery_queued(self, event: ev.DeliveryQueued) -> None:
         if event.ref not in self._listings or event.delivery_id in self._pending:

@@ -1,7 +1,9 @@
 """Management of votes: cast one, check many, forget a user."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 
+from core.events import DeliveryQueued, Event, VoteCast
 from core.refusals import Invalid
 from core.snowflake import is_snowflake
 from handlers.manage import ManageContext
@@ -9,7 +11,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from listings.forms import User, Users, read
 from listings.rules import listing_of
-from votes.queries import vote_status
+from votes.queries import listings_that_know, vote_status
 from votes.rules import cast_vote, erase_user
 
 
@@ -55,10 +57,30 @@ class ManageVotes:
 class ManageUsers:
     def __init__(self, context: ManageContext) -> None:
         self._context = context
+        self._erasing: list[tuple[str, set[str]]] = []
+        """Users being erased, and the listings that know them."""
+        context.ledger.subscribe(self._on_record)
+
+    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+        """A listing may get to know the user after its turn in the search."""
+        for user, refs in self._erasing:
+            refs.update(
+                event.ref
+                for event in events
+                if isinstance(event, VoteCast | DeliveryQueued) and event.user == user
+            )
 
     async def erase(self, request: Request) -> Reply:
         """Succeeds whether or not the user ever voted: afterwards nothing is known either way."""
         user = request.params[0]
         if not is_snowflake(user):
             raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})
-        return await self._context.commit(erase_user(user))
+        erasing = user, refs = user, set[str]()
+        self._erasing.append(erasing)
+        try:
+            for found in listings_that_know(self._context.ledger.state, user):
+                refs.update(found)
+                await asyncio.sleep(0)
+            return await self._context.commit(erase_user(user, refs))
+        finally:
+            self._erasing.remove(erasing)

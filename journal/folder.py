@@ -1,5 +1,6 @@
 """The data folder: one process at a time, no files but ours, secrets for one user only."""
 
+import errno
 import fcntl
 import os
 import re
@@ -22,6 +23,17 @@ _OURS = re.compile(
     r"|lost\+found",  # a file system's own, where the folder is a mount point
     re.ASCII,
 )
+_NO_SPACE = "no space is left on this disk; free some"
+_NO_RIGHT = "this user may not use it; give it the right to, or choose another folder"
+_ADVICE = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "its file system is read-only; mount it writable, or choose another folder",
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.ENOTDIR: "it is not a folder; choose another",
+    errno.EEXIST: "it is not a folder; choose another",
+}
 
 
 class FolderUnusable(Exception):
@@ -30,6 +42,13 @@ class FolderUnusable(Exception):
 
 class FolderInUse(FolderUnusable):
     """Another process has it."""
+
+
+def what_to_do(error: Exception, folder: Path) -> str:
+    """One sentence on why the folder cannot be used, and what to do about it."""
+    if not isinstance(error, OSError) or (error.errno not in _ADVICE and error.filename is None):
+        return str(error)
+    return f"{error.filename or folder}: {_ADVICE.get(error.errno or 0, error.strerror)}"
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,12 @@
 """Has this user voted? Law: an answer is a look-up and a subtraction."""
 
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.state import State
+
+SLICE_LISTINGS = 256
 
 
 class VoteStatus(NamedTuple):
@@ -23,3 +27,20 @@ def vote_status(state: State, ref: str, user: str, now_ms: int, window_ms: int) 
         return NEVER
     count, last_ms = vote
     return VoteStatus(now_ms - last_ms < window_ms, count, last_ms)
+
+
+def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
+    """The listings that have votes of the user, or deliveries that name the user, found slice by slice.
+
+    Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
+    """
+    after = ""
+    while refs := state.refs[(start := bisect_right(state.refs, after)) : start + SLICE_LISTINGS]:
+        yield [ref for ref in refs if _knows(state, ref, user)]
+        after = refs[-1]
+
+
+def _knows(state: State, ref: str, user: str) -> bool:
+    return state.votes.get(ref, int(user)) is not None or any(
+        delivery.user == user for delivery in state.deliveries(ref)
+    )

@@ -1,5 +1,7 @@
 """Casting and forgetting votes. Law: a vote and the webhook that tells of it are one record."""
 
+from collections.abc import Collection
+
 from core.events import DeliveryQueued, Event, UserErased, VoteCast
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
@@ -24,6 +26,6 @@ def cast_vote(
     return vote, DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
 
 
-def erase_user(user: str) -> list[Event]:
-    """Forgets the user's votes, and every delivery that names the user, everywhere."""
-    return [UserErased(user)]
+def erase_user(user: str, refs: Collection[str]) -> list[Event]:
+    """Forgets the user's votes for the listings, and every delivery of theirs that names the user."""
+    return [UserErased(user, tuple(sorted(refs)))] if refs else []

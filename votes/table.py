@@ -92,13 +92,25 @@ class VoteTable:
             for user, packed in zip(leaf[:half], leaf[half:], strict=True):
                 yield user, packed & MAX_COUNT, packed >> COUNT_BITS
 
-    def remove_user(self, user: int) -> list[str]:
-        """Forgets the user everywhere; returns the listings that lost a vote."""
-        refs = [ref for ref in self._listings if self.get(ref, user) is not None]
-        for ref in refs:
-            self._remove(ref, user)
-        self._total -= len(refs)
-        return refs
+    def remove(self, ref: str, user: int) -> None:
+        """Forgets the user's votes for the listing, if there are any."""
+        voters = self._listings.get(ref)
+        if voters is None:
+            return
+        index = voters.index_of(user) if type(voters) is _Leaves else 0
+        leaf = voters.leaves[index] if type(voters) is _Leaves else voters
+        if not _remove(leaf, user):
+            return
+        self._total -= 1
+        if type(voters) is not _Leaves:
+            if not leaf:
+                del self._listings[ref]
+        elif leaf:
+            voters.firsts[index] = leaf[0]
+        else:
+            del voters.leaves[index], voters.firsts[index]
+            if len(voters.leaves) == 1:
+                self._listings[ref] = voters.leaves[0]
 
     def remove_listing(self, ref: str) -> None:
         self._total -= self.voters(ref)
@@ -148,23 +160,6 @@ class VoteTable:
             return ()
         return voters.leaves if type(voters) is _Leaves else (voters,)
 
-    def _remove(self, ref: str, user: int) -> None:
-        voters = self._listings[ref]
-        if type(voters) is not _Leaves:
-            _remove(voters, user)
-            if not voters:
-                del self._listings[ref]
-            return
-        index = voters.index_of(user)
-        leaf = voters.leaves[index]
-        _remove(leaf, user)
-        if leaf:
-            voters.firsts[index] = leaf[0]
-            return
-        del voters.leaves[index], voters.firsts[index]
-        if len(voters.leaves) == 1:
-            self._listings[ref] = voters.leaves[0]
-
 
 def _put(leaf: "_Leaf[int]", user: int, packed: int) -> bool:
     """True when the user is new."""
@@ -178,10 +173,14 @@ def _put(leaf: "_Leaf[int]", user: int, packed: int) -> bool:
     return True
 
 
-def _remove(leaf: "_Leaf[int]", user: int) -> None:
+def _remove(leaf: "_Leaf[int]", user: int) -> bool:
+    """False when the user is not there."""
     half = len(leaf) >> 1
     at = bisect_left(leaf, user, 0, half)
+    if at == half or leaf[at] != user:
+        return False
     del leaf[half + at], leaf[at]
+    return True
 
 
 def _cut(leaf: "_Leaf[int]", at: int) -> "list[_Leaf[int]]":

@@ -1,10 +1,14 @@
 """Votes as the management view casts, checks and forgets them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from requests import Response
 
+from core.events import VoteCast
+from core.state import State
+from handlers import manage_votes
 from tests.contract import (
     BOT_PATH,
     Served,
@@ -26,6 +30,8 @@ from tests.gateway import (
     ThreadGateway,
 )
 from tests.receiver import Receiver, status
+from votes import queries
+from votes.queries import listings_that_know
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 UNKNOWN = "9" * 18
@@ -220,6 +226,27 @@ def test_erasing_a_user_forgets_the_users_deliveries(gateway: ThreadGateway, rec
 
     assert [row["user"] for row in deliveries(gateway)] == [OTHER_USER]
     assert pending(gateway) == 0
+
+
+def test_a_vote_cast_during_an_erasure_for_a_listing_already_searched_is_forgotten_too(
+    gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway.list_bot()
+    gateway.list_bot(OTHER_BOT)
+    gateway.cast(USER, f"/manage/bots/{OTHER_BOT}")
+
+    def search(state: State, user: str) -> Iterator[list[str]]:
+        for found in listings_that_know(state, user):
+            yield found
+            if not found:
+                gateway.gateway.ledger.commit([VoteCast(f"bots/{BOT}", USER, 1, gateway.clock.now_ms())])
+
+    monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
+    monkeypatch.setattr(manage_votes, "listings_that_know", search)
+    gateway.done("DELETE", f"/manage/users/{USER}")
+
+    for bot in (BOT, OTHER_BOT):
+        assert check(gateway, f"/manage/bots/{bot}", USER)[0]["vote"] == 0
 
 
 def test_an_erasure_survives_a_restart(gateway: ThreadGateway, path: str) -> None:

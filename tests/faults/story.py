@@ -74,7 +74,7 @@ def events_of(position: int, random: Random) -> list[Event]:
         [KeySaved(ref, Key(f"k{position}", "a key", f"{position:064x}", "aa", at_ms))],
         [DeliveryQueued(f"d{position}", BOT_REF, str(user), test=False, at_ms=at_ms)],
         [DeliveryAttempted(f"d{position - 1}", BOT_REF, 1, attempt, "delivered", None)],
-        [UserErased(str(user))],
+        [UserErased(str(user), (BOT_REF, OTHER_REF))],
         [ListingRemoved(OTHER_REF), *listed(OTHER_REF)],
     ]
     if random.random() < 0.3:

@@ -97,7 +97,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks),
     ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times),
-    ev.UserErased: st.builds(ev.UserErased, users),
+    ev.UserErased: st.builds(ev.UserErased, users, st.lists(refs, max_size=3).map(tuple)),
     ev.DeliveryQueued: st.builds(ev.DeliveryQueued, delivery_ids, refs, users, st.booleans(), times),
     ev.DeliveryAttempted: deliveries_attempted(),
 }

@@ -94,7 +94,7 @@ def test_a_record_that_is_none_is_refused(record: bytes) -> None:
 
 
 def test_one_unknown_event_refuses_the_whole_record() -> None:
-    record = encode_record([UserErased(USER), VoteCast(BOT, USER, 7, NOW_MS)])
+    record = encode_record([UserErased(USER, (BOT,)), VoteCast(BOT, USER, 7, NOW_MS)])
     with pytest.raises(UnknownEvent):
         decode_record(record.replace(b"vote_cast.1", b"vote_cast.9"))
 

@@ -32,7 +32,7 @@ def test_events_that_happen_together_are_one_record(ledger: Ledger, journal: Mem
 
 def test_positions_count_the_records_from_one(ledger: Ledger) -> None:
     assert ledger.head == 0
-    assert [ledger.commit([UserErased(USER)]) for _ in range(3)] == [1, 2, 3]
+    assert [ledger.commit([UserErased(USER, ())]) for _ in range(3)] == [1, 2, 3]
     assert ledger.head == 3
 
 
@@ -41,11 +41,11 @@ def test_a_ledger_goes_on_where_its_journal_stands() -> None:
     journal.records = [b"[]", b"[]"]
     ledger = Ledger(fold(journal.records), journal, head=2)
     assert ledger.commit([]) == 2
-    assert ledger.commit([UserErased(USER)]) == 3
+    assert ledger.commit([UserErased(USER, ())]) == 3
 
 
 def test_without_events_nothing_is_written(ledger: Ledger, journal: MemoryJournal) -> None:
-    ledger.commit([UserErased(USER)])
+    ledger.commit([UserErased(USER, ())])
     assert ledger.commit([]) == 1
     assert len(journal.records) == 1
 
@@ -65,7 +65,7 @@ def test_every_reader_is_told(ledger: Ledger) -> None:
     told: list[str] = []
     ledger.subscribe(lambda _, __: told.append("first"))
     ledger.subscribe(lambda _, __: told.append("second"))
-    ledger.commit([UserErased(USER)])
+    ledger.commit([UserErased(USER, ())])
     assert told == ["first", "second"]
 
 
@@ -91,7 +91,7 @@ def test_an_event_that_cannot_be_written_does_not_happen(ledger: Ledger, journal
 def test_whether_a_position_is_durable_is_for_the_journal_to_say(
     ledger: Ledger, journal: MemoryJournal
 ) -> None:
-    position = ledger.commit([UserErased(USER)])
+    position = ledger.commit([UserErased(USER, ())])
     asyncio.run(ledger.durable(position))
     assert journal.waited_for == [position]
 

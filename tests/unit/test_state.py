@@ -194,7 +194,7 @@ def test_an_erased_user_is_named_nowhere(ledger: Ledger, state: State) -> None:
         ledger.commit([VoteCast(ref, USER, 1, NOW_MS)])
         a_finished_delivery(ledger, f"{ref} finished", ref)
         a_delivery(ledger, f"{ref} pending", ref)
-    ledger.commit([UserErased(USER)])
+    ledger.commit([UserErased(USER, (BOT, SERVER))])
     assert {row.user for ref in (BOT, SERVER) for row in state.deliveries(ref)} == {OTHER_USER}
     assert state.votes.get(BOT, int(USER)) is None
     assert state.votes.get(SERVER, int(USER)) is None
@@ -205,7 +205,7 @@ def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State)
     a_listing(ledger)
     a_finished_delivery(ledger, "theirs", user=OTHER_USER)
     a_finished_delivery(ledger, "ours")
-    ledger.commit([UserErased(USER)])
+    ledger.commit([UserErased(USER, (BOT,))])
     assert [row.id for row in state.deliveries(BOT)] == ["theirs"]
 
 
@@ -222,7 +222,7 @@ def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State)
         WebhookSaved(BOT, Webhook("https://r.example/", NOW_MS)),
         WebhookRemoved(BOT),
         VoteCast(BOT, USER, 1, NOW_MS),
-        UserErased(USER),
+        UserErased(USER, (BOT,)),
         DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS),
     ],
     ids=lambda event: type(event).__name__,

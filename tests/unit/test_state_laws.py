@@ -163,7 +163,7 @@ def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
         VoteCast(BOT, USER, 1, NOW_MS + 1),
         VoteCast(BOT, USER, 2, NOW_MS),
         VoteCast(BOT, OTHER_USER, 1, NOW_MS),
-        UserErased(USER),
+        UserErased(USER, (BOT,)),
         DeliveryQueued("new", BOT, OTHER_USER, test=False, at_ms=NOW_MS),
         DeliveryQueued("finished", BOT, USER, test=False, at_ms=NOW_MS),
         DeliveryAttempted("pending", BOT, 1, DELIVERED, "retry", NOW_MS),

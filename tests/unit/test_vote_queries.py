@@ -5,8 +5,19 @@ import pytest
 from core.events import ListingRemoved, UserErased, VoteCast
 from core.ledger import Ledger
 from core.state import State
-from tests.unit.given import BOT, DAY_MS, NOW_MS, OTHER_BOT, OTHER_USER, USER, a_listing
-from votes.queries import VoteStatus, vote_status
+from tests.unit.given import (
+    BOT,
+    DAY_MS,
+    NOW_MS,
+    OTHER_BOT,
+    OTHER_USER,
+    USER,
+    a_delivery,
+    a_finished_delivery,
+    a_listing,
+)
+from votes import queries
+from votes.queries import VoteStatus, listings_that_know, vote_status
 
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
@@ -55,7 +66,7 @@ def test_a_clock_that_was_set_back_takes_no_vote_away(state: State) -> None:
 
 @pytest.mark.usefixtures("a_seventh_vote")
 def test_nothing_is_left_of_an_erased_user(ledger: Ledger, state: State) -> None:
-    ledger.commit([UserErased(USER)])
+    ledger.commit([UserErased(USER, (BOT,))])
     assert status(state) == NEVER
 
 
@@ -63,3 +74,33 @@ def test_nothing_is_left_of_an_erased_user(ledger: Ledger, state: State) -> None
 def test_nothing_is_left_of_a_removed_listing(ledger: Ledger, state: State) -> None:
     ledger.commit([ListingRemoved(BOT)])
     assert status(state) == NEVER
+
+
+def test_the_listings_that_know_a_user_have_a_vote_of_theirs_or_a_delivery_that_names_them(
+    ledger: Ledger, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
+    refs = [f"bots/{number}" for number in range(1, 6)]
+    for ref in refs:
+        a_listing(ledger, ref)
+    ledger.commit([VoteCast(refs[0], USER, 1, NOW_MS), VoteCast(refs[1], OTHER_USER, 1, NOW_MS)])
+    a_delivery(ledger, "pending", refs[2])
+    a_finished_delivery(ledger, "finished", refs[3])
+
+    found = list(listings_that_know(state, USER))
+
+    assert found == [[refs[0]], [], [refs[2]], [refs[3]], []]
+
+
+def test_the_search_for_those_who_know_a_user_goes_on_when_listings_come_and_go(
+    ledger: Ledger, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
+    for ref in ("bots/2", "bots/4", "bots/6"):
+        a_listing(ledger, ref)
+        ledger.commit([VoteCast(ref, USER, 1, NOW_MS)])
+    search = listings_that_know(state, USER)
+    assert next(search) == ["bots/2"]
+    ledger.commit([ListingRemoved("bots/2"), ListingRemoved("bots/4")])
+    a_listing(ledger, "bots/5")
+    assert list(search) == [[], ["bots/6"]]

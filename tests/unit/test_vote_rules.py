@@ -146,8 +146,12 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
 def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
-    events = erase_user(USER)
-    assert events == [UserErased(USER)]
+    events = erase_user(USER, {BOT})
+    assert events == [UserErased(USER, (BOT,))]
     ledger.commit(events)
     assert len(state.votes) == 0
     assert cast(ledger).count == 1
+
+
+def test_erasing_a_user_whom_nothing_knows_changes_nothing() -> None:
+    assert erase_user(USER, set()) == []

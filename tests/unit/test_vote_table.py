@@ -43,8 +43,8 @@ def change(votes: VoteTable, model: Model, what: str, ref: str, user: int, vote:
             votes.put(ref, user, *vote)
             model[ref, user] = vote
         case "remove user":
-            lost = [ref for ref in REFS if model.pop((ref, user), None) is not None]
-            assert sorted(votes.remove_user(user)) == lost
+            votes.remove(ref, user)
+            model.pop((ref, user), None)
         case "remove listing":
             votes.remove_listing(ref)
             for gone in [key for key in model if key[0] == ref]:
@@ -227,7 +227,7 @@ def test_a_user_who_never_voted_has_no_vote() -> None:
 def test_a_listing_without_votes_is_empty_in_every_way() -> None:
     votes = VoteTable()
     votes.remove_listing("bots/1")
-    assert votes.remove_user(5) == []
+    votes.remove("bots/1", 5)
     assert list(votes.votes("bots/1")) == []
     assert votes.next_leaf("bots/1", -1) is None
     assert (votes.voters("bots/1"), len(votes)) == (0, 0)
@@ -239,15 +239,16 @@ def test_counts_beyond_22_bits_stay_at_the_largest() -> None:
     assert votes.get("bots/1", 5) == (4_194_303, MAX_MS)
 
 
-def test_an_erased_user_is_gone_from_every_listing_and_the_others_stay() -> None:
+def test_a_user_is_removed_from_one_listing_and_the_others_stay() -> None:
     votes = VoteTable()
     for ref in REFS:
         votes.put(ref, 5, 1, 1)
     votes.put("bots/2", 6, 1, 1)
-    assert votes.remove_user(5) == list(REFS)
-    assert votes.remove_user(5) == []
-    assert [votes.voters(ref) for ref in REFS] == [0, 1, 0]
-    assert len(votes) == 1
+    for _ in range(2):
+        votes.remove("bots/2", 5)
+        assert [votes.voters(ref) for ref in REFS] == [1, 1, 1]
+        assert votes.get("bots/2", 6) == (1, 1)
+        assert len(votes) == 3
 
 
 def test_a_vote_takes_16_bytes() -> None:

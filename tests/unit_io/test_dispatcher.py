@@ -116,7 +116,7 @@ def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> Non
         stage.journal.refusing = True
         assert await stage.attempt() == 1
         stage.journal.refusing = False
-        stage.commit(UserErased("5"))
+        stage.commit(UserErased("5", (BOT_REF,)))
         head = stage.ledger.head
         assert await stage.attempt() == 0
         assert stage.ledger.head == head
@@ -125,7 +125,7 @@ def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> Non
 
 
 @pytest.mark.parametrize(
-    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5")], ids=type
+    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
 )
 def test_what_is_removed_while_it_waits_is_not_sent_and_takes_no_place(removal: Event) -> None:
     async def main() -> None:
@@ -141,7 +141,7 @@ def test_what_is_removed_while_it_waits_is_not_sent_and_takes_no_place(removal: 
 
 
 @pytest.mark.parametrize(
-    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5")], ids=type
+    "removal", [WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF), UserErased("5", (BOT_REF,))], ids=type
 )
 def test_the_outcome_of_what_is_removed_while_it_is_sent_is_dropped(removal: Event) -> None:
     async def main() -> None:

@@ -31,7 +31,7 @@ HISTORY: list[list[Event]] = [
     [voted(5), voted(6)],
     listed(OTHER_REF),
     [voted(5, ref=OTHER_REF)],
-    [UserErased("5")],
+    [UserErased("5", (BOT_REF, OTHER_REF))],
     [voted(5, count=1, at_ms=NOW_MS + 1), voted(6, count=2, at_ms=NOW_MS + 1)],
     [ListingRemoved(OTHER_REF), WebhookRemoved(BOT_REF)],
     listed(SERVER_REF),

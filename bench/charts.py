@@ -1,0 +1,61 @@
+"""Results as people read them: a Markdown table and a bar chart of the same numbers."""
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import pygal
+from pygal.style import CleanStyle
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> str:
+    """What the numbers were measured on."""
+    model = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.partition(":")[2].strip()
+            break
+    return f"{model}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
+
+
+class Report:
+    """One document of several tables, each with its chart beside it in `bench/results/`."""
+
+    def __init__(self, name: str, title: str, command: str) -> None:
+        self._name = name
+        self._parts = [f"# {title}\n\nMade by `{command}` on: {machine()}.\n"]
+
+    def text(self, text: str) -> None:
+        self._parts.append(text + "\n")
+        print(text)
+
+    def table(self, name: str, title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        """Rows of a label and numbers as text; every column whose cells are all numbers is charted."""
+        lines = [f"| {title} | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
+        lines += [f"| {' | '.join(row)} |" for row in rows]
+        print("\n".join(lines), flush=True)
+        self._parts.append("\n".join(lines) + f"\n\n![{title}]({self._name}-{name}.svg)\n")
+        chart = pygal.HorizontalBar(
+            style=CleanStyle, title=title, height=120 + 60 * len(rows), print_values=True, truncate_legend=-1
+        )
+        chart.x_title = machine()
+        chart.x_labels = [row[0] for row in rows]
+        for index, column in enumerate(columns, 1):
+            cells = [_number(row[index]) for row in rows]
+            if any(cell is not None for cell in cells):
+                chart.add(column, cells)
+        chart.render_to_file(str(RESULTS / f"{self._name}-{name}.svg"))
+
+    def write(self) -> None:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{self._name}.md").write_text("\n".join(self._parts))
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell.replace(",", ""))
+    except ValueError:
+        return None
