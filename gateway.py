@@ -31,7 +31,8 @@ from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
 from ratelimit.limiter import FailureGuard
 from settings import Settings
-from store import UNREADABLE, Store, held_folder, open_store
+from snapshot.recovery import recover
+from store import UNREADABLE, Store, empty_state, held_folder, open_store
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import DeliveryPolicy, Outbox
 from webhook.sender import open_sender
@@ -77,9 +78,12 @@ async def serve(
     """
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(held_folder(settings, disk))
-        store = open_store(settings, folder, clock)
-        digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
+        recovered = recover(folder, empty_state(settings))
         sockets = listen(settings.server.address, settings.server.port)
+        for socket in sockets:
+            stack.callback(socket.close)
+        store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
+        digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
         sender = await stack.enter_async_context(
             open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
         )
@@ -194,7 +198,7 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
             await store.ledger.durable(position)
             with ThreadPoolExecutor(1, "verify") as thread:
                 try:
-                    folded = await loop.run_in_executor(thread, lambda: store.fold(position).state.digest())
+                    folded = await loop.run_in_executor(thread, lambda: store.fold(position).digest())
                 except UNREADABLE as error:
                     return Verification(position, digest, None, str(error))
         return Verification(position, digest, folded, None)

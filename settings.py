@@ -169,7 +169,7 @@ class JournalSettings(_Section):
     fsync: Literal["always", "interval"] = "always"
     fsync_interval_seconds: Seconds = 1
     segment_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
-    pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
+    pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 30)] = 64 << 20  # sealed in one piece
 
 
 class Sealing(_Section):

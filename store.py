@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -19,6 +18,7 @@ from journal.folder import (
     kept_keys,
     kept_secret,
     locked,
+    made_folder,
     refuse_foreign_files,
     remove_unfinished,
 )
@@ -42,7 +42,7 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
-    fold: Callable[[int], Recovered]
+    fold: Callable[[int], State]
     """Folds the disk afresh, up to a position."""
     digest_secret: str = field(repr=False)
     operator_token: str = field(repr=False)
@@ -58,37 +58,26 @@ def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
 
     Raises FolderUnusable and OSError; then nothing in it was touched.
     """
-    path = settings.data_dir
-    if not path.is_dir():
-        path.mkdir(mode=0o700, parents=True)
-        disk.sync_folder(path.parent)
+    path, given = settings.data_dir, settings.sealing.keys
+    made_folder(path, disk)
     refuse_foreign_files(path)
     with locked(path):
-        yield folder_of(settings, disk)
+        if given is not None:
+            yield Folder(path, keyring_of(given.get_secret_value()), disk)
+        else:
+            has_sealed = bool(list_segments(path) or list_snapshots(path))
+            yield Folder(path, kept_keys(path, needed=has_sealed, disk=disk), disk)
 
 
-def folder_of(settings: Settings, disk: Disk = OS_DISK) -> Folder:
-    """The data folder with its keys, whoever holds it. Raises FolderUnusable."""
-    path, given = settings.data_dir, settings.sealing.keys
-    if given is not None:
-        return Folder(path, keyring_of(given.get_secret_value()), disk)
-    has_sealed = bool(list_segments(path) or list_snapshots(path))
-    return Folder(path, kept_keys(path, needed=has_sealed), disk)
+def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: Clock) -> Store:
+    """Begins to journal behind what was recovered. Raises FolderUnusable and OSError."""
 
+    def fold(until: int) -> State:
+        return recover(folder, empty_state(settings), until).state
 
-def open_store(settings: Settings, folder: Folder, clock: Clock) -> Store:
-    """Recovers what the folder holds, and begins to journal behind it.
-
-    Raises UNREADABLE and FolderUnusable.
-    """
-
-    def fold(until: int | None = None) -> Recovered:
-        return recover(folder, empty_state(settings), until)
-
-    recovered = fold()
-    path, has_keys = folder.path, recovered.state.key_count > 0
-    digest_secret = _secret(settings.keys.digest_secret, path, "key-digest.secret", needed=has_keys)
-    operator_token = _secret(settings.operator.token, path, "operator.token")
+    has_keys = recovered.state.key_count > 0
+    digest_secret = _secret(settings.keys.digest_secret, folder, "key-digest.secret", needed=has_keys)
+    operator_token = _secret(settings.operator.token, folder, "operator.token")
     remove_unfinished(folder)
     journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
     journal.begin()
@@ -99,15 +88,16 @@ def open_store(settings: Settings, folder: Folder, clock: Clock) -> Store:
     return Store(ledger, journal, snapshotter, fold, digest_secret, operator_token)
 
 
-def _secret(given: SecretStr | None, folder: Path, name: str, *, needed: bool = False) -> str:
+def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:
     """The secret from the settings or the folder. One that is `needed` is not made anew."""
     if given is not None:
         return given.get_secret_value()
-    if needed and not (folder / name).exists():
-        raise FolderUnusable(f"{folder / name} is missing, and no API key works without it; restore it")
-    kept = kept_secret(folder, name, lambda: secrets.token_urlsafe(32))
+    path = folder.path / name
+    if needed and not path.exists():
+        raise FolderUnusable(f"{path} is missing, and no API key works without it; restore it")
+    kept = kept_secret(folder.path, name, lambda: secrets.token_urlsafe(32), folder.disk)
     if not MIN_SECRET <= len(kept) <= blake2b.MAX_KEY_SIZE:
-        raise FolderUnusable(f"{folder / name} is damaged: its length is {len(kept)}; restore it")
+        raise FolderUnusable(f"{path} is damaged: its length is {len(kept)}; restore it")
     return kept
 
 

@@ -272,8 +272,8 @@ class State:
         return self._parts_of(ref) if ref in self._listings else None
 
     def _parts_of(self, ref: str) -> Iterator[bytes]:
-        deliveries = sorted(self.deliveries(ref), key=lambda row: row.id)
-        yield _row_bytes((self._listings[ref], deliveries))
+        yield _row_bytes(self._listings[ref])
+        yield from map(_row_bytes, sorted(self.deliveries(ref), key=lambda row: row.id))
         # Leaves are as history has left them: all users come first, then all votes, so that no cut shows.
         for leaf in leaves_of(self.votes, ref):
             yield leaf[: len(leaf) // 2]

@@ -5,7 +5,7 @@ import fcntl
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,15 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
+    """Makes the folder, for one user only, if there is none. Its entry is durable then, whoever made it."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in missing or [path]:
+        with suppress(PermissionError):  # somebody else's folder, whose entries are not ours to sync
+            disk.sync_folder(folder.parent)
+
+
 def refuse_foreign_files(folder: Path) -> None:
     """Raises FolderUnusable when something in the folder is not ours: then it may be the wrong folder."""
     foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
@@ -97,7 +106,7 @@ def remove_unfinished(folder: Folder) -> None:
         folder.disk.unlink(path)
 
 
-def kept_keys(folder: Path, *, needed: bool) -> Keyring:
+def kept_keys(folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
     """The sealing keys kept in the folder; one is made when there are none, unless they are `needed`.
 
     Raises FolderUnusable.
@@ -106,17 +115,17 @@ def kept_keys(folder: Path, *, needed: bool) -> Keyring:
     if needed and not path.exists():
         raise FolderUnusable(f"{path} is missing, and nothing here can be read without it; restore it")
     try:
-        return keyring_of(kept_secret(folder, KEYS, lambda: Keyring([new_key()]).to_text()))
+        return keyring_of(kept_secret(folder, KEYS, lambda: Keyring([new_key()]).to_text(), disk))
     except BadKeys as error:
         raise FolderUnusable(f"{path}: {error}; restore it") from None
 
 
-def keep_keys(folder: Path, keys: Keyring) -> None:
+def keep_keys(folder: Path, keys: Keyring, disk: Disk = OS_DISK) -> None:
     """Replaces the sealing keys kept in the folder: all at once, and durably."""
-    _write_secret(folder / KEYS, keys.to_text())
+    _write_secret(folder / KEYS, keys.to_text(), disk)
 
 
-def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
+def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = OS_DISK) -> str:
     """The secret kept in a file of the folder; made, with mode 0600, when there is none yet.
 
     Raises FolderUnusable for a file that holds no ASCII text.
@@ -126,7 +135,7 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
         secret = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         secret = make()
-        _write_secret(path, secret)
+        _write_secret(path, secret, disk)
     except UnicodeDecodeError:
         raise FolderUnusable(f"{path} is no ASCII text; restore it, or delete it to make a new one") from None
     if not secret:
@@ -134,17 +143,17 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
     return secret
 
 
-def _write_secret(path: Path, secret: str) -> None:
+def _write_secret(path: Path, secret: str, disk: Disk) -> None:
     """Durably, and never half of it: whoever finds the file finds the secret."""
     unfinished = path.with_name(path.name + UNFINISHED)
-    file = OS_DISK.create(unfinished)
+    file = disk.create(unfinished)
     try:
-        write_all(OS_DISK, file, f"{secret}\n".encode("ascii"), 0)
-        OS_DISK.sync(file)
+        write_all(disk, file, f"{secret}\n".encode("ascii"), 0)
+        disk.sync(file)
     except OSError:
-        unfinished.unlink()
+        disk.unlink(unfinished)
         raise
     finally:
-        OS_DISK.close(file)
-    unfinished.rename(path)
-    OS_DISK.sync_folder(path.parent)
+        disk.close(file)
+    disk.rename(unfinished, path)
+    disk.sync_folder(path.parent)

@@ -220,8 +220,13 @@ class Journal:
                 waiter.set_exception(Unavailable(reason))
 
     def _patience(self) -> float | None:
-        vouched = self._writer.vouched_position >= self._writer.written_position
-        return None if vouched else self._policy.interval_seconds
+        """How many seconds to wait for more, before what is written is synced and vouched for."""
+        writer, interval_ns = self._writer, self._policy.interval_seconds * NS_PER_SECOND
+        if writer.vouched_position >= writer.written_position:
+            return None
+        if writer.synced_position < writer.written_position:
+            interval_ns += self._synced_ns - self._clock.monotonic_ns()
+        return max(interval_ns / NS_PER_SECOND, 0)
 
     async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
         await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from journal.disk import write_all
 from journal.folder import Folder
 from journal.frames import (
+    FRAME_BYTES,
     HEADER_BYTES,
     BadBytes,
     Frame,
@@ -206,9 +207,6 @@ def _is_torn(segment: bytes, bad: BadBytes) -> bool:
 def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
     """Copies the unfinished writes behind the end of the journal to a file beside it, before they are cut
     off, and deletes a segment that does not count."""
-    for _, path in list_segments(folder.path):
-        if path > segment:
-            folder.disk.unlink(path)  # it holds no frame
     torn = segment.read_bytes()[end:]
     if torn:
         aside = segment.with_name(f"{segment.name}-{end}{TORN_SUFFIX}")
@@ -221,15 +219,26 @@ def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
             raise
         finally:
             folder.disk.close(file)
+    for _, path in list_segments(folder.path):
+        if path > segment:
+            folder.disk.unlink(path)  # it holds no frame
     folder.disk.sync_folder(folder.path)
 
 
-def sync_newest(folder: Folder) -> None:
-    """Makes durable what is written, also with `fsync: interval`, and also by a process that was killed: the
-    newest segment, the last frame of the one before, their names. Older segments are durable already."""
-    for _, path in list_segments(folder.path)[-2:]:
+def make_durable(folder: Folder) -> None:
+    """Makes durable what a start has read: the newest segment, the last frame of the one before, their names.
+
+    All before that is durable already. This may not be: the last process may have been killed before its
+    sync, or stopped because of one that failed. After a failed sync the kernel takes the pages for written,
+    and another sync would do nothing: so the same bytes are written again.
+    """
+    segments = [path for _, path in list_segments(folder.path)]
+    for path in segments[-2:]:
+        content = path.read_bytes()
+        start = 0 if path == segments[-1] else max(len(content) - FRAME_BYTES, 0)
         file = folder.disk.open(path)
         try:
+            write_all(folder.disk, file, content[start:], start)
             folder.disk.sync(file)
         finally:
             folder.disk.close(file)

@@ -14,7 +14,7 @@ from journal.disk import write_all
 from journal.folder import UNFINISHED, Folder
 from journal.frames import HEADER_BYTES, Kind, encode_frame, encode_header
 from journal.sealing import Seal
-from journal.segments import Tail, first_position, segment_path, sync_newest
+from journal.segments import Tail, first_position, make_durable, segment_path
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ class SegmentWriter:
             file = self._disk.open(tail.segment)
             if tail.torn:
                 self._disk.truncate(file, self._end)
-            sync_newest(folder)  # a killed process may have left what was read in the page cache alone
+            make_durable(folder)
             self._rotate = tail.seal.key_id != folder.keys.newest
             first = first_position(tail.segment)
             if self._rotate and first > tail.head:  # it holds no records: the next segment takes its name
@@ -69,7 +69,12 @@ class SegmentWriter:
         full = self._rotate or self._end >= self._segment_bytes
         # A segment without records is not left behind: the next one would have its name.
         if segment is None or (full and first > segment.first):
-            segment = self._begin_segment(first)
+            self._rotate = False  # before it begins: one asked for meanwhile is another
+            try:
+                segment = self._begin_segment(first)
+            except OSError:
+                self._rotate = True
+                raise
         self._crc = self._put(segment, kind, first, records)
         self.vouched_position = self.synced_position
         self.written_position += len(records)
@@ -106,10 +111,11 @@ class SegmentWriter:
                 self._put(self._segment, Kind.CONTINUED, first, [])
                 _sync_once(self._disk.sync, self._segment.file)
             except OSError:
-                self._disk.close(new.file)
+                with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                    self._disk.close(new.file)
                 raise
             self._disk.close(self._segment.file)
-        self._segment, self._rotate = new, False
+        self._segment = new
         self._end = self._synced_end = HEADER_BYTES
         return new
 
@@ -124,8 +130,8 @@ class SegmentWriter:
             self._disk.rename(unnamed, path)
             _sync_once(self._disk.sync_folder, self._folder.path)
         except OSError:
-            self._disk.close(file)
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
+                self._disk.close(file)
                 self._disk.unlink(unnamed)
             raise
         return file

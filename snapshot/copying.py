@@ -15,20 +15,26 @@ DELIVERIES_PER_CHUNK = 64
 
 
 class StateCopy:
-    """The chunks of a state as it is now, except the last; `rows` counts what they held so far."""
+    """The chunks of a state as it is now, except the last; `rows` counts what they held so far.
+
+    A context, because the state sets aside what changes for as long as its copy is under way.
+    """
 
     def __init__(self, state: State) -> None:
         self.rows = 0
         self._state = state
         self._copy = state.copy_rows()
 
+    def __enter__(self) -> "StateCopy":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._state.end_copy(self._copy)
+
     def __iter__(self) -> Iterator[Listings | Deliveries | Leaves]:
-        try:
-            for chunk in self._chunks():
-                self.rows += len(chunk.rows)
-                yield chunk
-        finally:
-            self._state.end_copy(self._copy)
+        for chunk in self._chunks():
+            self.rows += len(chunk.rows)
+            yield chunk
 
     def _chunks(self) -> Iterator[Listings | Deliveries | Leaves]:
         for slice_ in self._copy.slices():

@@ -10,6 +10,7 @@ counts the rows, so a file that is cut, damaged or put together from two is refu
 "snapshot-<position, 20 digits>"; while one is written it is called ".tmp" and does not count.
 """
 
+import contextlib
 import struct
 import zlib
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 
 from core.rows import Delivery, Listing
+from journal.disk import Disk, write_all
+from journal.folder import UNFINISHED
 from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
@@ -27,6 +30,8 @@ _HEADER = struct.Struct(f"<8sQQ{KEY_ID_BYTES}s{SALT_BYTES}s")
 _CRC = _LENGTH = struct.Struct("<I")
 HEADER_BYTES = _HEADER.size + _CRC.size
 _NUMBER = struct.Struct("<Q")
+SYNC_BYTES = 4 << 20
+"""So often a file is synced while it is written."""
 
 
 class Header(NamedTuple):
@@ -86,6 +91,45 @@ class SnapshotEncoder:
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
         return _LENGTH.pack(len(sealed)) + sealed
+
+
+class SnapshotFile:
+    """A snapshot being written, under a name that does not count until it is whole."""
+
+    def __init__(self, disk: Disk, path: Path, encoder: SnapshotEncoder) -> None:
+        self.size = 0
+        self._disk = disk
+        self._path = path
+        self._unfinished = path.with_name(path.name + UNFINISHED)
+        self._encoder = encoder
+        self._unsynced = 0
+        self._is_whole = False
+        self._file = disk.create(self._unfinished)
+
+    def add(self, chunk: Chunk) -> None:
+        if self.size == 0:
+            self._write(self._encoder.header)
+        self._write(self._encoder.encode(chunk))
+        if self._unsynced >= SYNC_BYTES:
+            self._disk.sync(self._file)
+            self._unsynced = 0
+
+    def _write(self, content: bytes) -> None:
+        write_all(self._disk, self._file, content, self.size)
+        self.size += len(content)
+        self._unsynced += len(content)
+
+    def finish(self) -> None:
+        self._disk.sync(self._file)
+        self._disk.rename(self._unfinished, self._path)
+        self._is_whole = True
+
+    def close(self) -> None:
+        """Deletes the file unless it is whole."""
+        self._disk.close(self._file)
+        if not self._is_whole:
+            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+                self._disk.unlink(self._unfinished)
 
 
 class SnapshotReader:

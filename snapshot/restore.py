@@ -24,9 +24,8 @@ from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
 from snapshot.copying import StateCopy
 from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.files import End, SnapshotCorrupt, SnapshotEncoder, snapshot_path
+from snapshot.files import End, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from snapshot.snapshotter import SnapshotFile
 from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
 
 _MAY_BE_THERE = {LOCK, KEYS, "key-digest.secret", "operator.token", "lost+found"}
@@ -93,11 +92,12 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     remove_unfinished(folder)
     path = snapshot_path(folder.path, source.position)
     encoder = SnapshotEncoder(source.position, now_ms, folder.keys.new_seal())
-    file, copy = SnapshotFile(folder.disk, path, encoder), StateCopy(source.state)
+    file = SnapshotFile(folder.disk, path, encoder)
     try:
-        for chunk in copy:
-            file.add(chunk)
-        file.add(End(copy.rows, source.position))
+        with StateCopy(source.state) as copy:
+            for chunk in copy:
+                file.add(chunk)
+            file.add(End(copy.rows, source.position))
         file.finish()
     finally:
         file.close()
@@ -152,6 +152,8 @@ _MAX_USER = (1 << 64) - 1
 
 
 def _check(state: State, manifest: Manifest, folder: Path) -> None:
+    if manifest.position == 0 and state.listings:
+        raise ExportCorrupt(f"{folder}: {MANIFEST} tells position 0, which is that of nothing: {_ADVICE}")
     if counts_of(state) != manifest.rows:
         raise ExportCorrupt(f"{folder}: some rows are doubled, or of listings that are not there: {_ADVICE}")
     digest = state.digest()

@@ -6,34 +6,30 @@ The file counts only after everything it may hold is durable in the journal.
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from journal.disk import Disk, write_all
-from journal.folder import UNFINISHED, Folder
+from journal.folder import Folder
 from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind
 from snapshot.copying import StateCopy
 from snapshot.files import (
-    Chunk,
     End,
     Records,
     SnapshotEncoder,
+    SnapshotFile,
     list_snapshots,
     snapshot_path,
 )
 
 log = logging.getLogger(__name__)
 
-SYNC_BYTES = 4 << 20
 RECORDS_PER_CHUNK = 512
 
 
@@ -86,9 +82,9 @@ class Snapshotter:
             if position == self.position > 0:  # nothing new, and the one before it must stay
                 size = snapshot_path(self._folder.path, position).stat().st_size
                 return SnapshotTaken(position, size, 0.0)
-            copy = StateCopy(self._ledger.state)
-            self._journal.rotate()
-            size = await self._write(position, copy)
+            with StateCopy(self._ledger.state) as copy:
+                self._journal.rotate()
+                size = await self._write(position, copy)
             self.position = position
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
             return SnapshotTaken(position, size, seconds)
@@ -122,14 +118,14 @@ class Snapshotter:
     async def backup(self) -> AsyncGenerator[bytes, None]:
         """The bytes of a file that holds the state with no journal beside it, as of when they end.
 
-        Raises Unavailable. While it is read, no snapshot is taken.
+        Raises Unavailable, OSError. While it is read, no snapshot is taken.
         """
         async with self.lock:
             position, loop = self._ledger.head, asyncio.get_running_loop()
-            copy, encoder = StateCopy(self._ledger.state), self._encoder(position)
-            self._journal.rotate()  # so that the records behind the position are read from where they begin
-            yield encoder.header
-            with ThreadPoolExecutor(1, "backup") as thread:
+            with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup") as thread:
+                self._journal.rotate()  # so that the records behind the position begin a segment
+                encoder = self._encoder(position)
+                yield encoder.header
                 for chunk in copy:
                     yield await loop.run_in_executor(thread, encoder.encode, chunk)
                 newest, rows = self._ledger.head, copy.rows
@@ -142,45 +138,6 @@ class Snapshotter:
 
     def _encoder(self, position: int) -> SnapshotEncoder:
         return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())
-
-
-class SnapshotFile:
-    """A snapshot being written, under a name that does not count until it is whole."""
-
-    def __init__(self, disk: Disk, path: Path, encoder: SnapshotEncoder) -> None:
-        self.size = 0
-        self._disk = disk
-        self._path = path
-        self._unfinished = path.with_name(path.name + UNFINISHED)
-        self._encoder = encoder
-        self._unsynced = 0
-        self._is_whole = False
-        self._file = disk.create(self._unfinished)
-
-    def add(self, chunk: Chunk) -> None:
-        if self.size == 0:
-            self._write(self._encoder.header)
-        self._write(self._encoder.encode(chunk))
-        if self._unsynced >= SYNC_BYTES:
-            self._disk.sync(self._file)
-            self._unsynced = 0
-
-    def _write(self, content: bytes) -> None:
-        write_all(self._disk, self._file, content, self.size)
-        self.size += len(content)
-        self._unsynced += len(content)
-
-    def finish(self) -> None:
-        self._disk.sync(self._file)
-        self._disk.rename(self._unfinished, self._path)
-        self._is_whole = True
-
-    def close(self) -> None:
-        """Deletes the file unless it is whole."""
-        self._disk.close(self._file)
-        if not self._is_whole:
-            with contextlib.suppress(OSError):  # what made it fail is the error to tell
-                self._disk.unlink(self._unfinished)
 
 
 def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:

@@ -86,12 +86,13 @@ def _whole(path: Path, loaded: Loaded) -> Finding:
 
 
 def _journal(folder: Folder, progress: Progress) -> Finding:
-    """Every record that is there, also those that the newest snapshot makes superfluous."""
+    """Every record that is there, but for those that the oldest snapshot makes superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:
         return Finding(what, True, "there is none")
-    first, reader = segments[0][0], JournalReader(folder)
+    before = [segments[0][0] - 1, *(position for position, _ in list_snapshots(folder.path)[:1])]
+    first, reader = max(before) + 1, JournalReader(folder)
     try:
         for position, record in reader.records(first - 1):
             events_of(folder.path, position, record)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from journal.disk import OS_DISK, Disk
 from journal.folder import UNFINISHED
-from journal.frames import FRAME_MAGIC, Kind
+from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, Kind
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
 from snapshot.files import PREFIX as SNAPSHOT
@@ -34,6 +34,8 @@ class Point(StrEnum):
     SEGMENT_DISCARD = "segment_discard"
     """An unfinished one is deleted."""
     SEGMENT_OPEN = "segment_open"
+    START_WRITE = "start_write"
+    """A start writes again what it has read."""
     JOURNAL_WRITE = "journal_write"
     JOURNAL_SYNC = "journal_sync"
     CONTINUED_WRITE = "continued_write"
@@ -224,6 +226,8 @@ class FailingDisk:
         path = self._files[file]
         if not _is_segment(path):
             return _on(path, "write")
+        if bytes(content[: len(SEGMENT_MAGIC)]) == SEGMENT_MAGIC:
+            return Point.START_WRITE
         if bytes(content[: len(FRAME_MAGIC)]) == FRAME_MAGIC:  # else it is the rest of a short write
             self._continued.discard(file)
             if content[len(FRAME_MAGIC)] == Kind.CONTINUED:

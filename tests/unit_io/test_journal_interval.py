@@ -12,6 +12,7 @@ from core.clock import FakeClock
 from journal.frames import FRAME_MAGIC
 from journal.journal import Journal
 from journal.segments import segment_path
+from tests.faults.turns import LoopClock, run_in_turns
 from tests.unit_io.disk import (
     INTERVAL,
     Disk,
@@ -46,6 +47,33 @@ def test_a_record_counts_once_it_is_written_and_is_synced_when_the_interval_is_o
 
     run(main())
     assert records_of(tmp_path) == [b"one", b"two", b"three", b"four", b"five"]
+
+
+def test_nothing_stays_unsynced_for_longer_than_the_interval_whatever_arrives_meanwhile(
+    tmp_path: Path,
+) -> None:
+    async def main() -> None:
+        policy = replace(INTERVAL, interval_seconds=1)
+        journal = Journal(on(tmp_path), tail_of(tmp_path), policy, LoopClock())
+        journal.begin()
+        running, now = asyncio.create_task(journal.run()), asyncio.get_running_loop().time
+        await asyncio.sleep(5)
+        written = now()
+        await append_all(journal, [b"one"])
+        syncing = asyncio.create_task(first_sync_of(journal))
+        for _ in range(4):
+            await asyncio.sleep(0.3)
+            await append_all(journal, [b"more"])
+        assert await syncing - written <= 1.01
+        await journal.close()
+        await running
+
+    async def first_sync_of(journal: Journal) -> float:
+        while journal._writer.synced_position < 1:  # noqa: ASYNC110 (no event tells of it; the clock is ours)
+            await asyncio.sleep(0.001)
+        return asyncio.get_running_loop().time()
+
+    run_in_turns(main())
 
 
 def test_the_last_record_is_synced_though_none_follows(tmp_path: Path, disk: Disk) -> None:

@@ -149,3 +149,62 @@ def test_a_live_journal_is_read_up_to_a_position_while_it_is_written(tmp_path: P
     assert bytes_of(tmp_path) == before
     assert len(list_segments(tmp_path)) == 2
     writer.close()
+
+
+class Asked(OsDisk):
+    """Somebody asks for the next segment while one is being named."""
+
+    def __init__(self) -> None:
+        self.at_rename: Callable[[], None] = lambda: None
+
+    def rename(self, path: Path, to: Path) -> None:
+        super().rename(path, to)
+        self.at_rename()
+
+
+def test_a_segment_asked_for_while_another_begins_is_begun_too(tmp_path: Path) -> None:
+    disk = Asked()
+    writer = SegmentWriter(on(tmp_path, disk=disk), EMPTY, 1 << 20)
+    write(writer, b"1")
+    writer.rotate()
+    disk.at_rename = writer.rotate
+    write(writer, b"2")
+    disk.at_rename = lambda: None
+    write(writer, b"3")
+    write(writer, b"4")
+    writer.close()
+    assert [first for first, _ in list_segments(tmp_path)] == [1, 2, 3]
+
+
+class Hidden(OsDisk):
+    """A sync fails, and so does everything that would tidy up behind it."""
+
+    def __init__(self, fails_at: int) -> None:
+        self.syncs_left = fails_at
+        self.has_failed = False
+
+    def sync(self, file: int) -> None:
+        self.syncs_left -= 1
+        if self.syncs_left == 0:
+            self.has_failed = True
+            raise OSError(errno.EIO, "Input/output error")
+        super().sync(file)
+
+    def close(self, file: int) -> None:
+        super().close(file)
+        if self.has_failed:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+    def unlink(self, path: Path) -> None:  # noqa: ARG002 (the port's signature)
+        raise OSError(errno.EDQUOT, "Disk quota exceeded")
+
+
+@pytest.mark.parametrize("sync", [1, 2], ids=["of the header", "of the frame that says it is continued"])
+def test_no_trouble_with_tidying_up_hides_that_a_sync_has_failed(tmp_path: Path, sync: int) -> None:
+    disk = Hidden(0)
+    writer = SegmentWriter(on(tmp_path, disk=disk), EMPTY, 1 << 20)
+    write(writer, b"1")
+    writer.rotate()
+    disk.syncs_left = sync
+    with pytest.raises(SyncFailed):
+        write(writer, b"2")
