@@ -31,8 +31,8 @@ from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
 from ratelimit.limiter import FailureGuard
 from settings import Settings
-from snapshot.recovery import recover
-from store import UNREADABLE, Store, empty_state, held_folder, open_store
+from snapshot.recovery import UNREADABLE, recover
+from store import Store, empty_state, held_folder, open_store
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import DeliveryPolicy, Outbox
 from webhook.sender import open_sender

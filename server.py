@@ -27,7 +27,8 @@ from journal.folder import FolderUnusable, what_to_do
 from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
 from settings import Settings, SettingsError, load_settings
-from store import UNREADABLE, empty_state, held_folder
+from snapshot.recovery import UNREADABLE
+from store import empty_state, held_folder
 
 log = logging.getLogger("votegate")
 

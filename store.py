@@ -23,16 +23,15 @@ from journal.folder import (
     remove_unfinished,
 )
 from journal.journal import Journal, JournalPolicy
-from journal.sealing import KeyMissing, keyring_of
-from journal.segments import JournalCorrupt, list_segments
+from journal.sealing import keyring_of
+from journal.segments import list_segments
 from settings import Settings
-from snapshot.files import SnapshotCorrupt, list_snapshots
-from snapshot.recovery import EmptyState, Recovered, UnreadableRecord, recover
+from snapshot.files import list_snapshots
+from snapshot.recovery import EmptyState, Recovered, recover
 from snapshot.snapshotter import Snapshotter
 from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
-UNREADABLE = (JournalCorrupt, UnreadableRecord, SnapshotCorrupt, KeyMissing, OSError)
 
 
 @dataclass(frozen=True)

@@ -17,23 +17,15 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from journal.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
-from journal.sealing import BadKeys, KeyMissing, Keyring, keyring_of
-from journal.segments import JournalCorrupt, list_segments
+from journal.sealing import BadKeys, Keyring, keyring_of
+from journal.segments import list_segments
 from snapshot.export import NotEmpty
-from snapshot.files import SnapshotCorrupt, SnapshotReader, list_snapshots
-from snapshot.recovery import EmptyState, UnreadableRecord
+from snapshot.files import SnapshotReader, list_snapshots
+from snapshot.recovery import UNREADABLE, EmptyState
 from snapshot.tables import ExportCorrupt
 from snapshot.verification import Bars
 
-PROBLEMS = (
-    FolderUnusable,
-    JournalCorrupt,
-    SnapshotCorrupt,
-    UnreadableRecord,
-    KeyMissing,
-    ExportCorrupt,
-    NotEmpty,
-)
+PROBLEMS = (FolderUnusable, ExportCorrupt, NotEmpty, *UNREADABLE)
 
 
 @dataclass(frozen=True)
@@ -104,8 +96,6 @@ def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(place, **arguments)
         except PROBLEMS as error:
-            raise click.ClickException(str(error)) from None
-        except OSError as error:
             raise click.ClickException(what_to_do(error, place.path)) from None
 
     functools.update_wrapper(with_place, command)

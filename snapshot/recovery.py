@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.events import Event, UnknownEvent, decode_record
 from core.state import State
 from journal.folder import Folder
-from journal.sealing import Keyring
+from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.files import (
     Deliveries,
@@ -47,6 +47,10 @@ class Loaded(NamedTuple):
 
 class UnreadableRecord(Exception):
     """The journal holds a record that this version does not know."""
+
+
+UNREADABLE = (JournalCorrupt, SnapshotCorrupt, UnreadableRecord, KeyMissing, OSError)
+"""Why what is on disk cannot be read."""
 
 
 def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -> Recovered:

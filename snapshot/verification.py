@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 
 from journal.folder import Folder
-from journal.sealing import KeyMissing, Keyring
-from journal.segments import JournalCorrupt, JournalReader, list_segments
-from snapshot.files import SnapshotCorrupt, list_snapshots
+from journal.sealing import Keyring
+from journal.segments import JournalReader, list_segments
+from snapshot.files import list_snapshots
 from snapshot.recovery import (
+    UNREADABLE,
     EmptyState,
     Loaded,
     Progress,
-    UnreadableRecord,
     events_of,
     load_snapshot,
     recover,
@@ -21,8 +21,6 @@ from snapshot.recovery import (
 
 Bars = Callable[[str], Progress]
 """Makes a progress for each thing that is read, by its name; a total of 0 bytes is one not known."""
-
-UNREADABLE = (SnapshotCorrupt, JournalCorrupt, UnreadableRecord, KeyMissing, OSError)
 
 
 class Finding(msgspec.Struct, frozen=True):

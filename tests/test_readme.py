@@ -87,3 +87,16 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
     for target in re.findall(r"make ([a-z-]+)", (ROOT / "README.md").read_text()):
         if target not in {"and"}:
             assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_durability_names_tests_that_are_there() -> None:
+    """In a row of its table a name without a folder is in the folder of the name before it."""
+    rows = [line for line in (ROOT / "docs/durability.md").read_text().splitlines() if line.startswith("| ")]
+    named = 0
+    for row in rows:
+        folder = Path("tests")
+        for name in re.findall(r"`((?:tests/\S+/)?test_\w+\.py)`", row):
+            folder = Path(name).parent if "/" in name else folder
+            assert (ROOT / folder / Path(name).name).is_file(), name
+            named += 1
+    assert named >= 10

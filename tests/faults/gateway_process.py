@@ -21,7 +21,7 @@ from core.clock import SystemClock
 from gateway import Gateway, serve
 from journal.folder import FolderUnusable
 from settings import load_settings
-from store import UNREADABLE
+from snapshot.recovery import UNREADABLE
 from tests.faults.failing import FailingDisk, Fault
 from tests.gateway import OPERATOR_TOKEN, WAIT_SECONDS
 
