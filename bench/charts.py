@@ -33,29 +33,28 @@ class Report:
         print(text)
 
     def table(self, name: str, title: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Rows of a label and numbers as text; every column whose cells are all numbers is charted."""
+        """Rows of a label and numbers as text. The chart has a group of bars a column, with a bar a row."""
         lines = [f"| {title} | {' | '.join(columns)} |", f"| --- |{' ---: |' * len(columns)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows]
         print("\n".join(lines), flush=True)
         self._parts.append("\n".join(lines) + f"\n\n![{title}]({self._name}-{name}.svg)\n")
         chart = pygal.HorizontalBar(
-            style=CleanStyle, title=title, height=120 + 60 * len(rows), print_values=True, truncate_legend=-1
+            style=CleanStyle(value_font_size=11),
+            title=title,
+            height=180 + 26 * len(rows) * len(columns),
+            print_values=True,
+            print_values_position="top",
+            legend_at_bottom=True,
+            legend_at_bottom_columns=1,
+            truncate_legend=-1,
+            truncate_label=-1,
         )
         chart.x_title = machine()
-        chart.x_labels = [row[0] for row in rows]
-        for index, column in enumerate(columns, 1):
-            cells = [_number(row[index]) for row in rows]
-            if any(cell is not None for cell in cells):
-                chart.add(column, cells)
+        chart.x_labels = list(reversed(columns))  # drawn from the bottom up
+        for label, *cells in reversed(rows):
+            chart.add(label, [float(cell) for cell in reversed(cells)])
         chart.render_to_file(str(RESULTS / f"{self._name}-{name}.svg"))
 
     def write(self) -> None:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{self._name}.md").write_text("\n".join(self._parts))
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell.replace(",", ""))
-    except ValueError:
-        return None

@@ -192,8 +192,7 @@ async def _phases(port: int, pipe: Connection) -> list[tuple[str, ...]]:
             await asyncio.wait(running)
             rows.append(
                 (
-                    label,
-                    f"{seconds:.1f}",
+                    f"{label}, {seconds:.1f} s",
                     f"{seen.late_ms:.1f}",
                     f"{(seen.peak / before - 1) * 100:.1f}",
                     f"{percentile(seen.journal_syncs, 50) * 1e3:.2f}",
@@ -255,7 +254,6 @@ def measure_serving(report: Report, folder: Path) -> None:
         "snapshot",
         "serving",
         [
-            "seconds",
             "longest loop stall, ms",
             "memory at its peak, +%",
             "journal fsync p50, ms",
