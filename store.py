@@ -1,5 +1,6 @@
 """The part of the composition root that is the data folder: keys, recovery, journal, snapshots. No logic."""
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +32,9 @@ from snapshot.recovery import EmptyState, Recovered, recover
 from snapshot.snapshotter import Snapshotter
 from votes.table import VoteTable
 
+DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 MIN_SECRET = 16  # characters
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,12 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     def fold(until: int) -> State:
         return recover(folder, empty_state(settings), until).state
 
+    is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.key_count > 0
-    digest_secret = _secret(settings.keys.digest_secret, folder, "key-digest.secret", needed=has_keys)
+    digest_secret = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
     operator_token = _secret(settings.operator.token, folder, "operator.token")
+    if is_bare:
+        log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
     remove_unfinished(folder)
     journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
     journal.begin()

@@ -209,6 +209,9 @@ class EndpointHandler(RequestHandler):
         except StreamClosedError:
             return
         except CUT_OFF as error:
+            if not self._headers_written and isinstance(error, SPOKEN):
+                self._send(reply_to(error))
+                return
             log.warning("request %s: its answer was cut off: %r", self.request_id, error)
             self._cut_off()
         except Exception:

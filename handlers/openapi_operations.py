@@ -179,7 +179,7 @@ DEBUG: tuple[Operation, ...] = (
         "Download a backup",
         _BACKUP_TEXT,
         Answer("Backup", (), "The backup.", content_type="application/octet-stream"),
-        ("OperatorTokenRefused", "Failed"),
+        ("OperatorTokenRefused", "Failed", "Unavailable"),
     ),
     Operation(
         "POST",

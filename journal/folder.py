@@ -84,6 +84,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
     """Makes the folder, for one user only, if there is none. Its entry is durable then, whoever made it."""
+    if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     for folder in missing or [path]:
@@ -93,11 +95,15 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
 
 def refuse_foreign_files(folder: Path) -> None:
     """Raises FolderUnusable when something in the folder is not ours: then it may be the wrong folder."""
-    foreign = sorted(path.name for path in folder.iterdir() if not _OURS.fullmatch(path.name))
+    foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path))
     if foreign:
-        raise FolderUnusable(
-            f"{folder / foreign[0]} is not a file of Votegate's; move it away, or choose another data_dir"
-        )
+        name = ascii(str(folder / foreign[0]))[1:-1]  # in one line, whatever it is
+        raise FolderUnusable(f"{name} is not a file of Votegate's; move it away, or choose another data_dir")
+
+
+def _is_ours(path: Path) -> bool:
+    """A pipe or a folder under one of our names is not: reading it could take for ever."""
+    return bool(_OURS.fullmatch(path.name)) and (path.is_file() or path.name == "lost+found")
 
 
 def remove_unfinished(folder: Folder) -> None:
@@ -137,9 +143,9 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
         secret = make()
         _write_secret(path, secret, disk)
     except UnicodeDecodeError:
-        raise FolderUnusable(f"{path} is no ASCII text; restore it, or delete it to make a new one") from None
+        raise FolderUnusable(f"{path} is no ASCII text; restore it") from None
     if not secret:
-        raise FolderUnusable(f"{path} is empty; restore it, or delete it to make a new one")
+        raise FolderUnusable(f"{path} is empty; restore it")
     return secret
 
 

@@ -74,7 +74,7 @@ def list_segments(folder: Path) -> list[tuple[int, Path]]:
     found = []
     for path in folder.glob(PREFIX + "*"):
         digits = path.name.removeprefix(PREFIX)
-        if len(digits) == 20 and digits.isdecimal() and digits.isascii():
+        if len(digits) == 20 and digits.isdecimal() and digits.isascii() and path.is_file():
             found.append((first_position(path), path))
     return sorted(found)
 

@@ -204,6 +204,6 @@ def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     found = []
     for path in folder.glob(PREFIX + "*"):
         digits = path.name.removeprefix(PREFIX)
-        if len(digits) == 20 and digits.isdecimal() and digits.isascii():
+        if len(digits) == 20 and digits.isdecimal() and digits.isascii() and path.is_file():
             found.append((int(digits), path))
     return sorted(found)

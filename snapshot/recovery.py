@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from core.events import Event, UnknownEvent, decode_record
 from core.state import State
-from journal.folder import Folder
+from journal.folder import UNFINISHED, Folder
 from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.files import (
+    PREFIX,
     Deliveries,
     End,
     Leaves,
@@ -59,10 +60,13 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
     A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt, KeyMissing,
     UnreadableRecord, and SnapshotCorrupt when there are snapshots without any journal beside them.
     """
-    if any(position for position, _ in list_snapshots(folder.path)) and not list_segments(folder.path):
-        raise SnapshotCorrupt(
-            f"{folder.path} has snapshots but no journal: restore the whole folder from a backup"
-        )
+    if not list_segments(folder.path):
+        if any(position for position, _ in list_snapshots(folder.path)):
+            raise SnapshotCorrupt(
+                f"{folder.path} has snapshots but no journal: restore the whole folder from a backup"
+            )
+        if any(folder.path.glob(f"{PREFIX}*{UNFINISHED}")):  # a gateway makes its journal first
+            raise SnapshotCorrupt(f"{folder.path} holds a restore that was cut off: restore again")
     with _no_garbage():
         loaded = _newest_good(folder, empty_state)
         reader = JournalReader(folder)

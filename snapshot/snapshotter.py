@@ -6,6 +6,7 @@ The file counts only after everything it may hold is durable in the journal.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,7 @@ class Snapshotter:
         self._journal = journal
         self._clock = clock
         self._interval_seconds = interval_seconds
+        self._is_backing_up = False
         self.lock = asyncio.Lock()  # held while files of the folder come and go
 
     async def run(self) -> None:
@@ -115,26 +117,40 @@ class Snapshotter:
         if self.position:
             delete_behind(self._folder, self.position)
 
-    async def backup(self) -> AsyncGenerator[bytes, None]:
+    def backup(self) -> AsyncGenerator[bytes, None]:
         """The bytes of a file that holds the state with no journal beside it, as of when they end.
 
-        Raises Unavailable, OSError. While it is read, no snapshot is taken.
+        Raises Unavailable, OSError. One at a time, because while it is read, no snapshot is taken.
         """
-        async with self.lock:
-            position, loop = self._ledger.head, asyncio.get_running_loop()
-            with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup") as thread:
-                self._journal.rotate()  # so that the records behind the position begin a segment
-                encoder = self._encoder(position)
-                yield encoder.header
-                for chunk in copy:
-                    yield await loop.run_in_executor(thread, encoder.encode, chunk)
-                newest, rows = self._ledger.head, copy.rows
-                await self._ledger.durable(newest)
-                behind = JournalReader(self._folder).records(position, newest)
-                while few := await loop.run_in_executor(thread, _some_records, behind):
-                    rows += len(few)
-                    yield await loop.run_in_executor(thread, encoder.encode, Records(few))
-                yield await loop.run_in_executor(thread, encoder.encode, End(rows, newest))
+        if self._is_backing_up:
+            raise Unavailable("another backup is being read")
+        return self._backup()
+
+    async def _backup(self) -> AsyncGenerator[bytes, None]:
+        self._is_backing_up = True
+        try:
+            async with self.lock, contextlib.aclosing(self._backup_pieces()) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            self._is_backing_up = False
+
+    async def _backup_pieces(self) -> AsyncGenerator[bytes, None]:
+        await self._ledger.durable(self._ledger.head)  # now, when the answer can still be another one
+        position, loop = self._ledger.head, asyncio.get_running_loop()
+        with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup") as thread:
+            self._journal.rotate()  # so that the records behind the position begin a segment
+            encoder = self._encoder(position)
+            yield encoder.header
+            for chunk in copy:
+                yield await loop.run_in_executor(thread, encoder.encode, chunk)
+            newest, rows = self._ledger.head, copy.rows
+            await self._ledger.durable(newest)
+            behind = JournalReader(self._folder).records(position, newest)
+            while few := await loop.run_in_executor(thread, _some_records, behind):
+                rows += len(few)
+                yield await loop.run_in_executor(thread, encoder.encode, Records(few))
+            yield await loop.run_in_executor(thread, encoder.encode, End(rows, newest))
 
     def _encoder(self, position: int) -> SnapshotEncoder:
         return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())

@@ -1,6 +1,8 @@
 """GET /debug/snapshot: a backup of a running gateway, whole and of one moment, or visibly cut off."""
 
+import asyncio
 import http.client
+import itertools
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -115,11 +117,15 @@ def test_a_client_that_goes_away_keeps_nobody_from_taking_snapshots(filled: Thre
 def test_a_backup_that_cannot_be_finished_is_cut_off_and_refused(
     filled: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refuse(_: int) -> None:
-        raise Unavailable("the disk has failed")
+    durable, asked = filled.gateway.ledger.durable, itertools.count()
+
+    async def fail_later(position: int) -> None:
+        if next(asked) > 0:
+            raise Unavailable("the disk has failed")
+        await durable(position)
 
     with monkeypatch.context() as patched:
-        patched.setattr(filled.gateway.ledger, "durable", refuse)
+        patched.setattr(filled.gateway.ledger, "durable", fail_later)
         with asking_for_a_backup(filled) as response, pytest.raises(http.client.IncompleteRead) as cut_off:
             response.read()
         received = cut_off.value.partial
@@ -128,6 +134,44 @@ def test_a_backup_that_cannot_be_finished_is_cut_off_and_refused(
     with pytest.raises(SnapshotCorrupt, match="is incomplete"):
         loaded(filled, received)
     assert loaded(filled, filled.operate("GET", BACKUP).content).position > 0
+
+
+def test_a_backup_of_what_cannot_become_durable_is_503(
+    filled: ThreadGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: int) -> None:
+        raise Unavailable("no space left on the disk")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(filled.gateway.ledger, "durable", refuse)
+        refused = filled.operate("GET", BACKUP)
+
+    assert (refused.status_code, refused.json()["status"]) == (503, 503)
+    assert filled.operate("GET", BACKUP).status_code == 200
+
+
+def test_one_backup_is_read_at_a_time(filled: ThreadGateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    durable, begun, may_end = filled.gateway.ledger.durable, threading.Event(), asyncio.Event()
+
+    async def hold(position: int) -> None:
+        begun.set()
+        await may_end.wait()
+        await durable(position)
+
+    first: list[int] = []
+    url = filled.base_url + BACKUP
+    reading = threading.Thread(
+        target=lambda: first.append(requests.get(url, headers=AUTHORIZATION, timeout=15).status_code)
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(filled.gateway.ledger, "durable", hold)
+        reading.start()
+        assert begun.wait(15)
+        assert filled.operate("GET", BACKUP).status_code == 503
+    filled.on_loop(may_end.set)
+    reading.join()
+    assert first == [200]
+    assert filled.operate("GET", BACKUP).status_code == 200
 
 
 def test_memory_and_disk_are_verified_equal_while_votes_are_cast(filled: ThreadGateway) -> None:

@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,8 @@ from journal.folder import (
     remove_unfinished,
 )
 from journal.sealing import new_key
+from journal.segments import list_segments
+from snapshot.files import list_snapshots
 from tests.gateway import ROOT
 from tests.unit_io.disk import Disk, bytes_of, on
 
@@ -128,7 +131,7 @@ def test_a_secret_may_be_put_there_by_hand(tmp_path: Path) -> None:
 def test_an_empty_secret_is_refused_and_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "secret"
     path.write_text(content)
-    with pytest.raises(FolderUnusable, match=f"{path} is empty; restore it, or delete it to make a new one"):
+    with pytest.raises(FolderUnusable, match=f"{path} is empty; restore it"):
         kept_secret(tmp_path, "secret", lambda: "made")
     assert path.read_text() == content
 
@@ -234,8 +237,19 @@ def test_a_folder_with_anything_else_is_refused_by_its_name_and_left_alone(tmp_p
     before = bytes_of(tmp_path)
     with pytest.raises(FolderUnusable, match="is not a file of Votegate's") as raised:
         refuse_foreign_files(tmp_path)
-    assert str(raised.value).startswith(f"{tmp_path / name} ")
+    assert str(raised.value).startswith(ascii(str(tmp_path / name))[1:-1] + " ")
     assert bytes_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", [f"journal-{N}", f"snapshot-{N}", "sealing.keys", "lock"])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_file_is_refused_under_any_of_our_names(
+    tmp_path: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / name)
+    with pytest.raises(FolderUnusable, match=f"{name} is not a file of Votegate's"):
+        refuse_foreign_files(tmp_path)
+    assert list_segments(tmp_path) == list_snapshots(tmp_path) == []
 
 
 def test_what_was_not_finished_is_removed_and_nothing_else(tmp_path: Path) -> None:
