@@ -198,7 +198,7 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
             await store.ledger.durable(position)
             with ThreadPoolExecutor(1, "verify") as thread:
                 try:
-                    folded = await loop.run_in_executor(thread, lambda: store.fold(position).digest())
+                    folded = await loop.run_in_executor(thread, store.folded_digest, position)
                 except UNREADABLE as error:
                     return Verification(position, digest, None, str(error))
         return Verification(position, digest, folded, None)

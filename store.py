@@ -28,7 +28,7 @@ from journal.sealing import keyring_of
 from journal.segments import list_segments
 from settings import Settings
 from snapshot.files import list_snapshots
-from snapshot.recovery import EmptyState, Recovered, recover
+from snapshot.recovery import EmptyState, Recovered, no_garbage, recover
 from snapshot.snapshotter import Snapshotter
 from votes.table import VoteTable
 
@@ -44,8 +44,8 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
-    fold: Callable[[int], State]
-    """Folds the disk afresh, up to a position."""
+    folded_digest: Callable[[int], str]
+    """Folds the disk afresh, up to a position, and tells the digest of that."""
     digest_secret: str = field(repr=False)
     operator_token: str = field(repr=False)
 
@@ -74,8 +74,9 @@ def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
 def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: Clock) -> Store:
     """Begins to journal behind what was recovered. Raises FolderUnusable and OSError."""
 
-    def fold(until: int) -> State:
-        return recover(folder, empty_state(settings), until).state
+    def folded_digest(until: int) -> str:
+        with no_garbage():  # until the state is gone again
+            return recover(folder, empty_state(settings), until).state.digest()
 
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.key_count > 0
@@ -90,7 +91,7 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     snapshotter = Snapshotter(
         folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
     )
-    return Store(ledger, journal, snapshotter, fold, digest_secret, operator_token)
+    return Store(ledger, journal, snapshotter, folded_digest, digest_secret, operator_token)
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:

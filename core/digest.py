@@ -16,8 +16,7 @@ Parts = Callable[[str], Iterator[bytes] | None]
 
 
 class Digest:
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self) -> None:
         self._changed: dict[str, int] = {}  # ref -> which of all changes was its last
         self._changes = 0
         self._of: dict[str, int] = {}
@@ -30,7 +29,7 @@ class Digest:
     def all_changed(self, refs: Iterable[str]) -> None:
         self._changed.update(dict.fromkeys(refs, self._changes))
 
-    def refresh(self) -> Iterator[None]:
+    def refresh(self, parts_of: Parts) -> Iterator[None]:
         """Hashes what has changed until now; yields between slices of about a tenth of a millisecond.
 
         A listing that changes between two slices is left to the next refresh. One refresh may run beside
@@ -39,7 +38,7 @@ class Digest:
         left = SLICE_BYTES
         for ref, change in list(self._changed.items()):
             hashed = hashlib.blake2b(digest_size=16)
-            parts = self._parts(ref)
+            parts = parts_of(ref)
             left -= ROW_COST_BYTES
             for part in parts or ():
                 hashed.update(part)
@@ -55,8 +54,8 @@ class Digest:
             if digest:
                 self._of[ref] = digest
 
-    def value(self) -> str:
+    def value(self, parts_of: Parts) -> str:
         """As of now (hex, 128 bits)."""
-        for _ in self.refresh():
+        for _ in self.refresh(parts_of):
             pass
         return f"{self._sum % (1 << 128):032x}"

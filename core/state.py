@@ -39,7 +39,7 @@ class State:
         self._finished: dict[str, tuple[Delivery, ...]] = {}
         self._votes = votes
         self._deliveries_kept = deliveries_kept
-        self._digest = Digest(self._digested)
+        self._digest = Digest()
         self._copy: RowCopy | None = None
 
         self.listings: Mapping[str, Listing] = self._listings
@@ -262,11 +262,11 @@ class State:
 
     def digest(self) -> str:
         """A digest of everything held, equal for equal states whatever led to them (hex, 128 bits)."""
-        return self._digest.value()
+        return self._digest.value(self._digested)
 
     def refresh_digest(self) -> Iterator[None]:
         """Does nearly all of the next digest's work, in slices: to be run through before it."""
-        return self._digest.refresh()
+        return self._digest.refresh(self._digested)
 
     def _digested(self, ref: str) -> Iterator[bytes] | None:
         return self._parts_of(ref) if ref in self._listings else None

@@ -67,7 +67,7 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
             )
         if any(folder.path.glob(f"{PREFIX}*{UNFINISHED}")):  # a gateway makes its journal first
             raise SnapshotCorrupt(f"{folder.path} holds a restore that was cut off: restore again")
-    with _no_garbage():
+    with no_garbage():
         loaded = _newest_good(folder, empty_state)
         reader = JournalReader(folder)
         for number, record in reader.records(loaded.position, until):
@@ -137,7 +137,7 @@ def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
+def no_garbage() -> Iterator[None]:
     """Rows have no cycles: looking for some while millions are made takes longer than making them."""
     was_enabled = gc.isenabled()
     gc.disable()
