@@ -27,6 +27,7 @@ class Digest:
         self._changed[ref] = self._changes
 
     def all_changed(self, refs: Iterable[str]) -> None:
+        self._changes += 1
         self._changed.update(dict.fromkeys(refs, self._changes))
 
     def refresh(self, parts_of: Parts) -> Iterator[None]:

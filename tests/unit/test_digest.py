@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import digest
-from core.events import Event
+from core.events import Event, ListingReviewed, ListingSaved
 from core.state import State
 from core.votes import leaves_of
 from tests.unit.generated import examples, frequent, histories, reloaded, sequences
+from tests.unit.given import BOT_PROFILE, NOW_MS
 from votes import table
 from votes.table import VoteTable
 
@@ -65,8 +66,12 @@ def test_the_leaves_in_which_votes_stand_do_not_show(before: list[Event]) -> Non
     assert all(count >= len(list(leaves_of(whole.votes, ref))) for ref, count in leaves.items())
 
 
-def test_a_refreshed_digest_hashes_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digest, "SLICE_BYTES", 1)
-    state = state_of([])
+def test_a_refreshed_digest_hashes_only_what_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digest, "SLICE_BYTES", 1)  # so that each part hashed is a slice
+    state = State(VoteTable(), 100)
+    for ref in ("bots/1", "bots/2"):
+        state.apply(ListingSaved(ref, "1", BOT_PROFILE, "in_review", NOW_MS))
+    assert len(list(state.refresh_digest())) == 2
     assert list(state.refresh_digest()) == []
-    assert state.digest() == "0" * 32
+    state.apply(ListingReviewed("bots/2", "approved", None, NOW_MS))
+    assert len(list(state.refresh_digest())) == 1
