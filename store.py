@@ -14,6 +14,8 @@ from core.ledger import Ledger
 from core.state import State
 from journal.disk import OS_DISK, Disk
 from journal.folder import (
+    DIGEST_SECRET,
+    OPERATOR_TOKEN,
     Folder,
     FolderUnusable,
     kept_keys,
@@ -32,7 +34,6 @@ from snapshot.recovery import EmptyState, Recovered, no_garbage, recover
 from snapshot.snapshotter import Snapshotter
 from votes.table import VoteTable
 
-DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 MIN_SECRET = 16  # characters
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.key_count > 0
     digest_secret = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
-    operator_token = _secret(settings.operator.token, folder, "operator.token")
+    operator_token = _secret(settings.operator.token, folder, OPERATOR_TOKEN)
     if is_bare:
         log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
     remove_unfinished(folder)

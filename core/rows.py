@@ -6,7 +6,7 @@ so the garbage collector need not know of them: its pauses do not grow with the 
 milliseconds.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -55,6 +55,14 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     rotated_ms: int | None = None
     old_digest: str | None = None
     old_until_ms: int = 0
+
+
+class KeyGrant(NamedTuple):
+    """What a presented key opens. `until_ms` bounds a rotated key's overlap; None means no end."""
+
+    ref: str
+    key_id: str
+    until_ms: int | None
 
 
 class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

@@ -7,7 +7,7 @@ gone is a no-op, one that is already in the state changes nothing. Everybody els
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,18 +15,10 @@ from msgspec.structs import replace
 from core import events as ev
 from core.copying import RowCopy, Rows
 from core.digest import Digest
-from core.rows import Delivery, Key, Listing
+from core.rows import Delivery, Key, KeyGrant, Listing
 from core.votes import Votes, VotesView, leaves_of
 
 ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
-
-
-class KeyGrant(NamedTuple):
-    """What a presented key opens. `until_ms` bounds a rotated key's overlap; None means no end."""
-
-    ref: str
-    key_id: str
-    until_ms: int | None
 
 
 class State:

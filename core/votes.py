@@ -20,6 +20,9 @@ class VotesView(Protocol):
     def voters(self, ref: str) -> int:
         """How many users have voted for the listing."""
 
+    def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
+        """(user, count, last vote in Unix milliseconds) in the order of user ids."""
+
     def next_leaf(self, ref: str, after: int) -> bytes | None:
         """Some of the users behind user `after` (-1: from the first), then their packed votes, as
         little-endian 64-bit numbers; None at the end."""

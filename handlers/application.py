@@ -112,7 +112,7 @@ class EndpointHandler(RequestHandler):
 
     head = post = put = patch = delete = options = get
 
-    def decode_argument(self, value: bytes, name: str | None = None) -> str:  # noqa: ARG002
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:  # noqa: ARG002 (Tornado's)
         # Bytes that are no UTF-8 are no id either: the endpoint says so, in its own order of checks.
         return value.decode("utf-8", "replace")
 

@@ -24,7 +24,8 @@ from handlers.openapi_responses import (
     response_components,
     success_response,
 )
-from handlers.openapi_schemas import OUR_ID, REVIEW, SNOWFLAKE, schema_components
+from handlers.openapi_schemas import REVIEW, schema_components
+from handlers.openapi_words import OUR_ID, SNOWFLAKE
 from handlers.reply import JSON, Reply, encode_json
 
 Node = dict[str, Any]

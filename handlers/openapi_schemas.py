@@ -9,11 +9,25 @@ from typing import Any, get_args
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from core.rows import Review
-from handlers.manage import ID_PATTERN
+from handlers.openapi_words import (
+    AMOUNT,
+    COUNT,
+    FLAG,
+    MOMENT,
+    NO_MORE,
+    OUR_ID,
+    SNOWFLAKE,
+    TEXT,
+    Node,
+    closed,
+    many,
+    one_of_ours,
+    or_null,
+    said,
+    success,
+)
 from listings import forms
 from listings.stats import MAX_COMMAND_COUNT
-
-Node = dict[str, Any]
 
 FORMS: tuple[type[forms.Form], ...] = (
     forms.BotSubmission,
@@ -53,43 +67,6 @@ def schema_components() -> Node:
     }
     vote: Node = {"oneOf": [one_of_ours(name) for name in VOTES]}
     return {"Stats": STATS, **from_forms, **ANSWERS, **VOTES, "Vote": vote}
-
-
-def closed(**fields: Node) -> Node:
-    """An object with all these fields and no other."""
-    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
-
-
-def said(description: str, schema: Node) -> Node:
-    return {**schema, "description": description}
-
-
-def one_of_ours(name: str) -> Node:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def or_null(schema: Node) -> Node:
-    if "$ref" in schema:
-        return {"anyOf": [schema, {"type": "null"}]}
-    return {**schema, "type": [schema["type"], "null"]}
-
-
-def many(items: Node) -> Node:
-    return {"type": "array", "items": items}
-
-
-def success(**fields: Node) -> Node:
-    return closed(success={"type": "boolean", "const": True}, **fields)
-
-
-TEXT: Node = {"type": "string"}
-FLAG: Node = {"type": "boolean"}
-COUNT: Node = {"type": "integer", "minimum": 0}
-MOMENT = said("Unix time in milliseconds.", COUNT)
-AMOUNT: Node = {"type": "number", "minimum": 0}
-NO_MORE = said("The list is whole.", {"type": "null"})
-SNOWFLAKE = one_of_ours("Snowflake")
-OUR_ID: Node = {"type": "string", "pattern": ID_PATTERN}
 
 
 def _next(cursor: Node) -> Node:

@@ -16,11 +16,14 @@ LOCK = "lock"
 KEYS = "sealing.keys"
 UNFINISHED = ".tmp"
 """Suffix of a file that does not count yet: it is renamed when it is whole."""
+DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
+OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
+LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
 _NUMBER = r"\d{20}"
 _OURS = re.compile(
-    rf"{LOCK}|journal-{_NUMBER}-\d+\.torn"
-    rf"|({re.escape(KEYS)}|key-digest\.secret|operator\.token|(journal|snapshot)-{_NUMBER})({re.escape(UNFINISHED)})?"
-    r"|lost\+found",  # a file system's own, where the folder is a mount point
+    rf"{LOCK}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
+    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
+    rf"({re.escape(UNFINISHED)})?",
     re.ASCII,
 )
 _NO_SPACE = "no space is left on this disk; free some"
@@ -103,7 +106,14 @@ def refuse_foreign_files(folder: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """A pipe or a folder under one of our names is not: reading it could take for ever."""
-    return bool(_OURS.fullmatch(path.name)) and (path.is_file() or path.name == "lost+found")
+    return bool(_OURS.fullmatch(path.name)) and (path.is_file() or path.name == LOST_AND_FOUND)
+
+
+def list_numbered(folder: Path, prefix: str) -> list[tuple[int, Path]]:
+    """(number, path) of the whole files named with the prefix and 20 digits, in the order of the numbers."""
+    name = re.compile(rf"{re.escape(prefix)}({_NUMBER})", re.ASCII)
+    found = ((name.fullmatch(path.name), path) for path in folder.glob(prefix + "*") if path.is_file())
+    return sorted((int(match[1]), path) for match, path in found if match)
 
 
 def remove_unfinished(folder: Folder) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from journal.disk import write_all
-from journal.folder import Folder
+from journal.folder import Folder, list_numbered
 from journal.frames import (
     FRAME_BYTES,
     HEADER_BYTES,
@@ -71,12 +71,7 @@ def first_position(segment: Path) -> int:
 
 def list_segments(folder: Path) -> list[tuple[int, Path]]:
     """(first position, path), oldest first."""
-    found = []
-    for path in folder.glob(PREFIX + "*"):
-        digits = path.name.removeprefix(PREFIX)
-        if len(digits) == 20 and digits.isdecimal() and digits.isascii() and path.is_file():
-            found.append((first_position(path), path))
-    return sorted(found)
+    return list_numbered(folder, PREFIX)
 
 
 class JournalReader:

@@ -5,7 +5,6 @@ tells the position and the digest of the state, and how many rows there are of e
 """
 
 import contextlib
-import struct
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -15,7 +14,6 @@ import msgspec
 
 from core.rows import Delivery, Listing
 from core.state import State
-from core.votes import leaves_of
 from journal.disk import OS_DISK, Disk, write_all
 from snapshot.recovery import Progress
 from snapshot.tables import Format, Kind, Row, Vote, encoded
@@ -25,7 +23,6 @@ MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery}
 """In the order in which they are read: what hangs on a listing comes behind it."""
 ROWS_PER_STEP = 4_096
-_USERS = struct.Struct("<Q")
 
 
 class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -120,11 +117,8 @@ def _listings(state: State) -> Iterator[Row]:
 
 def _votes(state: State) -> Iterator[Row]:
     for ref in state.refs:
-        for leaf in leaves_of(state.votes, ref):
-            for (user,) in _USERS.iter_unpack(leaf[: len(leaf) // 2]):
-                vote = state.votes.get(ref, user)
-                if vote is not None:
-                    yield Vote(ref, str(user), *vote)
+        for user, count, last_ms in state.votes.votes(ref):
+            yield Vote(ref, str(user), count, last_ms)
 
 
 def _deliveries(state: State) -> Iterator[Row]:

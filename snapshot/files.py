@@ -21,7 +21,7 @@ import msgspec
 
 from core.rows import Delivery, Listing
 from journal.disk import Disk, write_all
-from journal.folder import UNFINISHED
+from journal.folder import UNFINISHED, list_numbered
 from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
@@ -201,9 +201,4 @@ def snapshot_path(folder: Path, position: int) -> Path:
 
 def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     """(position, path), oldest first; unfinished ones left out."""
-    found = []
-    for path in folder.glob(PREFIX + "*"):
-        digits = path.name.removeprefix(PREFIX)
-        if len(digits) == 20 and digits.isdecimal() and digits.isascii() and path.is_file():
-            found.append((int(digits), path))
-    return sorted(found)
+    return list_numbered(folder, PREFIX)

@@ -17,7 +17,17 @@ import msgspec
 from core.events import VoteCast
 from core.rows import Delivery
 from core.state import State
-from journal.folder import KEYS, LOCK, UNFINISHED, Folder, FolderUnusable, remove_unfinished
+from journal.folder import (
+    DIGEST_SECRET,
+    KEYS,
+    LOCK,
+    LOST_AND_FOUND,
+    OPERATOR_TOKEN,
+    UNFINISHED,
+    Folder,
+    FolderUnusable,
+    remove_unfinished,
+)
 from journal.frames import Kind
 from journal.sealing import Keyring
 from journal.segments import EMPTY, segment_path
@@ -28,7 +38,7 @@ from snapshot.files import End, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, 
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
 from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
 
-_MAY_BE_THERE = {LOCK, KEYS, "key-digest.secret", "operator.token", "lost+found"}
+_MAY_BE_THERE = {LOCK, KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOST_AND_FOUND}
 _ADVICE = "the export is incomplete or was changed; make it anew"
 
 

@@ -128,9 +128,12 @@ class VoteTable:
         voters = self._listings.get(ref)
         if voters is None:
             return None
-        leaves = voters.leaves if type(voters) is _Leaves else [voters]
-        index = voters.index_of(after) if type(voters) is _Leaves and after >= 0 else 0
-        for leaf in leaves[index : index + 2]:
+        if type(voters) is _Leaves:
+            index = voters.index_of(after)
+            leaves = voters.leaves[index : index + 2]
+        else:
+            leaves = [voters]
+        for leaf in leaves:
             half = len(leaf) >> 1
             at = bisect_right(leaf, after, 0, half)
             if at == 0:

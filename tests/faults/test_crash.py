@@ -21,7 +21,7 @@ def test_nothing_acknowledged_is_lost_over_fifty_kills(tmp_path: Path) -> None:
     seed = drawn_seed() if given is None else int(given)
     print(f"VOTEGATE_SEED={seed}")  # noqa: T201 (pytest shows it when the test fails)
     tally = asyncio.run(crash(tmp_path, ROUNDS, seed, workers=2))
-    print(tally.lines())  # noqa: T201
+    print(tally.lines())  # noqa: T201 (pytest shows it when the test fails)
     assert tally.holds
     assert tally.rounds == tally.kills.total() == ROUNDS
     assert tally.acknowledged > ROUNDS

@@ -10,8 +10,19 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from core import events as ev
-from core.rows import Attempt, BotProfile, Key, Listing, Outcome, Policy, ServerProfile, StatsWindow, Webhook
-from core.state import KeyGrant, State
+from core.rows import (
+    Attempt,
+    BotProfile,
+    Key,
+    KeyGrant,
+    Listing,
+    Outcome,
+    Policy,
+    ServerProfile,
+    StatsWindow,
+    Webhook,
+)
+from core.state import State
 from core.votes import leaves_of
 from tests.unit.conftest import empty_state
 from tests.unit.given import BOT, NOW_MS, OTHER_USER, SERVER, USER

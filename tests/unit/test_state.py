@@ -23,8 +23,8 @@ from core.events import (
     WebhookSaved,
 )
 from core.ledger import Ledger
-from core.rows import Key, Listing, Policy, StatsWindow, Webhook
-from core.state import KeyGrant, State
+from core.rows import Key, KeyGrant, Listing, Policy, StatsWindow, Webhook
+from core.state import State
 from tests.unit.given import (
     BOT,
     BOT_PROFILE,

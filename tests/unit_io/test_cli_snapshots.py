@@ -19,23 +19,13 @@ from tests.unit_io.kept import (
     Kept,
     done,
     flip,
-    left_by_a_gateway,
     process,
     shown,
     snapshot,
     without_lock,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("VOTEGATE_")]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Kept:
-    return left_by_a_gateway(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_settings_around")
 
 
 # -- inspect ---------------------------------------------------------------------------------------------

@@ -16,22 +16,12 @@ from tests.unit_io.kept import (
     done,
     flip,
     keys_elsewhere,
-    left_by_a_gateway,
     refused,
     snapshot,
     without_lock,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("VOTEGATE_")]:
-        monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Kept:
-    return left_by_a_gateway(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_settings_around")
 
 
 def test_a_folder_that_a_gateway_holds_is_refused_with_what_to_do(tmp_path: Path) -> None:

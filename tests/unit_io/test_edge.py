@@ -51,7 +51,7 @@ def test_a_connection_that_is_closed_makes_room_for_another(small: ThreadGateway
         for _ in range(3):
             kept = [connect(small, stack) for _ in range(2)]
             assert eventually(lambda: is_served(kept[0]))  # noqa: B023 (waited for here)
-            assert eventually(lambda: is_served(kept[1]))  # noqa: B023
+            assert eventually(lambda: is_served(kept[1]))  # noqa: B023 (waited for here)
             for connection in kept:
                 connection.close()
 
