@@ -83,4 +83,5 @@ class ManageUsers:
                 await asyncio.sleep(0)
             return await self._context.commit(erase_user(user, refs))
         finally:
-            self._erasing.remove(erasing)
+            # By identity: another erasure of the same user may have found the same.
+            self._erasing = [other for other in self._erasing if other is not erasing]
