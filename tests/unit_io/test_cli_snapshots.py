@@ -203,7 +203,7 @@ def test_bars_are_shown_on_a_terminal_and_nowhere_else(kept: Kept, tmp_path: Pat
     piped = subprocess.run(
         process(*export, tmp_path / "piped"), cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS
     )
-    environment = {**os.environ, "TERM": "xterm"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "200"}
     shown_there = subprocess.run(
         process(*export, tmp_path / "shown"), cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, env=environment
     )
