@@ -7,10 +7,9 @@ Every background coroutine is a task of the one group in `serve`; when one fails
 import asyncio
 import gc
 import logging
-import resource
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from dataclasses import dataclass
 from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
+from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
 from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
-from handlers.edge import EdgeServer, listen, url_of
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import GuildCounts, PublicApi, PublicLimits
@@ -39,7 +38,6 @@ from webhook.sender import open_sender
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
-SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
 log = logging.getLogger("votegate")
 
 
@@ -55,6 +53,8 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     digester: KeyDigester
+    reload: Callable[[], None]
+    """Reads the certificate anew."""
 
 
 def tune_interpreter() -> None:
@@ -79,8 +79,8 @@ async def serve(
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(held_folder(settings, disk))
         recovered = recover(folder, empty_state(settings))
-        sockets = listen(settings.server.address, settings.server.port)
-        for socket in sockets:
+        front = open_front(settings, clock)
+        for socket in front.sockets:
             stack.callback(socket.close)
         store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
         digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
@@ -95,14 +95,20 @@ async def serve(
         )
         store.journal.on_durable(dispatcher.wake)
         lag, running = LoopLag(clock), Running()
-        routes = _routes(settings, clock, store, counts, digester, operator, outbox, lag, stop)
-        http = _http_server(settings, routes, running)
-        http.add_sockets(sockets)
+        public = _public_api(settings, clock, store.ledger, counts, digester)
+        routes = _routes(settings, clock, store, public, digester, operator, outbox, lag, stop)
+        policy = EdgePolicy(
+            settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
+        )
+        http = http_server(settings, clock, front, make_application(routes, policy), public)
+        http.add_sockets(front.sockets)
         tasks.create_task(store.journal.run())
         tasks.create_task(dispatcher.run())
         timers = [tasks.create_task(store.snapshotter.run()), tasks.create_task(lag.run())]
-        log.info("serving on %s, position %d", url_of(sockets[0]), store.ledger.head)
-        await started(Gateway(url_of(sockets[0]), clock, store.ledger, dispatcher, digester))
+        if front.access is not None:
+            timers.append(tasks.create_task(front.access.run()))
+        log.info("serving on %s, position %d", front.url, store.ledger.head)
+        await started(Gateway(front.url, clock, store.ledger, dispatcher, digester, front.reload))
         await stop.wait()
         await _drain(settings, store, http, running, dispatcher, timers)
     log.info("stopped at position %d", store.ledger.head)
@@ -111,7 +117,7 @@ async def serve(
 async def _drain(
     settings: Settings,
     store: Store,
-    http: EdgeServer,
+    http: HttpServer,
     running: Running,
     dispatcher: Dispatcher,
     timers: list[asyncio.Task[None]],
@@ -138,11 +144,27 @@ async def _drain(
     await store.journal.close()
 
 
+def _public_api(
+    settings: Settings, clock: Clock, ledger: Ledger, counts: GuildCounts, digester: KeyDigester
+) -> PublicApi:
+    guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
+    return PublicApi(
+        ledger,
+        clock,
+        digester,
+        PublicLimits(guard, settings.limits.stats, settings.limits.voters),
+        counts,
+        window_ms=round(settings.votes.window_seconds * 1_000),
+        max_difference=settings.stats.max_difference,
+        max_body_bytes=settings.server.max_body_bytes,
+    )
+
+
 def _routes(
     settings: Settings,
     clock: Clock,
     store: Store,
-    counts: GuildCounts,
+    public: PublicApi,
     digester: KeyDigester,
     operator: Operator,
     outbox: Outbox,
@@ -150,26 +172,13 @@ def _routes(
     stop: asyncio.Event,
 ) -> list[Route]:
     """Every endpoint, with what it works on."""
-    guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
-    limits = PublicLimits(guard, settings.limits.stats, settings.limits.voters)
-    window_ms = round(settings.votes.window_seconds * 1_000)
-    public = PublicApi(
-        store.ledger,
-        clock,
-        digester,
-        limits,
-        counts,
-        window_ms=window_ms,
-        max_difference=settings.stats.max_difference,
-        max_body_bytes=settings.server.max_body_bytes,
-    )
     manage = ManageContext(
         store.ledger,
         clock,
         digester,
         new_id=lambda: secrets.token_hex(12),
         random=secrets.token_bytes,
-        window_ms=window_ms,
+        window_ms=round(settings.votes.window_seconds * 1_000),
         cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
         keys_per_listing=settings.keys.per_listing,
     )
@@ -180,7 +189,7 @@ def _routes(
         *public_routes(public),
         *open_routes(sources.readiness),
         *manage_routes(manage, operator, watch, settings.webhooks.timeout_seconds + 1),
-        *debug_routes(Debug(store.ledger, clock, public, limits, lag, sources, VERSION), operator),
+        *debug_routes(Debug(store.ledger, clock, public, public.limits, lag, sources, VERSION), operator),
     ]
 
 
@@ -235,27 +244,3 @@ async def _guild_counts(settings: Settings, state: State, clock: Clock, stack: A
         counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
     )
     return await stack.enter_async_context(source)
-
-
-def _connections(settings: Settings) -> int:
-    """As many as the settings allow and the process has file descriptors for; its soft limit is raised."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    affordable = max(hard - settings.webhooks.in_flight - SPARE_DESCRIPTORS, 1)
-    if affordable < settings.server.connections:
-        log.warning("server.connections is %d: there are %d file descriptors", affordable, hard)
-    return min(settings.server.connections, affordable)
-
-
-def _http_server(settings: Settings, routes: Sequence[Route], running: Running) -> EdgeServer:
-    server = settings.server
-    policy = EdgePolicy(server.max_body_bytes, server.trusted_proxies, server.access_log, running)
-    http = EdgeServer(
-        make_application(routes, policy),
-        max_header_size=server.max_header_bytes,
-        max_buffer_size=1 << 20,
-        idle_connection_timeout=server.idle_seconds,
-        body_timeout=server.body_seconds,
-    )
-    http.limit_connections(_connections(settings))
-    return http

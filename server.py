@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import uvloop
 
 from cli.admin import admin
 from cli.demo import demo_lines, make_demo
@@ -75,7 +76,7 @@ def serve_command(
     # Its INFO lines quote malformed requests, and a malformed request may hold a key.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
     try:
-        asyncio.run(_serve_until_signal(settings, demo=demo))
+        uvloop.run(_serve_until_signal(settings, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
         click.echo(f"votegate cannot serve: {what_to_do(error, settings.data_dir)}", err=True)
         raise SystemExit(1) from None
@@ -91,6 +92,7 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
 
     async def started(gateway: Gateway) -> None:
         tune_interpreter()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, gateway.reload)
         if demo and gateway.ledger.head == 0:
             key = key_value(secrets.token_bytes(KEY_BYTES))
             position = make_demo(

@@ -1,17 +1,17 @@
 """Every setting, validated before anything starts. Law: a setting that exists has an effect.
 
 A value comes from a flag, else the environment (`VOTEGATE_<SECTION>__<NAME>`; for secrets also `..._FILE`,
-a file that holds the value), else the YAML file, else the default below. `config.yaml` shows them all with
-their units. Secrets are `SecretStr`, so that no log, page or traceback can show one.
+a file that holds the value), else the YAML file, else the default below: `settings_sources.py` merges them.
+`config.yaml` shows them all with their units. Secrets are `SecretStr`, so that no log, page or traceback can
+show one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -24,9 +24,10 @@ from pydantic import (
     model_validator,
 )
 
-PREFIX = "VOTEGATE_"
-FILE_SUFFIX = "_FILE"
+from settings_sources import SourceUnreadable, merged_sources
+
 SECRETS = {"operator.token", "keys.digest_secret", "guild_counts.authorization", "sealing.keys"}
+SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
 
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -38,8 +39,27 @@ def _split(value: object) -> object:
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
 
-Network = Annotated[IPv4Network | IPv6Network, PlainValidator(ip_network)]
-Networks = Annotated[tuple[Network, ...], BeforeValidator(_split)]
+def _proxy(value: object) -> IPv4Network | IPv6Network | Literal["unix"]:
+    if value == "unix":
+        return "unix"
+    if not isinstance(value, str):  # a number would be taken for an address
+        raise ValueError("must be a network, such as 10.0.0.0/8, or the word unix")
+    return ip_network(value)
+
+
+Proxy = Annotated[IPv4Network | IPv6Network | Literal["unix"], PlainValidator(_proxy)]
+Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(_split)]
+
+
+def _socket_path(path: Path) -> Path:
+    if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
+        raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
+    return path
+
+
+def _off(value: object) -> object:
+    """YAML reads a bare `off` as false."""
+    return "off" if value is False else value
 
 
 def _header_value(secret: SecretStr) -> SecretStr:
@@ -69,18 +89,44 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
+class Tls(_Section):
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> "Tls":
+        if (self.certificate is None) != (self.key is None):
+            missing = "certificate" if self.certificate is None else "key"
+            raise ValueError(f"server.tls.{missing} is missing; a certificate and its key come together")
+        return self
+
+
 class Server(_Section):
+    wire: Literal["httptools", "tornado"] = "httptools"
     address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
-    trusted_proxies: Networks = ()
+    unix_socket: Annotated[Path, AfterValidator(_socket_path)] | None = None
+    tls: Tls = Tls()
+    trusted_proxies: Proxies = ()
     max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
     max_header_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 16_384
+    max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
     connections: Count = 8_192
+    pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64
     idle_seconds: Seconds = 75
+    header_seconds: Seconds = 10
     body_seconds: Seconds = 20
+    write_seconds: Seconds = 30
     grace_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
     drain_seconds: Seconds = 10
-    access_log: bool = True
+    access_log: Annotated[Literal["text", "json", "off"], BeforeValidator(_off)] = "text"
+    access_log_sample: Count = 1
+
+    @model_validator(mode="after")
+    def _tls_needs_the_wire(self) -> "Server":
+        if self.tls.certificate is not None and self.wire != "httptools":
+            raise ValueError("server.tls needs server.wire httptools; with tornado put a proxy in front")
+        return self
 
 
 class OperatorSettings(_Section):
@@ -203,13 +249,11 @@ def load_settings(
 
     Raises SettingsError with every mistake found, not the first alone.
     """
-    merged = _read_yaml(config) if config is not None else {}
     problems: list[str] = []
-    for name, value in _from_environment(environment, problems):
-        _put(merged, name, value, problems)
-    for name, flag in flags.items():
-        if flag is not None:
-            _put(merged, name, flag, problems)
+    try:
+        merged = merged_sources(config, environment, flags, SECRETS, problems)
+    except SourceUnreadable as error:
+        raise SettingsError(str(error)) from None
     try:
         settings = Settings.model_validate(merged)
     except ValidationError as error:
@@ -226,60 +270,3 @@ def _reason(kind: str, message: str) -> str:
         return "there is no such setting"
     message = message.removeprefix("Value error, ")
     return message[:1].lower() + message[1:]
-
-
-def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from None
-    except (RecursionError, ValueError):
-        raise SettingsError(f"{path}: is nested too deeply, or holds a number too long") from None
-    except yaml.YAMLError as error:
-        # A parser's message quotes the line, which may hold a secret: its place says enough.
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark is not None else ""
-        raise SettingsError(f"{path}: is not valid YAML{where}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise SettingsError(f"{path}: must be a mapping of sections")
-    return _without_nulls(content)
-
-
-def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
-    """A null, or an empty section, is the default."""
-    return {
-        name: _without_nulls(value) if isinstance(value, dict) else value
-        for name, value in tree.items()
-        if value is not None
-    }
-
-
-def _from_environment(environment: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
-    """(setting, value) pairs. A `_FILE` variable gives way to the plain one beside it."""
-    plain, from_files = {}, {}
-    for variable, value in environment.items():
-        if not variable.startswith(PREFIX):
-            continue
-        name = variable.removeprefix(PREFIX).lower().replace("__", ".")
-        secret = name.removesuffix(FILE_SUFFIX.lower())
-        if secret != name and secret in SECRETS:
-            try:
-                from_files[secret] = Path(value).read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError) as error:
-                problems.append(f"{variable}: cannot be read: {error}")
-        else:
-            plain[name] = value
-    yield from (from_files | plain).items()
-
-
-def _put(tree: dict[str, Any], name: str, value: object, problems: list[str]) -> None:
-    *sections, last = name.split(".")
-    for section in sections:
-        below = tree.setdefault(section, {})
-        if not isinstance(below, dict):
-            problems.append(f"{section}: must be a section")
-            return
-        tree = below
-    tree[last] = value

@@ -7,28 +7,29 @@ because Tornado's `send_error` clears all others.
 import asyncio
 import inspect
 import logging
-import secrets
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tornado.httputil import HTTPServerRequest
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
+from core.clock import NS_PER_SECOND
+from handlers.answers import SERVER, request_id
+from handlers.direct import Answered
 from handlers.reply import SPOKEN, Reply, failure, reply_to
 from handlers.request import Request
 from handlers.routes import Route
-from ratelimit.address import Network, client_address
+from ratelimit.address import UNIX, Proxy, client_address
+from ratelimit.headers import headers
 
 log = logging.getLogger(__name__)
-access_log = logging.getLogger("votegate.access")
 
 DISCARD_BYTES = 4 << 20
 """A body too large is read and dropped up to here, so that its sender gets to see the 413."""
-UNLIMITED = 1 << 62
 STALLED_SECONDS = 30
 """How long the reader of a stream may take for one piece of it."""
+_NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
 """What may end a stream early without being a bug; a stalled reader's TimeoutError is among it."""
 
@@ -61,9 +62,9 @@ class Running:
 @dataclass(frozen=True)
 class EdgePolicy:
     max_body_bytes: int
-    trusted_proxies: Sequence[Network]
-    access_log: bool
+    trusted_proxies: Sequence[Proxy]
     running: Running
+    answered: Answered | None
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
@@ -86,26 +87,24 @@ class EndpointHandler(RequestHandler):
 
     def set_default_headers(self) -> None:
         if not hasattr(self, "request_id"):  # `send_error` comes by here again
-            self.request_id = secrets.token_hex(8)
-        self.set_header("Server", "votegate")
+            self.request_id = request_id()
+        self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
 
     async def prepare(self) -> None:
         self._policy.running.begin(self)
-        # The connection's own limit would be answered without a body; ours is below.
-        connection: Any = self.request.connection
-        connection.set_max_body_size(UNLIMITED)
         length = self.request.headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > DISCARD_BYTES:
             await self._answer(None)
 
-    async def data_received(self, chunk: bytes) -> None:
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
         self._size += len(chunk)
         if self._size <= self._policy.max_body_bytes:
             self._pieces.append(chunk)
         elif self._size > DISCARD_BYTES:
-            await self._answer(None)
+            return self._answer(None)
+        return None
 
     async def get(self, *_: str) -> None:
         await self._answer(b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None)
@@ -177,12 +176,17 @@ class EndpointHandler(RequestHandler):
             params=tuple(self.path_args),
             query={name: values[-1].decode("utf-8", "replace") for name, values in request.arguments.items()},
             authorization=request.headers.get("Authorization"),
-            address=client_address(
-                request.remote_ip or "", request.headers.get("X-Forwarded-For"), self._policy.trusted_proxies
-            ),
+            address=self.client_address(),
             body=body,
             max_body_bytes=self._policy.max_body_bytes,
         )
+
+    def client_address(self) -> str:
+        request = self.request
+        peer = request.remote_ip
+        if peer is None or peer in _NO_ADDRESS:
+            peer = UNIX
+        return client_address(peer, request.headers.get("X-Forwarded-For"), self._policy.trusted_proxies)
 
     def _send(self, reply: Reply) -> None:
         self._set_head(reply)
@@ -194,7 +198,8 @@ class EndpointHandler(RequestHandler):
 
     def _set_head(self, reply: Reply) -> None:
         self.set_status(reply.status)
-        for name, value in reply.headers.items():
+        limits = headers(reply.limits) if reply.limits is not None else {}
+        for name, value in (*reply.headers.items(), *limits.items()):
             self.set_header(name, value)
         self.set_header("Content-Type", reply.content_type)
 
@@ -223,22 +228,22 @@ class EndpointHandler(RequestHandler):
             await stream.aclose()
 
     def _cut_off(self) -> None:
-        connection: Any = self.request.connection
-        connection.stream.close()
+        connection: Any = self.request.connection  # tornado.httputil.HTTPConnection does not name it
+        connection.close()
 
 
 def make_application(routes: Sequence[Route], policy: EdgePolicy) -> Application:
+    def log_answer(handler: RequestHandler) -> None:
+        if policy.answered is not None and isinstance(handler, EndpointHandler):
+            request = handler.request
+            taken_ns = round(request.request_time() * NS_PER_SECOND)
+            policy.answered(
+                handler.get_status(), request.method or "", request.path, handler.client_address(), taken_ns
+            )
+
     return Application(
         [(route.pattern, EndpointHandler, {"policy": policy, "route": route}) for route in routes],
         default_handler_class=EndpointHandler,
         default_handler_args={"policy": policy},
-        log_function=log_access if policy.access_log else lambda _: None,
-    )
-
-
-def log_access(handler: RequestHandler) -> None:
-    """One line per answer; the path without its query, which may hold what is nobody's business."""
-    request: HTTPServerRequest = handler.request
-    access_log.info(
-        "%d %s %s %.1fms", handler.get_status(), request.method, request.path, 1_000 * request.request_time()
+        log_function=log_answer,
     )

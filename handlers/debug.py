@@ -135,7 +135,7 @@ class Debug:
     def backup(self, _: Request) -> Reply:
         """The state in one file, sealed, as of when its last byte leaves."""
         headers = {"Content-Disposition": 'attachment; filename="votegate.backup"'}
-        return Reply(200, b"", headers, BACKUP, self._sources.backup())
+        return Reply(200, b"", headers, content_type=BACKUP, stream=self._sources.backup())
 
     async def snapshot(self, _: Request) -> Reply:
         try:

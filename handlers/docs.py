@@ -62,7 +62,8 @@ def docs_reply() -> Reply:
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    return Reply(200, page(openapi_document()).encode(), headers, "text/html; charset=utf-8")
+    content = page(openapi_document()).encode()
+    return Reply(200, content, headers, content_type="text/html; charset=utf-8")
 
 
 def page(document: Node) -> str:

@@ -6,31 +6,30 @@ given a body.
 """
 
 import contextlib
-import socket
 from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, UnsatisfiableReadError
-from tornado.netutil import bind_sockets
+from tornado.web import Application
 
-from handlers.reply import JSON, failure
+from handlers.answers import refusal
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 _DRAIN_BYTES = 1 << 20
+_UNLIMITED = 1 << 62  # the application has its own limit, and words for it
 
 
-def _refusal(status: int, reason: str, text: str) -> bytes:
-    body = failure(status, text).body
-    head = (
-        f"HTTP/1.1 {status} {reason}\r\nContent-Type: {JSON}\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+def _malformed() -> bytes:
+    return b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" + refusal(
+        400, "The HTTP request is malformed."
     )
-    return head.encode() + body
 
 
-_MALFORMED = _refusal(400, "Bad Request", "The HTTP request is malformed.")
-_HEADERS_TOO_LARGE = _refusal(431, "Request Header Fields Too Large", "The request's headers are too large.")
+def _headers_too_large() -> bytes:
+    return b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n" + refusal(
+        431, "The request's headers are too large."
+    )
 
 
 class _Stream(IOStream):
@@ -45,13 +44,13 @@ class _Stream(IOStream):
         return super().read_until(delimiter, max_bytes)
 
     def write(self, data: bytes | memoryview) -> Any:
-        return super().write(_MALFORMED if data == _BARE_REFUSAL else data)
+        return super().write(_malformed() if data == _BARE_REFUSAL else data)
 
     def close(self, exc_info: Any = False) -> None:
         if isinstance(exc_info, UnsatisfiableReadError) and not self.closed():
             # Best effort: the client may be gone, or not reading.
             with contextlib.suppress(OSError):
-                self.socket.send(_HEADERS_TOO_LARGE if self._in_headers else _MALFORMED)
+                self.socket.send(_headers_too_large() if self._in_headers else _malformed())
                 # Closing with unread bytes would reset the connection and take the answer with it.
                 left = _DRAIN_BYTES
                 while left > 0 and (read := self.socket.recv(65_536)):
@@ -84,17 +83,21 @@ class EdgeServer(HTTPServer):
         super().handle_stream(speaking, address)
 
 
-def listen(address: str, port: int) -> list[socket.socket]:
-    """Sockets that listen there. Raises OSError, naming the place."""
-    try:
-        return bind_sockets(port, address)
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "this is no address"
-        raise OSError(getattr(error, "errno", 0), f"cannot listen on {address} port {port}: {why}") from None
-
-
-def url_of(listening: socket.socket) -> str:
-    """Where a client on this machine reaches a bound socket."""
-    host, port, *_ = listening.getsockname()
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (compared, not bound)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def edge_server(
+    application: Application,
+    *,
+    connections: int,
+    max_header_bytes: int,
+    idle_seconds: float,
+    body_seconds: float,
+) -> EdgeServer:
+    server = EdgeServer(
+        application,
+        max_header_size=max_header_bytes,
+        max_body_size=_UNLIMITED,
+        max_buffer_size=1 << 20,
+        idle_connection_timeout=idle_seconds,
+        body_timeout=body_seconds,
+    )
+    server.limit_connections(connections)
+    return server

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from msgspec import to_builtins
+
 from core.events import DeliveryQueued, Event, VoteCast
 from core.refusals import Invalid
 from core.snowflake import is_snowflake
@@ -49,8 +51,8 @@ class ManageVotes:
         now_ms, window_ms = self._clock.now_ms(), self._context.window_ms
         votes = []
         for user in form.users:
-            voted, vote, last_ms = vote_status(self._state, ref, user, now_ms, window_ms)
-            votes.append({"user": user, "voted": voted, "vote": vote, "lastVote": last_ms})
+            status = vote_status(self._state, ref, user, now_ms, window_ms)
+            votes.append({"user": user, **to_builtins(status)})
         return success(votes=votes, next=None)
 
 

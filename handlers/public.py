@@ -10,7 +10,9 @@ client's address before that. `voters` is the hot path: one synchronous function
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
 
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
@@ -28,6 +30,7 @@ from handlers.reply import (
     Reply,
     encode_json,
     failure,
+    limited,
     reply_to,
     success,
 )
@@ -36,7 +39,6 @@ from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, read_stats, update_stats
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
-from ratelimit.headers import headers
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status
 
@@ -59,6 +61,13 @@ class PublicLimits:
     voters: Buckets = field(default_factory=Buckets)
 
 
+class Caller(NamedTuple):
+    """`address` is the key that failures are counted under; `digest` is of the key given, None without."""
+
+    address: str
+    digest: str | None
+
+
 class PublicApi:
     def __init__(
         self,
@@ -76,7 +85,7 @@ class PublicApi:
         self._state = ledger.state
         self._clock = clock
         self._digester = digester
-        self._limits = limits
+        self.limits = limits
         self._guild_counts = guild_counts
         self._window_ms = window_ms
         self._max_difference = max_difference
@@ -84,92 +93,98 @@ class PublicApi:
         self._restore_stats_windows()
         ledger.subscribe(self._on_record)
 
-    def voters(self, bot_id: str, user_id: str, authorization: str | None, address: str) -> Reply:
+    def caller(self, authorization: str | None, address: str) -> Caller:
+        """What the checks need to know of a caller; good for as many requests as have these two."""
+        digest = self._digester.digest(authorization) if authorization else None
+        return Caller(address_key(address), digest)
+
+    def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
         """GET /bots/{id}/voters/{user_id}"""
-        now_ns, now_ms, caller = self._clock.monotonic_ns(), self._clock.now_ms(), address_key(address)
-        bot = self._admit(bot_id, authorization, caller, now_ns, now_ms)
+        now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()
+        bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
             return bot
-        buckets, policy = self._limits.voters, bot.voters_limit or self._limits.voters_policy
+        buckets, policy = self.limits.voters, bot.voters_limit or self.limits.voters_policy
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
-            return failure(429, TOO_MANY_REQUESTS, headers(decision))
+            return limited(failure(429, TOO_MANY_REQUESTS), decision)
         if not is_snowflake(user_id):
             buckets.give_back(bot.ref, decision)
-            self._limits.guard.failed(caller, now_ns)
-            return failure(400, MALFORMED_USER, headers(buckets.peek(bot.ref, policy, now_ns)))
+            self.limits.guard.failed(caller.address, now_ns)
+            return limited(failure(400, MALFORMED_USER), buckets.peek(bot.ref, policy, now_ns))
         try:
-            voted, vote, last_ms = vote_status(self._state, bot.ref, user_id, now_ms, self._window_ms)
+            status = vote_status(self._state, bot.ref, user_id, now_ms, self._window_ms)
         except Exception:
             buckets.give_back(bot.ref, decision)
             raise
-        body = encode_json({"voted": voted, "vote": vote, "lastVote": last_ms})
-        return Reply(200, body, headers(decision))
+        return Reply(200, encode_json(status), limits=decision)
 
-    async def stats(self, bot_id: str, authorization: str | None, address: str, body: bytes | None) -> Reply:
+    async def stats(self, bot_id: str, caller: Caller, body: bytes | None) -> Reply:
         """PATCH /bots/{id}/stats"""
-        now_ns, now_ms, caller = self._clock.monotonic_ns(), self._clock.now_ms(), address_key(address)
-        bot = self._admit(bot_id, authorization, caller, now_ns, now_ms)
+        now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()
+        bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
             return bot
-        buckets, policy = self._limits.stats, bot.stats_limit or self._limits.stats_policy
+        buckets, policy = self.limits.stats, bot.stats_limit or self.limits.stats_policy
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
-            return failure(429, TOO_MANY_REQUESTS, headers(decision))
+            return limited(failure(429, TOO_MANY_REQUESTS), decision)
         kept = False
         try:
-            reply = await self._update(bot.ref, body, authorization or "", policy, decision)
+            reply = await self._update(bot.ref, body, caller, policy, decision)
             kept = reply.status < 400
         finally:
             if not kept:
                 buckets.give_back(bot.ref, decision)
         now_ns = self._clock.monotonic_ns()
         if is_failure(reply.status):
-            self._limits.guard.failed(caller, now_ns)
-        decision = buckets.peek(bot.ref, policy, now_ns)._replace(allowed=True)
-        return reply._replace(headers={**reply.headers, **headers(decision)})
+            self.limits.guard.failed(caller.address, now_ns)
+        return limited(reply, replace(buckets.peek(bot.ref, policy, now_ns), allowed=True))
 
     def unproven(self, address: str, reply: Reply) -> Reply:
         """An answer that neither endpoint made (405, OPTIONS), with the caller's headers; or 429."""
         now_ns, caller = self._clock.monotonic_ns(), address_key(address)
-        decision = self._limits.guard.check(caller, now_ns)
+        decision = self.limits.guard.check(caller, now_ns)
         if not decision.allowed:
-            return failure(429, TOO_MANY_REQUESTS, headers(decision))
+            return limited(failure(429, TOO_MANY_REQUESTS), decision)
         if is_failure(reply.status):
-            decision = self._limits.guard.failed(caller, now_ns)
-        return reply._replace(headers={**reply.headers, **headers(decision)})
+            decision = self.limits.guard.failed(caller, now_ns)
+        return limited(reply, decision)
+
+    def with_limits(self, reply: Reply, address: str) -> Reply:
+        """The reply with the headers of what is left to an address."""
+        decision = self.limits.guard.check(address_key(address), self._clock.monotonic_ns())
+        return limited(reply, replace(decision, allowed=True))
 
     def limits_of(self, bot: Listing) -> Mapping[str, Decision]:
         """What the next request to each endpoint would meet."""
         now_ns = self._clock.monotonic_ns()
-        limits = self._limits
+        limits = self.limits
         return {
             "stats": limits.stats.peek(bot.ref, bot.stats_limit or limits.stats_policy, now_ns),
             "voters": limits.voters.peek(bot.ref, bot.voters_limit or limits.voters_policy, now_ns),
         }
 
-    def _admit(
-        self, bot_id: str, authorization: str | None, caller: str, now_ns: int, now_ms: int
-    ) -> Listing | Reply:
+    def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
-        guard = self._limits.guard
-        decision = guard.check(caller, now_ns)
-        if not decision.allowed:
-            return failure(429, TOO_MANY_REQUESTS, headers(decision))
+        guard = self.limits.guard
+        refusal = guard.refusal(caller.address, now_ns)
+        if refusal is not None:
+            return limited(failure(429, TOO_MANY_REQUESTS), refusal)
         ref = rows.BOTS + bot_id
         bot = self._state.listings.get(ref)
-        if not authorization:
+        if caller.digest is None:
             status, text = 401, AUTHORIZATION_REQUIRED
         elif bot is None:
             status, text = 404, BOT_NOT_FOUND
-        elif not is_granted(self._state, ref, self._digester.digest(authorization), now_ms):
+        elif not is_granted(self._state, ref, caller.digest, now_ms):
             status, text = 401, INVALID_KEY
         else:
             return bot
-        return failure(status, text, headers(guard.failed(caller, now_ns)._replace(allowed=True)))
+        return limited(failure(status, text), replace(guard.failed(caller.address, now_ns), allowed=True))
 
     async def _update(
-        self, ref: str, body: bytes | None, authorization: str, policy: Policy, decision: Decision
+        self, ref: str, body: bytes | None, caller: Caller, policy: Policy, decision: Decision
     ) -> Reply:
         try:
             update = read_stats(json_object(body, self._max_body_bytes))
@@ -180,7 +195,7 @@ class PublicApi:
             # The look-up took its time: the bot or the key may be gone, or the bot listed anew by another.
             if ref not in self._state.listings:
                 return failure(404, BOT_NOT_FOUND)
-            if not is_granted(self._state, ref, self._digester.digest(authorization), now_ms):
+            if caller.digest is None or not is_granted(self._state, ref, caller.digest, now_ms):
                 return failure(401, INVALID_KEY)
             open_ms = (self._clock.monotonic_ns() - decision.started_ns) // 1_000_000
             events = update_stats(
@@ -199,17 +214,17 @@ class PublicApi:
     def _on_record(self, _: int, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, ListingRemoved):
-                self._limits.stats.forget(event.ref)
-                self._limits.voters.forget(event.ref)
+                self.limits.stats.forget(event.ref)
+                self.limits.voters.forget(event.ref)
 
     def _restore_stats_windows(self) -> None:
         """Takes up the windows of committed updates, so that a restart gives no one new tokens."""
         now_ms, now_ns = self._clock.now_ms(), self._clock.monotonic_ns()
         for bot in self._state.listings.values():
-            window, policy = bot.stats_window, bot.stats_limit or self._limits.stats_policy
+            window, policy = bot.stats_window, bot.stats_limit or self.limits.stats_policy
             if window is None:
                 continue
             open_ms = max(now_ms - window.started_ms, 0)
             if open_ms < policy.window_seconds * 1_000:
                 started_ns = now_ns - open_ms * (NS_PER_SECOND // 1_000)
-                self._limits.stats.restore(bot.ref, started_ns, window.used)
+                self.limits.stats.restore(bot.ref, started_ns, window.used)

@@ -6,14 +6,19 @@ The one table from refusals to statuses and texts is here; the contract's texts 
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from core import refusals as no
+from ratelimit.bucket import Decision
 
 encode_json = msgspec.json.Encoder().encode
 
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 JSON = "application/json"
 TOO_MANY_REQUESTS = "Too many requests, please try again later."
 AUTHORIZATION_REQUIRED = "Authorization header is required."
@@ -22,13 +27,14 @@ BOT_NOT_FOUND = "Bot not found."
 UNAVAILABLE_RETRY_SECONDS = "5"
 
 
-class Reply(NamedTuple):
-    """`body` is sent as it is, then the pieces of `stream`, if there is one, as they come; `headers` are
-    beside those that every answer has."""
+class Reply(Struct, frozen=True):
+    """`body` is sent as it is, then the pieces of `stream`, if there is one, as they come; `headers`, and
+    those that tell of `limits`, are beside those that every answer has."""
 
     status: int
     body: bytes
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = NO_HEADERS
+    limits: Decision | None = None
     content_type: str = JSON
     stream: AsyncGenerator[bytes, None] | None = None
 
@@ -46,9 +52,14 @@ def success(status: int = 200, /, **fields: Any) -> Reply:
     return Reply(status, encode_json({"success": True, **fields}))
 
 
-def failure(status: int, text: str, headers: Mapping[str, str] | None = None, /, **fields: Any) -> Reply:
+def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS, /, **fields: Any) -> Reply:
     body = {"success": False, "error": text, "status": status, **fields}
-    return Reply(status, encode_json(body), headers or {})
+    return Reply(status, encode_json(body), headers)
+
+
+def limited(reply: Reply, limits: Decision) -> Reply:
+    """The reply with the headers of a limiter's decision."""
+    return replace(reply, limits=limits)
 
 
 def _too_soon(error: no.VotedTooSoon) -> Reply:

@@ -12,7 +12,7 @@ from handlers.manage_listings import ManageListings
 from handlers.manage_votes import ManageUsers, ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.openapi import openapi_reply
-from handlers.public import PublicApi
+from handlers.public import Caller, PublicApi
 from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
 
@@ -43,18 +43,21 @@ class Route:
 
 
 def public_routes(public: PublicApi) -> list[Route]:
+    def caller(request: Request) -> Caller:
+        return public.caller(request.authorization, request.address)
+
     def finish(request: Request, reply: Reply) -> Reply:
         return public.unproven(request.address, reply)
 
     return [
         Route(
             "/bots/{id}/stats",
-            {"PATCH": lambda r: public.stats(r.params[0], r.authorization, r.address, r.body)},
+            {"PATCH": lambda r: public.stats(r.params[0], caller(r), r.body)},
             finish,
         ),
         Route(
             "/bots/{id}/voters/{user_id}",
-            {"GET": lambda r: public.voters(r.params[0], r.params[1], r.authorization, r.address)},
+            {"GET": lambda r: public.voters(r.params[0], r.params[1], caller(r))},
             finish,
         ),
     ]

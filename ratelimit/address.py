@@ -1,21 +1,28 @@
-"""Who is calling, as far as the network tells. Law: only a trusted proxy's header is believed."""
+"""Who is calling, as far as the network tells. Law: only a trusted proxy's header is believed.
+
+The peer of a Unix socket has no address; its name is `UNIX`, and whoever trusts `UNIX` trusts them all.
+"""
 
 import re
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final, Literal
 
 _WITH_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]{1,5})?|([^:]*):[0-9]{1,5}")
 IPV6_PREFIX_BITS = 56  # what a provider usually gives one customer
 
+UNIX: Final = "unix"
+
 Network = IPv4Network | IPv6Network
+Proxy = Network | Literal["unix"]
 
 
-def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Proxy]) -> str:
     """The address of the client behind trusted proxies.
 
     `X-Forwarded-For` is walked from the right, where the nearest proxy wrote: every address that is itself
     a trusted proxy is passed over, and the first other one is the client. What is no address ends the walk
-    at the hop that wrote it, so a client cannot invent one.
+    at the hop that wrote it, so a client cannot invent one; `UNIX` is a peer's name and no address.
     """
     if forwarded_for is None or not trusted:
         return peer
@@ -34,7 +41,7 @@ def address_key(address: str) -> str:
     """The key under which an address is counted: an IPv4 address itself, an IPv6 address's /56.
 
     An IPv4 address in IPv6 clothing (::ffff:192.0.2.1) is the IPv4 address. What is no address, such as
-    the empty peer name of a Unix socket, is its own key.
+    the peer of a Unix socket, is its own key.
     """
     if ":" not in address:
         return address
@@ -44,9 +51,11 @@ def address_key(address: str) -> str:
     return f"{int(parsed) >> (128 - IPV6_PREFIX_BITS):x}/{IPV6_PREFIX_BITS}"
 
 
-def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
+def _is_trusted(address: str, trusted: Sequence[Proxy]) -> bool:
+    if address == UNIX:
+        return UNIX in trusted
     parsed = _parse(address)
-    return parsed is not None and any(parsed in network for network in trusted)
+    return parsed is not None and any(parsed in network for network in trusted if network != UNIX)
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:

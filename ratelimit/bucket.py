@@ -7,7 +7,9 @@ window closes again. Time is monotonic and in integer nanoseconds, so the promis
 """
 
 from collections import OrderedDict
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 NS = 1_000_000_000
 
@@ -21,7 +23,7 @@ class Policy(Protocol):
     def window_seconds(self) -> int: ...
 
 
-class Decision(NamedTuple):
+class Decision(Struct, frozen=True, gc=False):
     """Whether a request may pass, and what its answer's headers say. `started_ns` names the window."""
 
     allowed: bool
@@ -54,6 +56,10 @@ class Buckets:
 
     def __len__(self) -> int:
         return len(self._buckets)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether a window was opened; it may have ended since."""
+        return key in self._buckets
 
     def take(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """Takes one token if there is one."""

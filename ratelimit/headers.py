@@ -19,3 +19,13 @@ def headers(decision: Decision) -> dict[str, str]:
     if not decision.allowed:
         named["retry-after"] = reset
     return named
+
+
+def header_lines(decision: Decision) -> str:
+    """The same as lines of a head, for the path where a dict would be too dear."""
+    limit, reset = decision.limit, decision.reset_seconds
+    lines = (
+        f"Ratelimit-Limit: {limit}\r\nRatelimit-Remaining: {decision.remaining}\r\n"
+        f"Ratelimit-Reset: {reset}\r\nRatelimit-Policy: {limit};w={decision.window_seconds}\r\n"
+    )
+    return lines if decision.allowed else f"{lines}Retry-After: {reset}\r\n"

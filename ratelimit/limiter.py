@@ -27,6 +27,13 @@ class FailureGuard:
     def check(self, key: str, now_ns: int) -> Decision:
         return self._buckets.peek(key, self._policy, now_ns)
 
+    def refusal(self, key: str, now_ns: int) -> Decision | None:
+        """What shuts the address out, if it has failed too often. Costs next to nothing if it never has."""
+        if key not in self._buckets:
+            return None
+        decision = self.check(key, now_ns)
+        return None if decision.allowed else decision
+
     def failed(self, key: str, now_ns: int) -> Decision:
         """Counts a failure and tells what is left."""
         return self._buckets.take(key, self._policy, now_ns)

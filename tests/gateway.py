@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import requests
+import uvloop
 
 from core.clock import FakeClock
 from core.state import State
@@ -55,6 +56,9 @@ SERVER_SUBMISSION: dict[str, Any] = {
 }
 
 T = TypeVar("T")
+
+DEFAULTS: dict[str, object] = {"server.access_log": "off"}
+"""Settings of every gateway in a thread, unless the test has its own."""
 
 
 class Client:
@@ -132,8 +136,8 @@ class ThreadGateway(Client):
         self.folder = folder
         self.clock = FakeClock()
         self.operator_token = OPERATOR_TOKEN
-        flags = {"data_dir": folder, "server.port": 0, "operator.token": OPERATOR_TOKEN, **settings}
-        self.settings = load_settings(None, {}, flags)
+        own = {"data_dir": folder, "server.port": 0, "operator.token": OPERATOR_TOKEN}
+        self.settings = load_settings(None, {}, {**DEFAULTS, **own, **settings})
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 
@@ -152,7 +156,7 @@ class ThreadGateway(Client):
 
         def run() -> None:
             try:
-                asyncio.run(main())
+                uvloop.run(main())
             except BaseException as error:
                 self._error = error
             finally:
@@ -169,11 +173,11 @@ class ThreadGateway(Client):
         """Drains, and proves that what is on disk folds to the state that was live."""
         if self._thread is None:
             return
+        self.session.close()  # or the drain would wait for it to be closed
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(WAIT_SECONDS)
         assert not self._thread.is_alive()
         self._thread = None
-        self.session.close()
         if self._error is not None:
             raise self._error
         live = self.gateway.ledger.state.digest()

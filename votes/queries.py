@@ -2,15 +2,18 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from core.state import State
 
 SLICE_LISTINGS = 256
 
 
-class VoteStatus(NamedTuple):
-    """`vote` is the cumulative count, `last_ms` the last vote in Unix milliseconds, None for never."""
+class VoteStatus(Struct, frozen=True, gc=False, rename={"last_ms": "lastVote"}):
+    """`vote` is the cumulative count, `last_ms` the last vote in Unix milliseconds, None for never.
+
+    In JSON it is the contract's vote status."""
 
     voted: bool
     vote: int

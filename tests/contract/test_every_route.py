@@ -24,7 +24,7 @@ READABLE = [path for path, methods in ROUTES.items() if "GET" in methods]
 UNSUPPORTED = [
     (method, path)
     for path, methods in ROUTES.items()
-    for method in [*METHODS, "TRACE", "CONNECT", "BREW"]
+    for method in [*METHODS, "TRACE", "CONNECT", "QUERY"]
     if method not in methods
 ]
 STREAMED = "/debug/snapshot"

@@ -53,12 +53,16 @@ HEADERS_TOO_LONG: dict[str, bytes] = {
 def error_in(answer: bytes) -> tuple[int, str]:
     """Status and text of the only answer, an error in the common shape that ends the connection."""
     head, _, body = answer.partition(b"\r\n\r\n")
-    version, status, *_ = head.split()
+    line, *lines = head.decode().split("\r\n")
+    version, status, *_ = line.split()
+    headers = dict(each.lower().split(": ", 1) for each in lines)
     error = json.loads(body)
-    assert version == b"HTTP/1.1"
-    assert b"\r\nContent-Type: application/json\r\n" in head
-    assert b"\r\nConnection: close" in head
-    assert f"\r\nContent-Length: {len(body)}\r\n".encode() in head
+    assert version == "HTTP/1.1"
+    assert headers["content-type"] == "application/json"
+    assert headers["connection"] == "close"
+    assert headers["content-length"] == str(len(body))
+    assert headers["cache-control"] == "no-store"
+    assert len(headers["x-request-id"]) == 16
     assert error == {"success": False, "error": error["error"], "status": int(status)}
     return error["status"], error["error"]
 

@@ -211,7 +211,7 @@ def test_the_limits_of_a_deployment_are_settings(tmp_path: Path) -> None:
         ("PATCH", STATS, "x" * 65_537, 413),
         ("PATCH", STATS, '{"server_count": 5}', 500),
         ("GET", STATS, "", 405),
-        ("BREW", STATS, "", 405),
+        ("QUERY", STATS, "", 405),
         ("OPTIONS", STATS, "", 204),
         ("GET", VOTERS, "", 200),
         ("HEAD", VOTERS, "", 200),
@@ -219,7 +219,7 @@ def test_the_limits_of_a_deployment_are_settings(tmp_path: Path) -> None:
         ("GET", f"/bots/{OTHER_BOT}/voters/{USER}", "", 404),
         ("HEAD", f"/bots/{OTHER_BOT}/voters/{USER}", "", 404),
         ("POST", VOTERS, "", 405),
-        ("BREW", VOTERS, "", 405),
+        ("QUERY", VOTERS, "", 405),
         ("OPTIONS", VOTERS, "", 204),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratelimit.address import address_key, client_address
+from ratelimit.address import UNIX, Proxy, address_key, client_address
 from tests.unit.generated import examples
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
@@ -79,6 +79,34 @@ def test_a_proxy_is_known_in_every_clothing(peer: str) -> None:
 
 def test_a_peer_without_an_address_is_no_proxy() -> None:
     assert client_address("", "198.51.100.1", TRUSTED) == ""
+
+
+@pytest.mark.parametrize("trusted", [(UNIX,), (UNIX, *TRUSTED), (*TRUSTED, UNIX)])
+def test_a_peer_of_a_unix_socket_is_believed_where_unix_sockets_are_trusted(
+    trusted: tuple[Proxy, ...],
+) -> None:
+    assert client_address(UNIX, "203.0.113.9, 198.51.100.1", trusted) == "198.51.100.1"
+    assert client_address(UNIX, None, trusted) == UNIX
+    assert client_address(UNIX, "unix:", trusted) == UNIX
+
+
+def test_a_peer_of_a_unix_socket_is_believed_nowhere_else() -> None:
+    assert client_address(UNIX, "198.51.100.1", TRUSTED) == UNIX
+    assert client_address(UNIX, "198.51.100.1", ()) == UNIX
+
+
+def test_behind_a_unix_socket_the_walk_goes_on_past_trusted_networks_alone() -> None:
+    header = f"203.0.113.9, 198.51.100.1, {PROXY}"
+    assert client_address(UNIX, header, (UNIX,)) == PROXY
+    assert client_address(UNIX, header, (UNIX, *TRUSTED)) == "198.51.100.1"
+
+
+def test_a_network_peer_is_not_trusted_because_unix_sockets_are() -> None:
+    assert client_address("192.0.2.1", "198.51.100.1", (UNIX,)) == "192.0.2.1"
+
+
+def test_nobody_becomes_the_peer_of_a_unix_socket_by_writing_so() -> None:
+    assert client_address(PROXY, f"198.51.100.1, {UNIX}", (*TRUSTED, UNIX)) == PROXY
 
 
 def test_a_client_has_one_name_in_every_clothing() -> None:

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets, Decision
@@ -21,7 +22,7 @@ def test_an_allowed_request_is_told_its_limit_what_remains_and_when_it_resets() 
 
 
 def test_a_refused_request_is_told_when_to_come_back_too() -> None:
-    refused = ALLOWED._replace(allowed=False, remaining=0)
+    refused = replace(ALLOWED, allowed=False, remaining=0)
     assert headers(refused) == {
         "ratelimit-limit": "100",
         "ratelimit-remaining": "0",

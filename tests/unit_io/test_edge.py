@@ -1,24 +1,22 @@
-"""How many connections there may be, and where a client reaches a bound socket.
+"""How many connections there may be, on either server.
 
 What the edge answers to malformed requests is told in `tests/contract`.
 """
 
 import http.client
-import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
-from handlers.edge import url_of
 from tests.gateway import WAIT_SECONDS, ThreadGateway, eventually, running
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Iterator[ThreadGateway]:
+@pytest.fixture(params=["httptools", "tornado"])
+def small(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ThreadGateway]:
     """A gateway with room for two connections."""
-    with running(tmp_path / "data", **{"server.connections": 2}) as gateway:
+    with running(tmp_path / "data", **{"server.connections": 2, "server.wire": request.param}) as gateway:
         yield gateway
 
 
@@ -54,20 +52,3 @@ def test_a_connection_that_is_closed_makes_room_for_another(small: ThreadGateway
             assert eventually(lambda: is_served(kept[1]))  # noqa: B023 (waited for here)
             for connection in kept:
                 connection.close()
-
-
-@pytest.mark.parametrize(
-    ("family", "address", "host"),
-    [
-        (socket.AF_INET, "127.0.0.1", "127.0.0.1"),
-        (socket.AF_INET, "0.0.0.0", "127.0.0.1"),
-        (socket.AF_INET6, "::1", "[::1]"),
-        (socket.AF_INET6, "::", "[::1]"),
-    ],
-)
-def test_a_bound_socket_has_a_url_that_a_client_on_this_machine_can_use(
-    family: socket.AddressFamily, address: str, host: str
-) -> None:
-    with socket.socket(family) as listening:
-        listening.bind((address, 0))
-        assert url_of(listening) == f"http://{host}:{listening.getsockname()[1]}"

@@ -1,5 +1,6 @@
 """Settings: where they come from, that all mistakes are told at once, and that no secret is ever shown."""
 
+import socket
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_network
 from pathlib import Path
@@ -109,11 +110,17 @@ def test_a_flag_goes_before_the_environment_before_the_file_before_the_default(t
 
 def test_every_setting_can_be_given_by_the_environment() -> None:
     shown = yaml_leaves(yaml.safe_load((ROOT / "config.yaml").read_text()))
-    given = {"server.trusted_proxies": "10.0.0.0/8, ::1", "guild_counts.url": "http://counts.example/{id}"}
+    given = {
+        "server.unix_socket": "/run/votegate.sock",
+        "server.tls.certificate": "/etc/certificate.pem",
+        "server.tls.key": "/etc/key.pem",
+        "server.trusted_proxies": "10.0.0.0/8, ::1, unix",
+        "guild_counts.url": "http://counts.example/{id}",
+    }
 
     settings = from_environment({**{name: str(value) for name, value in shown}, **given, **GIVEN_SECRETS})
 
-    assert settings.server.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"))
+    assert settings.server.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"), "unix")
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
     assert {name for name, value in leaves(settings) if value != defaults[name]} == {*given, *SECRETS}
@@ -183,6 +190,21 @@ def test_every_mistake_is_told_at_once_by_name(tmp_path: Path) -> None:
         ("server.port", 65_536),
         ("server.trusted_proxies", "10.0.0.0/33"),
         ("server.trusted_proxies", "10.0.0.1/8"),
+        ("server.trusted_proxies", "unix:"),
+        ("server.trusted_proxies", [10]),
+        ("server.wire", "uvicorn"),
+        ("server.unix_socket", ""),
+        ("server.unix_socket", "/"),
+        ("server.unix_socket", "a\0b"),
+        ("server.unix_socket", "/run/" + "x" * 103),
+        ("server.unix_socket", "/run/" + "ü" * 52),
+        ("server.max_headers", 0),
+        ("server.header_seconds", 0),
+        ("server.write_seconds", 0),
+        ("server.pipelined", 0),
+        ("server.access_log", "xml"),
+        ("server.access_log", True),
+        ("server.access_log_sample", 0),
         ("server.max_body_bytes", 1_023),
         ("server.idle_seconds", 0),
         ("server.drain_seconds", "nan"),
@@ -229,6 +251,38 @@ def test_a_secret_that_no_header_can_carry_is_refused(name: str, value: str) -> 
 @pytest.mark.parametrize("value", [50, 51, 1_000])
 def test_the_allowed_difference_is_at_least_50(value: int) -> None:
     assert load_settings(None, {}, {"stats.max_difference": value}).stats.max_difference == value
+
+
+@pytest.mark.parametrize("word", ["text", "json", "off"])
+def test_the_access_log_is_one_of_three_words_and_yaml_s_off_is_one_of_them(
+    tmp_path: Path, word: str
+) -> None:
+    assert from_file(tmp_path, f"server: {{access_log: {word}}}").server.access_log == word
+    assert from_environment({"server.access_log": word}).server.access_log == word
+
+
+def test_the_path_of_a_unix_socket_may_be_as_long_as_the_system_takes_it(tmp_path: Path) -> None:
+    path = "/run/" + "x" * 102
+    assert load_settings(None, {}, {"server.unix_socket": path}).server.unix_socket == Path(path)
+    with socket.socket(socket.AF_UNIX) as probe, pytest.raises(FileNotFoundError):
+        probe.connect(str(tmp_path / "none").ljust(len(path), "x"))
+    with socket.socket(socket.AF_UNIX) as probe, pytest.raises(OSError, match="too long"):
+        probe.connect(path + "x")
+
+
+@pytest.mark.parametrize(("given", "missing"), [("certificate", "key"), ("key", "certificate")])
+def test_a_certificate_and_its_key_come_together(given: str, missing: str) -> None:
+    (mistake,) = mistakes(flags={f"server.tls.{given}": "file.pem"})
+    assert mistake == (
+        f"server.tls: server.tls.{missing} is missing; a certificate and its key come together"
+    )
+
+
+def test_only_the_fast_wire_speaks_tls() -> None:
+    tls = {"server.tls.certificate": "certificate.pem", "server.tls.key": "key.pem"}
+    assert load_settings(None, {}, tls).server.tls.key == Path("key.pem")
+    (mistake,) = mistakes(flags={**tls, "server.wire": "tornado"})
+    assert mistake == "server: server.tls needs server.wire httptools; with tornado put a proxy in front"
 
 
 @pytest.mark.parametrize("url", [None, "", "ftp://a/{id}", "/{id}"])

@@ -1,0 +1,79 @@
+"""What a server says without Tornado: vote checks, and that a request cannot be read. Law: a vote check calls
+the function that the handler calls, and whatever is not the usual spelling of the usual request is the
+handler's.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from core.clock import Clock
+from handlers.answers import rendered
+from handlers.public import Caller, PublicApi
+from handlers.reply import failure
+from ratelimit.address import Proxy, client_address
+
+Answered = Callable[[int, str, str, str, int], None]
+"""Told of every answer: status, method, path, client address, nanoseconds it took."""
+
+
+_PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)(\?|$)")
+
+
+class DirectCaller(NamedTuple):
+    address: str
+    caller: Caller
+
+
+class DirectVoteCheck:
+    """GET /bots/{id}/voters/{user_id} with ids of digits."""
+
+    def __init__(
+        self, public: PublicApi, clock: Clock, trusted_proxies: Sequence[Proxy], answered: Answered | None
+    ) -> None:
+        self._public = public
+        self._clock = clock
+        self._trusted_proxies = trusted_proxies
+        self._answered = answered
+
+    def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller:
+        """Who calls, by a request's fields; names in lower case."""
+        authorization, forwarded_for = (
+            named[name].decode("latin-1") if name in named else None
+            for name in (b"authorization", b"x-forwarded-for")
+        )
+        address = client_address(peer, forwarded_for, self._trusted_proxies)
+        return DirectCaller(address, self._public.caller(authorization, address))
+
+    def answer(self, target: bytes, caller: DirectCaller) -> tuple[int, bytes] | None:
+        """Status and answer; None when it is the application's to give."""
+        parts = target.split(b"/")
+        if len(parts) != 5 or parts[1] != b"bots" or parts[3] != b"voters":
+            return None
+        bot_id, user_id = parts[2], parts[4]
+        if not (bot_id.isdigit() and user_id.isdigit()):
+            return None
+        started_ns = self._clock.monotonic_ns()
+        try:
+            reply = self._public.voters(bot_id.decode(), user_id.decode(), caller.caller)
+        except Exception:
+            return None  # the application meets the same bug, and reports it
+        if self._answered is not None:
+            taken_ns = self._clock.monotonic_ns() - started_ns
+            self._answered(reply.status, "GET", target.decode(), caller.address, taken_ns)
+        return reply.status, rendered(reply)
+
+
+class Refusals:
+    """The answers to requests that get no further than the server."""
+
+    def __init__(self, public: PublicApi, answered: Answered | None) -> None:
+        self._public = public
+        self._answered = answered
+
+    def __call__(self, status: int, text: str, peer: str, target: bytes) -> bytes:
+        """`target` is what is known of it. The peer may be a proxy, so that no failure is counted."""
+        if self._answered is not None:
+            self._answered(status, "-", target.decode("latin-1") or "-", peer, 0)
+        reply = failure(status, text)
+        return rendered(self._public.with_limits(reply, peer) if _PUBLIC.match(target) else reply)

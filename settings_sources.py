@@ -1,0 +1,96 @@
+"""Where settings come from. Law: nothing here knows a setting; names and values pass through as they are.
+
+A flag goes before the environment, which goes before the YAML file.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PREFIX = "VOTEGATE_"
+FILE_SUFFIX = "_FILE"
+
+
+class SourceUnreadable(Exception):
+    """The file is no tree of settings; says where and why, and quotes nothing of it."""
+
+
+def merged_sources(
+    config: Path | None,
+    environment: Mapping[str, str],
+    flags: Mapping[str, object | None],
+    secrets: Collection[str],
+    problems: list[str],
+) -> dict[str, Any]:
+    """One tree of sections, not validated. Mistakes of the environment are added to `problems`.
+
+    `flags` and `secrets` are named like "server.port"; None is a flag not given. Raises SourceUnreadable.
+    """
+    merged = _from_yaml(config) if config is not None else {}
+    for name, value in _from_environment(environment, secrets, problems):
+        _put(merged, name, value, problems)
+    for name, flag in flags.items():
+        if flag is not None:
+            _put(merged, name, flag, problems)
+    return merged
+
+
+def _from_yaml(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
+    except (RecursionError, ValueError):
+        raise SourceUnreadable(f"{path}: is nested too deeply, or holds a number too long") from None
+    except yaml.YAMLError as error:
+        # A parser's message quotes the line, which may hold a secret: its place says enough.
+        mark = getattr(error, "problem_mark", None)
+        where = f" (line {mark.line + 1})" if mark is not None else ""
+        raise SourceUnreadable(f"{path}: is not valid YAML{where}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise SourceUnreadable(f"{path}: must be a mapping of sections")
+    return _without_nulls(content)
+
+
+def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
+    """A null, or an empty section, is the default."""
+    return {
+        name: _without_nulls(value) if isinstance(value, dict) else value
+        for name, value in tree.items()
+        if value is not None
+    }
+
+
+def _from_environment(
+    environment: Mapping[str, str], secrets: Collection[str], problems: list[str]
+) -> Iterator[tuple[str, str]]:
+    """(setting, value) pairs. A `_FILE` variable gives way to the plain one beside it."""
+    plain, from_files = {}, {}
+    for variable, value in environment.items():
+        if not variable.startswith(PREFIX):
+            continue
+        name = variable.removeprefix(PREFIX).lower().replace("__", ".")
+        secret = name.removesuffix(FILE_SUFFIX.lower())
+        if secret != name and secret in secrets:
+            try:
+                from_files[secret] = Path(value).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                problems.append(f"{variable}: cannot be read: {error}")
+        else:
+            plain[name] = value
+    yield from (from_files | plain).items()
+
+
+def _put(tree: dict[str, Any], name: str, value: object, problems: list[str]) -> None:
+    *sections, last = name.split(".")
+    for section in sections:
+        below = tree.setdefault(section, {})
+        if not isinstance(below, dict):
+            problems.append(f"{section}: must be a section")
+            return
+        tree = below
+    tree[last] = value

@@ -1,0 +1,245 @@
+"""One client's connection: bytes to requests, and requests to answers in their order. Law: whatever a client
+does or omits, what it can make this process hold is bounded: bytes, requests and seconds.
+
+HTTP/1.1 as RFC 9112 has it, parsed by llhttp (httptools) without its leniencies. A request that the `Direct`
+route answers takes one call from its last byte to `transport.write`: no task, no future, no Tornado object.
+Every other becomes an Exchange with the application, one at a time; what comes before its turn stays
+unparsed, and what is more than one read of it stays in the socket.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import httptools
+
+from wire.exchange import Exchange
+from wire.head import (
+    HEADERS_TOO_LARGE,
+    MALFORMED,
+    NOT_IMPLEMENTED,
+    TOO_MANY_AT_ONCE,
+    Fields,
+    Refused,
+    plain_fields,
+    read_head,
+    target_of_line,
+)
+from wire.turns import Turns
+
+if TYPE_CHECKING:
+    from wire.server import WireServer
+
+log = logging.getLogger(__name__)
+
+SLICE_BYTES = 4_096
+"""How much is parsed at once, and so how far requests are parsed ahead of their turn."""
+FRAMING = 16
+"""How many bytes a body in chunks may take for each byte of its own."""
+
+
+class Direct(Protocol):
+    """The route that is answered without the application, in the same words."""
+
+    def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
+        """Who is calling, by the fields of a GET, names in lower case; None leaves it to the application.
+        What it gives is used again for later requests of the connection with the same fields."""
+
+    def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
+        """Status, and the rest of the answer from its header lines on; None leaves it to the application."""
+
+
+class Connection(Turns):
+    """The protocol of one accepted socket, TLS or not."""
+
+    __slots__ = (
+        "_body_bytes",
+        "_caller",
+        "_fields",
+        "_head_bytes",
+        "_names_connection",
+        "_parser",
+        "_same_fields",
+        "_wire_bytes",
+    )
+
+    def __init__(self, server: "WireServer") -> None:
+        super().__init__(server)
+        self._parser = httptools.HttpRequestParser(self)
+        # The message that is being parsed.
+        self._fields: Fields = []
+        self._head_bytes = 0  # of a head that came in more than one read
+        self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
+        # What the same fields meant when they last came.
+        self._same_fields: Fields | None = None
+        self._caller: Any = None
+        self._names_connection = False
+
+    # Bytes.
+
+    def data_received(self, data: bytes) -> None:
+        if self._plain and len(data) <= SLICE_BYTES:
+            self._parse(data)
+        elif not self._reading_done and not self._lingering:
+            self._held += data
+            self.go_on()
+
+    def eof_received(self) -> bool:
+        """The client sends no more; what it has sent as a whole is answered."""
+        self._at_eof = True
+        answering = self._turn is not None and self._turn is not self._receiving
+        return answering and not self._lingering and self.protocol == "http"  # TLS ends both ways at once
+
+    def go_on(self) -> None:
+        """Parses what is held, as far as it is its turn; reads on when nothing is left."""
+        if not self._open or self._lingering:
+            return
+        while self._held and not self._reading_done and not self._blocked():
+            piece, self._held = self._held[:SLICE_BYTES], self._held[SLICE_BYTES:]
+            self._parse(piece)
+        if self._reading_done:
+            self._held = b""
+        self._plain = self._turn is None and not self._held and not self._reading_done and not self._paused
+        if self._held:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+        if self._plain and not self._target and self.closing:
+            self.linger()
+
+    def _blocked(self) -> bool:
+        turn = self._turn
+        return self._paused or (turn is not None and (turn is not self._receiving or turn.blocked))
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.go_on()
+
+    def _parse(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # Nothing is switched to: what follows is the next request, as if nothing had been offered.
+            self._parser = httptools.HttpRequestParser(self)
+            self._held = data[upgrade.args[0] :] + self._held
+            self._server.loop.call_soon(self.go_on)
+        except httptools.HttpParserError as error:
+            if not self._reading_done:
+                self._parse_failed(error, data)
+        else:
+            if self._target:
+                self._head_continues(data)
+            elif self._receiving is not None:
+                self._body_continues(len(data))
+
+    def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
+        cause = error.__context__
+        if isinstance(cause, Refused):
+            self._refuse(*cause.args)
+        elif isinstance(error, httptools.HttpParserCallbackError):
+            log.error("a request could not be handed over", exc_info=cause)
+            self.abort()
+        elif isinstance(error, httptools.HttpParserInvalidMethodError) and (target := target_of_line(data)):
+            self._target = target
+            self._refuse(*NOT_IMPLEMENTED)
+        else:
+            self._refuse(*MALFORMED)
+
+    def _head_continues(self, data: bytes) -> None:
+        """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete."""
+        if not self._head_bytes:
+            self.wait()
+        begun_before = self._head_bytes or b"\r\n\r\n" not in data
+        self._head_bytes += len(data) if begun_before else 1
+        if self._head_bytes > self._server.limits.header_bytes:
+            self._refuse(*HEADERS_TOO_LARGE)
+
+    def _body_continues(self, size: int) -> None:
+        """A body in chunks may not be all extensions and trailers."""
+        self._wire_bytes += size
+        if self._wire_bytes > FRAMING * self._body_bytes + self._server.limits.header_bytes + SLICE_BYTES:
+            self._refuse(*MALFORMED)
+
+    # The parser's callbacks (httptools.HTTPProtocol).
+
+    def on_url(self, piece: bytes) -> None:
+        self._target += piece
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        target, fields = self._target, self._fields
+        self._fields = []
+        direct, parser = self._server.direct, self._parser
+        if direct is not None and self._plain and not self._head_bytes and parser.get_method() == b"GET":
+            if fields != self._same_fields:
+                self._same_fields, self._caller = fields, self._caller_of(direct, fields)
+            # Without a Connection field the parser's word for keeping alive is its word for HTTP/1.1.
+            if (
+                self._caller is not None
+                and parser.should_keep_alive()
+                and (not self._names_connection or parser.get_http_version() == "1.1")
+            ):
+                answer = direct.answer(target, self._caller)
+                if answer is not None:
+                    status, rest = answer
+                    self._transport.write(self._server.heads[status] + rest)
+                    self._target = b""
+                    self.deadline = self._server.idle_deadline
+                    self.fresh = False
+                    return
+        self._exchange(target, fields)
+
+    def on_body(self, piece: bytes) -> None:
+        if self._receiving is not None:
+            self._body_bytes += len(piece)
+            self._receiving.body(piece)
+
+    def on_message_complete(self) -> None:
+        receiving = self._receiving
+        if receiving is not None:
+            self._receiving, self._fields = None, []
+            self._reading_done = not receiving.keep_alive
+            receiving.complete()
+            self.wait()
+
+    def _caller_of(self, direct: Direct, fields: Fields) -> Any:
+        named = plain_fields(fields, self._server.limits)
+        self._names_connection = named is not None and b"connection" in named
+        return direct.caller(named, self.remote_ip) if named is not None else None
+
+    # Turns.
+
+    def _exchange(self, target: bytes, fields: Fields) -> None:
+        """A head is complete. Raises Refused."""
+        parser = self._parser
+        method, version = parser.get_method().decode(), parser.get_http_version()
+        self._head_bytes = 0
+        if len(self._queue) >= self._server.limits.pipelined:
+            raise Refused(*TOO_MANY_AT_ONCE)
+        start_line = read_head(method, target, version, fields, self._server.limits)
+        keep_alive = parser.should_keep_alive() and method != "CONNECT"  # behind that comes no request
+        exchange = self._receiving = Exchange(self, start_line, fields, keep_alive=keep_alive)
+        # Trailers are read and dropped: an application has no place for them.
+        self._fields = cast(Fields, deque(maxlen=0))
+        self._target = b""
+        self._wire_bytes = self._body_bytes = 0
+        self._plain = self.fresh = False
+        if self._turn is None:
+            self._begin(exchange)
+        else:
+            self._queue.append(exchange)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._server.connected(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        turn, self._turn, self._receiving, self._queue, self._held = self._turn, None, None, [], b""
+        del self._parser  # it and this object hold each other
+        if turn is not None:
+            turn.lost()
+        self._server.disconnected(self)

@@ -1,0 +1,217 @@
+"""One request and its answer, as Tornado's applications know them. Law: the application sees exactly what it
+would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
+
+Interfaces: tornado.httputil.HTTPConnection, HTTPMessageDelegate and HTTPServerConnectionDelegate. Framing of
+answers: RFC 9112, 6 and 7.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, cast
+
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    HTTPOutputError,
+    RequestStartLine,
+    ResponseStartLine,
+)
+
+from wire.head import Fields
+
+if TYPE_CHECKING:
+    from wire.turns import Turns
+
+log = logging.getLogger(__name__)
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+
+
+class Exchange(HTTPConnection):
+    """Fed by a connection with what it has parsed; begun when the exchanges before it are over."""
+
+    def __init__(
+        self, connection: "Turns", start_line: RequestStartLine, fields: Fields, *, keep_alive: bool
+    ) -> None:
+        self.context = connection
+        self._connection = connection
+        self._start_line = start_line
+        self._fields = fields
+        self.keep_alive = keep_alive
+        self._delegate: HTTPMessageDelegate
+        self._begun = False
+        self._gone = False
+        self._inbox: deque[bytes] = deque()
+        self._waiting: asyncio.Future[None] | None = None
+        self._expects_continue = False
+        self._complete = False  # the request has come as a whole
+        self._delegate_ended = False
+        self._close_callback: Callable[[], None] | None = None
+        self.head_written = False
+        self.answered = False
+        self._chunked = False
+        self._bytes_left: int | None = None
+
+    @property
+    def target(self) -> bytes:
+        return self._start_line.path.encode("latin-1")
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the application has to do something before it can take more of the connection's bytes."""
+        return self._waiting is not None or self._complete
+
+    # What the connection tells.
+
+    def begin(self) -> None:
+        """Hands the head to the application. Raises HTTPInputError when Tornado finds fault with it."""
+        headers = HTTPHeaders()
+        for name, value in self._fields:
+            headers.add(name.decode("latin-1"), value.decode("latin-1").strip(" \t"))
+        self._fields = []
+        self._expects_continue = (
+            headers.get("Expect", "").lower() == "100-continue" and self._start_line.version != "HTTP/1.0"
+        )
+        self._delegate = self._connection.application.start_request(self._connection, self)
+        self._wait_for(self._delegate.headers_received(self._start_line, headers))
+        self._begun = True
+        self._deliver()
+
+    def body(self, piece: bytes) -> None:
+        self._inbox.append(piece)
+        if self._begun:
+            self._deliver()
+
+    def complete(self) -> None:
+        self._complete = True
+        if self._begun:
+            self._deliver()
+
+    def lost(self) -> None:
+        """The connection is gone, or its request will never be complete."""
+        self._gone = True
+        if not self._begun:
+            return
+        if not self._delegate_ended:
+            self._end_early()
+        elif self._close_callback is not None:
+            callback, self._close_callback = self._close_callback, None
+            callback()
+
+    def _deliver(self) -> None:
+        """Gives the application what it has not got, as far as it takes it now."""
+        while self._inbox and self._waiting is None:
+            piece = self._inbox.popleft()
+            if not self.answered:
+                self._wait_for(self._delegate.data_received(piece))
+        if self._waiting is not None or self._delegate_ended:
+            return
+        if self._complete and not self._inbox:
+            self._delegate_ended = True
+            self._delegate.finish()
+        elif self._expects_continue:
+            self._expects_continue = False
+            if not self.head_written:
+                self._connection.write(CONTINUE)
+
+    def _wait_for(self, doing: Awaitable[None] | None) -> None:
+        if doing is None:
+            return
+        future = asyncio.ensure_future(doing)
+        if future.done():
+            future.result()
+            return
+        self._waiting = future
+        future.add_done_callback(self._go_on)
+
+    def _go_on(self, future: "asyncio.Future[None]") -> None:
+        self._waiting = None
+        try:
+            future.result()
+            if not self.answered and not self._gone:
+                self._deliver()
+                self._connection.go_on()
+        except (Exception, asyncio.CancelledError):
+            # A bug outside of the application's own error handling: nobody knows what was sent.
+            log.exception("an application failed")
+            self._connection.abort()
+
+    def _end_early(self) -> None:
+        self._delegate_ended = True
+        self._delegate.on_connection_close()
+
+    # What the application does: tornado.httputil.HTTPConnection.
+
+    def set_close_callback(self, callback: Callable[[], None] | None) -> None:
+        """To be called when the client goes away before it has its answer."""
+        self._close_callback = callback
+
+    def write_headers(
+        self,
+        start_line: "RequestStartLine | ResponseStartLine",
+        headers: HTTPHeaders,
+        chunk: bytes | None = None,
+    ) -> "asyncio.Future[None]":
+        start_line = cast(ResponseStartLine, start_line)
+        self.head_written = True
+        self._frame(start_line.code, headers)
+        lines = [f"HTTP/1.1 {start_line.code} {start_line.reason}"]
+        lines += [f"{name}: {value}" for name, value in headers.get_all()]
+        head = "\r\n".join([*lines, "\r\n"]).encode("latin-1")
+        return self._write(head + self._framed(chunk or b""))
+
+    def _frame(self, status: int, headers: HTTPHeaders) -> None:
+        """Decides how the answer's end is told, and whether another may follow it."""
+        _, __, version = self._start_line
+        if self._start_line.method == "HEAD" or status in BODILESS:
+            self._bytes_left = 0
+        elif "Content-Length" in headers:
+            self._bytes_left = int(headers["Content-Length"])
+        elif version == "HTTP/1.1":
+            self._chunked = True
+            headers["Transfer-Encoding"] = "chunked"
+        else:
+            self.keep_alive = False
+        # What has not come of the request when its answer leaves is not waited for.
+        self.keep_alive = self.keep_alive and self._complete and not self._connection.closing
+        if not self.keep_alive:
+            headers["Connection"] = "close"
+        elif version == "HTTP/1.0":
+            headers["Connection"] = "keep-alive"
+
+    def _framed(self, chunk: bytes) -> bytes:
+        if self._bytes_left is not None:
+            self._bytes_left -= len(chunk)
+            if self._bytes_left < 0:
+                self._connection.abort()
+                raise HTTPOutputError("more was written than Content-Length tells")
+        return b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._chunked and chunk else chunk
+
+    def write(self, chunk: bytes) -> "asyncio.Future[None]":
+        """Done when the client keeps up; raises StreamClosedError when it is gone."""
+        return self._write(self._framed(chunk))
+
+    def _write(self, data: bytes) -> "asyncio.Future[None]":
+        return self._connection.closed() if self._gone else self._connection.write(data)
+
+    def finish(self) -> None:
+        if self._gone:
+            return
+        if self._bytes_left:
+            self._connection.abort()
+            raise HTTPOutputError("less was written than Content-Length tells")
+        self.answered = True
+        if self._chunked:
+            self._connection.write(b"0\r\n\r\n")
+        if not self._delegate_ended:
+            self._end_early()
+        self._connection.exchange_over(keep_alive=self.keep_alive)
+
+    def close(self) -> None:
+        """Breaks the answer off, so that its reader sees that it is not whole."""
+        self._connection.abort()

@@ -1,0 +1,60 @@
+"""What the head of a request must be. Law: what two readers could read in two ways is refused.
+
+llhttp has already refused what is no HTTP: bare CR and LF, spaces before colons, folded lines, two lengths or
+a length beside chunks. What it lets through and RFC 9112 does not ask of an origin server is refused here:
+other versions, the targets of proxies, codings other than chunked.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from tornado.httputil import RequestStartLine
+
+if TYPE_CHECKING:
+    from wire.server import Limits
+
+Fields = list[tuple[bytes, bytes]]
+"""Names and values as they came, in their order."""
+
+MALFORMED = (400, "The HTTP request is malformed.")
+TOO_SLOW = (408, "The request took too long to arrive.")
+HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
+TOO_MANY_AT_ONCE = (429, "Too many requests at once on one connection.")
+NOT_IMPLEMENTED = (501, "This method is not implemented.")
+
+_LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
+_REQUEST_LINE = re.compile(rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
+_HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=%\[\]:]+")  # as strict as Tornado, or stricter
+_SPECIAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
+
+
+class Refused(Exception):
+    """A request that gets no further: its arguments are a status and a text."""
+
+
+def read_head(method: str, target: bytes, version: str, fields: Fields, limits: "Limits") -> RequestStartLine:
+    """The start line as Tornado has it. Raises Refused."""
+    size = _LINE_BYTES + len(target) + sum(len(name) + len(value) + 4 for name, value in fields)
+    if size > limits.header_bytes or len(fields) > limits.headers:
+        raise Refused(*HEADERS_TOO_LARGE)
+    if version not in {"1.0", "1.1"} or not (target[:1] == b"/" or (method, target) == ("OPTIONS", b"*")):
+        raise Refused(*MALFORMED)
+    codings = [value for name, value in fields if name.lower() == b"transfer-encoding"]
+    if codings and (version == "1.0" or codings[0].strip().lower() != b"chunked"):
+        raise Refused(*MALFORMED)
+    return RequestStartLine(method, target.decode("latin-1"), f"HTTP/{version}")
+
+
+def plain_fields(fields: Fields, limits: "Limits") -> dict[bytes, bytes] | None:
+    """The fields by their names in lower case, if nothing in them needs a second look: one valid Host, no
+    name twice, no body, no expectation, no upgrade."""
+    named = {name.lower(): value.strip(b" \t") for name, value in fields}
+    if len(named) != len(fields) or len(fields) > limits.headers or not named.keys().isdisjoint(_SPECIAL):
+        return None
+    return named if _HOST.fullmatch(named.get(b"host", b"")) else None
+
+
+def target_of_line(data: bytes) -> bytes | None:
+    """The target, if bytes that llhttp finds no method in begin with a request line all the same."""
+    line = _REQUEST_LINE.match(data)
+    return line[1] if line is not None else None

@@ -1,0 +1,187 @@
+"""Sockets to serve on. Law: a socket that listens is taken from nobody, and one that is returned listens.
+
+It is bound to an address, or to a path as a Unix socket, or was bound by systemd, which hands over its own.
+"""
+
+import contextlib
+import errno
+import os
+import re
+import socket
+import stat
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+BACKLOG = 1_024
+"""Connections that may wait to be accepted; Linux lowers it to net.core.somaxconn."""
+UNIX_MODE = 0o660
+FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
+_ACTIVATION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
+_NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+_STREAMS = (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
+
+
+class CannotListen(OSError):
+    """Says where and why. It has no errno: what to do about one depends on the place."""
+
+
+def listen(address: str, port: int) -> list[socket.socket]:
+    """Sockets that listen there, one for each address of a name, on the same port. Raises CannotListen."""
+    sockets: list[socket.socket] = []
+    absent: OSError | None = None
+    with contextlib.ExitStack() as stack:
+        try:
+            for family, place in _places(address, port):
+                if sockets and port == 0:
+                    place = (place[0], sockets[0].getsockname()[1], *place[2:])
+                try:
+                    listening = socket.create_server(place, family=family, backlog=BACKLOG)
+                except OSError as error:
+                    if error.errno not in _NOT_HERE:
+                        raise
+                    absent = error  # such as ::1 of "localhost" on a machine without IPv6
+                    continue
+                stack.callback(listening.close)
+                listening.setblocking(False)
+                sockets.append(listening)
+            if absent is not None and not sockets:
+                raise absent
+        except socket.gaierror as error:
+            raise CannotListen(f"cannot listen on {address} port {port}: {error.strerror}") from None
+        except UnicodeError:
+            raise CannotListen(f"cannot listen on {address} port {port}: this is no address") from None
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+            raise CannotListen(f"cannot listen on {address} port {port}: {why}") from None
+        stack.pop_all()
+    return sockets
+
+
+def listen_unix(path: Path) -> list[socket.socket]:
+    """A Unix socket that listens there; closing it removes its file. Raises CannotListen.
+
+    The file of a process that is gone is replaced; any other, and one that somebody listens on, is left as
+    it is. Owner and group may connect (mode 0660): a proxy belongs in the gateway's group, and needs the
+    right to pass through the folders above.
+    """
+    path = path.absolute()
+    listening = _UnixSocket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _make_way(path)
+        listening.bind(str(path))
+        listening.file = path, _identity(path)
+        listening.setblocking(False)
+        path.chmod(UNIX_MODE)  # before it listens: nobody can have connected yet
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        if isinstance(error, CannotListen):
+            raise
+        raise CannotListen(f"cannot listen on unix:{path}: {error.strerror or error}") from None
+    return [listening]
+
+
+def activated(environment: Mapping[str, str]) -> list[socket.socket]:
+    """The sockets that systemd opened for this process; none when it was started without.
+
+    They are descriptors from 3 on, as sd_listen_fds(3) has it. To be called once: each call takes them
+    over. Raises CannotListen for one that cannot be served on.
+    """
+    if environment.get("LISTEN_PID") != str(os.getpid()):
+        return []
+    count = environment.get("LISTEN_FDS", "")
+    if not re.fullmatch("[0-9]{1,4}", count):
+        raise CannotListen("cannot listen on the sockets of systemd: LISTEN_FDS is no number")
+    names = dict(enumerate(environment.get("LISTEN_FDNAMES", "").split(":")))
+    with contextlib.ExitStack() as stack:
+        sockets = [
+            stack.enter_context(_adopted(FIRST_DESCRIPTOR + index, names.get(index, "")))
+            for index in range(int(count))
+        ]
+        stack.pop_all()
+    return sockets
+
+
+def forget_activation(environment: MutableMapping[str, str]) -> None:
+    """Takes out of `os.environ` what `activated` reads, so that no child believes it is meant."""
+    for name in _ACTIVATION:
+        environment.pop(name, None)
+
+
+def url_of(listening: socket.socket, scheme: str = "http") -> str:
+    """Where a client on this machine reaches a bound socket: a URL, or "unix:" and the path."""
+    name = listening.getsockname()
+    if listening.family == socket.AF_UNIX:
+        # A name without a file begins with a null byte, and is written with an @ in its place.
+        return f"unix:@{os.fsdecode(name[1:])}" if isinstance(name, bytes) else f"unix:{name}"
+    host, port, *_ = name
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (compared, not bound)
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _places(address: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+    """What `bind` takes, IPv4 first."""
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return sorted({(family, place) for family, *_, place in found})
+
+
+class _UnixSocket(socket.socket):
+    """Removes its file when it is closed, unless another has taken the place meanwhile."""
+
+    file: tuple[Path, tuple[int, ...]] | None = None
+
+    def close(self) -> None:
+        if self.file is not None:
+            (path, identity), self.file = self.file, None
+            with contextlib.suppress(OSError):
+                if _identity(path) == identity:
+                    path.unlink()
+        super().close()
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """Of a file; with its time, because the number of a deleted one is used again."""
+    found = path.lstat()
+    return found.st_dev, found.st_ino, found.st_mtime_ns
+
+
+def _make_way(path: Path) -> None:
+    """Removes a socket that nobody listens on any more."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise CannotListen(f"cannot listen on unix:{path}: a file that is no socket is in the way")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            path.unlink(missing_ok=True)
+            return
+        except BlockingIOError:  # somebody listens, and has a full backlog
+            pass
+    raise CannotListen(f"cannot listen on unix:{path}: another process listens there")
+
+
+def _adopted(descriptor: int, name: str) -> socket.socket:
+    def refusal(why: str) -> CannotListen:
+        return CannotListen(
+            f"cannot listen on descriptor {descriptor} ({name or 'no name'}) of systemd: {why}"
+        )
+
+    try:
+        adopted = socket.socket(fileno=descriptor)
+    except OSError as error:
+        raise refusal(error.strerror or str(error)) from None
+    if adopted.family not in _STREAMS or adopted.type != socket.SOCK_STREAM:
+        adopted.close()
+        raise refusal("it is no stream socket")
+    if not adopted.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        adopted.close()
+        raise refusal("it does not listen; Accept= must be no")
+    adopted.set_inheritable(False)
+    adopted.setblocking(False)
+    return adopted

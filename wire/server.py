@@ -1,0 +1,195 @@
+"""Accepts connections and watches over them. Law: nobody is turned away while there is room, and what runs
+out (file descriptors, memory for sockets) stops the accepting for a moment, never the serving.
+
+It does what Tornado's HTTPServer does (`add_sockets`, `stop`, `close_all_connections`), on any asyncio loop;
+uvloop's is the one that it is measured on.
+"""
+
+import asyncio
+import contextlib
+import errno
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+
+from tornado.httputil import HTTPServerConnectionDelegate
+
+from wire.channel import LINGER_SECONDS
+from wire.connection import Connection, Direct
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 0.5
+"""How exact time-outs and the Date of answers are."""
+ACCEPTS_AT_ONCE = 64
+RETRY_SECONDS = 0.2
+EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+Refusal = Callable[[int, str, str, bytes], bytes]
+"""The answer to a request that gets no further, from its header lines on. It gets the status, a text, the
+client's address, and what is known of the target."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    connections: int
+    header_bytes: int  # request line included; at least `SLICE_BYTES`
+    headers: int
+    pipelined: int  # requests that may wait for their turn on one connection
+    header_seconds: float
+    body_seconds: float
+    idle_seconds: float
+    write_seconds: float
+
+
+class _Heads(dict[int, bytes]):
+    """Status line and Date by status."""
+
+    def __missing__(self, status: int) -> bytes:
+        date = formatdate(usegmt=True)
+        head = self[status] = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nDate: {date}\r\n".encode()
+        return head
+
+
+class WireServer:
+    def __init__(
+        self,
+        application: HTTPServerConnectionDelegate,
+        limits: Limits,
+        refusal: Refusal,
+        direct: Direct | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
+        """`tls` gives the context of the next connection."""
+        self.application = application
+        self.limits = limits
+        self.direct = direct
+        self.draining = False
+        self.heads = _Heads()
+        self._refusal = refusal
+        self._tls = tls
+        self._listening: list[socket.socket] = []
+        self._accepting = False
+        self._connections: set[Connection] = set()
+        self._opening: set[asyncio.Task[None]] = set()
+        self._empty = asyncio.Event()
+        self._tick_seconds = min(TICK_SECONDS, limits.header_seconds / 4, limits.idle_seconds / 4)
+
+    def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
+        """Serves what comes in on listening sockets, in the running loop."""
+        self.loop = asyncio.get_running_loop()
+        self._listening = list(sockets)
+        for listening in self._listening:
+            listening.setblocking(False)
+        self._tick()
+        self._accept_on()
+
+    def stop(self) -> None:
+        """Accepts what has already come, then no more. Connections end once what they asked is answered."""
+        for listening in self._listening:
+            self._accept(listening)
+        self._accept_off()
+        for listening in self._listening:
+            listening.close()
+        self._listening = []
+        self.draining, self.direct = True, None
+        for connection in list(self._connections):
+            connection.drain()
+        self._forget(None)
+
+    async def close_all_connections(self) -> None:
+        """After `stop`: gives the connections a moment to end, then ends what is left."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2 * LINGER_SECONDS):
+                await self._empty.wait()
+        for opening in self._opening:
+            opening.cancel()
+        for connection in list(self._connections):
+            connection.abort()
+        await self._empty.wait()
+        self._timer.cancel()
+
+    # What connections ask and tell.
+
+    def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
+        return self.heads[status] + b"Connection: close\r\n" + self._refusal(status, text, client, target)
+
+    def connected(self, connection: "Connection") -> None:
+        self._connections.add(connection)
+        connection.deadline = self.idle_deadline
+        if self.draining:
+            connection.drain()
+
+    def disconnected(self, connection: "Connection") -> None:
+        self._connections.discard(connection)
+        self.application.on_close(connection)
+        self._forget(None)
+
+    def _forget(self, opening: "asyncio.Task[None] | None") -> None:
+        if opening is not None:
+            self._opening.discard(opening)
+        if not self._accepting:
+            self._accept_on()  # there may be room again
+        if self.draining and not self._connections and not self._opening:
+            self._empty.set()
+
+    # Accepting.
+
+    def _accept_on(self) -> None:
+        if self._listening:
+            self._accepting = True
+        for listening in self._listening:
+            self.loop.add_reader(listening, self._accept, listening)
+
+    def _accept_off(self) -> None:
+        self._accepting = False
+        for listening in self._listening:
+            self.loop.remove_reader(listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTS_AT_ONCE):
+            try:
+                accepted, __ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in EXHAUSTED:
+                    raise
+                log.warning("accepting no connections for a moment: %s", error.strerror)
+                self._accept_off()
+                self.loop.call_later(RETRY_SECONDS, self._forget, None)
+                return
+            if len(self._connections) + len(self._opening) >= self.limits.connections:
+                accepted.close()
+                continue
+            opening = self.loop.create_task(self._open(accepted))
+            self._opening.add(opening)
+            opening.add_done_callback(self._forget)
+
+    async def _open(self, accepted: socket.socket) -> None:
+        try:
+            accepted.setblocking(False)
+            if accepted.family != socket.AF_UNIX:
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            context = self._tls() if self._tls is not None else None
+            handshake_seconds = self.limits.header_seconds if context is not None else None
+            await self.loop.connect_accepted_socket(
+                lambda: Connection(self), accepted, ssl=context, ssl_handshake_timeout=handshake_seconds
+            )
+        except (OSError, asyncio.CancelledError) as error:  # a failed handshake among them
+            log.debug("a connection was not opened: %r", error)
+            accepted.close()
+
+    # Time.
+
+    def _tick(self) -> None:
+        self.now = self.loop.time()
+        self.idle_deadline = self.now + self.limits.idle_seconds
+        self.heads.clear()
+        for connection in [each for each in self._connections if each.deadline <= self.now]:
+            connection.expired()
+        self._timer = self.loop.call_later(self._tick_seconds, self._tick)
