@@ -47,20 +47,21 @@ class DirectVoteCheck:
 
     def answer(self, target: bytes, caller: DirectCaller) -> tuple[int, bytes] | None:
         """Status and answer; None when it is the application's to give."""
-        parts = target.split(b"/")
-        if len(parts) != 5 or parts[1] != b"bots" or parts[3] != b"voters":
+        parts = target.decode("latin-1").split("/")
+        if len(parts) != 5 or parts[1] != "bots" or parts[3] != "voters":
             return None
-        bot_id, user_id = parts[2], parts[4]
+        _, __, bot_id, ___, user_id = parts
         if not (bot_id.isdigit() and user_id.isdigit()):
             return None
-        started_ns = self._clock.monotonic_ns()
+        answered = self._answered
+        started_ns = self._clock.monotonic_ns() if answered is not None else 0
         try:
-            reply = self._public.voters(bot_id.decode(), user_id.decode(), caller.caller)
+            reply = self._public.voters(bot_id, user_id, caller.caller)
         except Exception:
             return None  # the application meets the same bug, and reports it
-        if self._answered is not None:
+        if answered is not None:
             taken_ns = self._clock.monotonic_ns() - started_ns
-            self._answered(reply.status, "GET", target.decode(), caller.address, taken_ns)
+            answered(reply.status, "GET", target.decode("latin-1"), caller.address, taken_ns)
         return reply.status, rendered(reply)
 
 

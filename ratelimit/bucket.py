@@ -67,10 +67,12 @@ class Buckets:
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= window_ns:
             bucket = self._open(key, now_ns, window_ns)
-        allowed = bucket.used < policy.requests
+        used = bucket.used
+        allowed = used < policy.requests
         if allowed:
-            bucket.used += 1
-        return _decision(allowed, policy, bucket.used, bucket.started_ns, now_ns)
+            used += 1
+            bucket.used = used
+        return _decision(allowed, policy, used, bucket.started_ns, now_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """What `take` would decide, without taking. With no window open, `reset` is a full window."""
@@ -113,13 +115,7 @@ class Buckets:
 
 
 def _decision(allowed: bool, policy: Policy, used: int, started_ns: int, now_ns: int) -> Decision:
-    window_seconds = policy.window_seconds
-    left_ns = started_ns + window_seconds * NS - now_ns
-    return Decision(
-        allowed,
-        policy.requests,
-        max(policy.requests - used, 0),
-        -(-left_ns // NS),
-        window_seconds,
-        started_ns,
-    )
+    requests, window_seconds = policy.requests, policy.window_seconds
+    remaining = requests - used if used < requests else 0
+    reset_seconds = -((now_ns - started_ns - window_seconds * NS) // NS)
+    return Decision(allowed, requests, remaining, reset_seconds, window_seconds, started_ns)

@@ -21,11 +21,13 @@ def headers(decision: Decision) -> dict[str, str]:
     return named
 
 
-def header_lines(decision: Decision) -> str:
+_LINES = (
+    b"Ratelimit-Limit: %d\r\nRatelimit-Remaining: %d\r\nRatelimit-Reset: %d\r\nRatelimit-Policy: %d;w=%d\r\n"
+)
+
+
+def header_lines(decision: Decision) -> bytes:
     """The same as lines of a head, for the path where a dict would be too dear."""
     limit, reset = decision.limit, decision.reset_seconds
-    lines = (
-        f"Ratelimit-Limit: {limit}\r\nRatelimit-Remaining: {decision.remaining}\r\n"
-        f"Ratelimit-Reset: {reset}\r\nRatelimit-Policy: {limit};w={decision.window_seconds}\r\n"
-    )
-    return lines if decision.allowed else f"{lines}Retry-After: {reset}\r\n"
+    lines = _LINES % (limit, decision.remaining, reset, limit, decision.window_seconds)
+    return lines if decision.allowed else b"%bRetry-After: %d\r\n" % (lines, reset)

@@ -5,6 +5,9 @@ HTTP/1.1 as RFC 9112 has it, parsed by llhttp (httptools) without its leniencies
 route answers takes one call from its last byte to `transport.write`: no task, no future, no Tornado object.
 Every other becomes an Exchange with the application, one at a time; what comes before its turn stays
 unparsed, and what is more than one read of it stays in the socket.
+
+A client asks again and again with the same head but for the target. Such a head is parsed once: what followed
+the target then is compared with what follows it now, and if not a byte differs, it means what it meant.
 """
 
 import asyncio
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_GET = b"GET "
 SLICE_BYTES = 4_096
 """How much is parsed at once, and so how far requests are parsed ahead of their turn."""
 FRAMING = 16
@@ -43,24 +47,25 @@ class Direct(Protocol):
     """The route that is answered without the application, in the same words."""
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
-        """Who is calling, by the fields of a GET, names in lower case; None leaves it to the application.
-        What it gives is used again for later requests of the connection with the same fields."""
+        """Who is calling, by the fields of a GET, names in lower case. What it gives is used again for later
+        requests of the connection with the same fields."""
 
     def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
-        """Status, and the rest of the answer from its header lines on; None leaves it to the application."""
+        """Status, and the rest of the answer from its header lines on. None leaves it to the application, as
+        it must for a target with anything in it that may not stand in one."""
 
 
 class Connection(Turns):
     """The protocol of one accepted socket, TLS or not."""
 
     __slots__ = (
+        "_answered",
         "_body_bytes",
         "_caller",
         "_fields",
         "_head_bytes",
-        "_names_connection",
+        "_known",
         "_parser",
-        "_same_fields",
         "_wire_bytes",
     )
 
@@ -71,19 +76,37 @@ class Connection(Turns):
         self._fields: Fields = []
         self._head_bytes = 0  # of a head that came in more than one read
         self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
-        # What the same fields meant when they last came.
-        self._same_fields: Fields | None = None
+        # What followed the target of a request that was answered directly, and who was calling.
+        self._known: bytes | None = None
+        self._answered = b""  # the target, until the bytes that it came in have been parsed
         self._caller: Any = None
-        self._names_connection = False
 
     # Bytes.
 
     def data_received(self, data: bytes) -> None:
         if self._plain and len(data) <= SLICE_BYTES:
-            self._parse(data)
+            if not self._recognised(data):
+                self._parse(data)
         elif not self._reading_done and not self._lingering:
             self._held += data
             self.go_on()
+
+    def _recognised(self, data: bytes) -> bool:
+        """Whether it was the same head again but for the target, and is answered."""
+        known, direct = self._known, self._server.direct
+        if known is None or direct is None or self._midway:
+            return False
+        same = data.endswith(known) and data.startswith(_GET)
+        return same and self._answer(direct, data[len(_GET) : -len(known)])
+
+    def _answer(self, direct: Direct, target: bytes) -> bool:
+        answer = direct.answer(target, self._caller)
+        if answer is None:
+            return False
+        status, rest = answer
+        self._transport.write(self._server.heads[status] + rest)
+        self.deadline = self._server.idle_deadline
+        return True
 
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent as a whole is answered."""
@@ -105,7 +128,7 @@ class Connection(Turns):
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
-        if self._plain and not self._target and self.closing:
+        if self._plain and not self._midway and self.closing:
             self.linger()
 
     def _blocked(self) -> bool:
@@ -128,10 +151,13 @@ class Connection(Turns):
             if not self._reading_done:
                 self._parse_failed(error, data)
         else:
-            if self._target:
-                self._head_continues(data)
-            elif self._receiving is not None:
+            if self._answered:
+                self._learn(self._answered, data)
+                self._answered = b""
+            if self._receiving is not None:
                 self._body_continues(len(data))
+            elif self._midway:
+                self._head_continues(data)
 
     def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
         cause = error.__context__
@@ -163,6 +189,9 @@ class Connection(Turns):
 
     # The parser's callbacks (httptools.HTTPProtocol).
 
+    def on_message_begin(self) -> None:
+        self._midway = True
+
     def on_url(self, piece: bytes) -> None:
         self._target += piece
 
@@ -173,23 +202,18 @@ class Connection(Turns):
         target, fields = self._target, self._fields
         self._fields = []
         direct, parser = self._server.direct, self._parser
-        if direct is not None and self._plain and not self._head_bytes and parser.get_method() == b"GET":
-            if fields != self._same_fields:
-                self._same_fields, self._caller = fields, self._caller_of(direct, fields)
-            # Without a Connection field the parser's word for keeping alive is its word for HTTP/1.1.
-            if (
-                self._caller is not None
-                and parser.should_keep_alive()
-                and (not self._names_connection or parser.get_http_version() == "1.1")
-            ):
-                answer = direct.answer(target, self._caller)
-                if answer is not None:
-                    status, rest = answer
-                    self._transport.write(self._server.heads[status] + rest)
-                    self._target = b""
-                    self.deadline = self._server.idle_deadline
-                    self.fresh = False
-                    return
+        if (
+            direct is not None
+            and self._plain
+            and parser.get_method() == b"GET"
+            and parser.get_http_version() == "1.1"
+            and parser.should_keep_alive()
+            and (named := plain_fields(fields, self._server.limits)) is not None
+        ):
+            self._caller, self._known = direct.caller(named, self.remote_ip), None
+            if self._answer(direct, target):
+                self._answered, self._target, self._head_bytes, self.fresh = target, b"", 0, False
+                return
         self._exchange(target, fields)
 
     def on_body(self, piece: bytes) -> None:
@@ -198,6 +222,7 @@ class Connection(Turns):
             self._receiving.body(piece)
 
     def on_message_complete(self) -> None:
+        self._midway = False
         receiving = self._receiving
         if receiving is not None:
             self._receiving, self._fields = None, []
@@ -205,10 +230,11 @@ class Connection(Turns):
             receiving.complete()
             self.wait()
 
-    def _caller_of(self, direct: Direct, fields: Fields) -> Any:
-        named = plain_fields(fields, self._server.limits)
-        self._names_connection = named is not None and b"connection" in named
-        return direct.caller(named, self.remote_ip) if named is not None else None
+    def _learn(self, target: bytes, data: bytes) -> None:
+        """Keeps what followed the target, if the bytes were this one request and nothing else."""
+        start = _GET + target
+        if data.startswith(start + b" HTTP/1.1\r\n") and data.find(b"\r\n\r\n") == len(data) - 4:
+            self._known = data[len(start) :]
 
     # Turns.
 

@@ -25,6 +25,7 @@ class Turns(Channel):
 
     __slots__ = (
         "_held",
+        "_midway",
         "_plain",
         "_queue",
         "_reading_done",
@@ -40,6 +41,7 @@ class Turns(Channel):
         self.fresh = True  # has asked for nothing yet
         self._plain = True  # the next bytes are parsed at once
         self._reading_done = False  # what comes now is no request any more
+        self._midway = False  # in a message that has begun and is not complete
         self._target = b""  # of the head that is being parsed
         self._receiving: Exchange | None = None
         self._turn: Exchange | None = None
@@ -56,6 +58,10 @@ class Turns(Channel):
         """Whether no request will be answered after the one whose turn it is."""
         last = not self._queue and not self._held and self._refusal is None
         return last and (self._reading_done or self._at_eof or self._server.draining)
+
+    def pause_writing(self) -> None:
+        self._plain = False
+        super().pause_writing()
 
     def go_on(self) -> None:
         """Reads on, as far as it is its turn."""
@@ -132,7 +138,7 @@ class Turns(Channel):
         elif self._turn is not None:
             receives = self._turn is self._receiving
             self.deadline = server.now + server.limits.body_seconds if receives else NEVER
-        elif self._target:
+        elif self._midway:
             self.deadline = server.now + server.limits.header_seconds
         else:
             self.deadline = server.idle_deadline
@@ -140,7 +146,7 @@ class Turns(Channel):
     def _timed_out(self) -> None:
         if self._lingering:
             self.abort()
-        elif self._target or self._receiving is not None:
+        elif self._midway:
             self._refuse(*TOO_SLOW)
         else:
             self.linger()
@@ -149,5 +155,5 @@ class Turns(Channel):
         """Ends the connection once what was asked over it is answered."""
         if self.fresh:
             self.deadline = self._server.now + DRAIN_SECONDS
-        elif self._plain and not self._target:
+        elif self._plain and not self._midway:
             self.linger()
