@@ -5,9 +5,6 @@ HTTP/1.1 as RFC 9112 has it, parsed by llhttp (httptools) without its leniencies
 route answers takes one call from its last byte to `transport.write`: no task, no future, no Tornado object.
 Every other becomes an Exchange with the application, one at a time; what comes before its turn stays
 unparsed, and what is more than one read of it stays in the socket.
-
-A client asks again and again with the same head but for the target. Such a head is parsed once: what followed
-the target then is compared with what follows it now, and if not a byte differs, it means what it meant.
 """
 
 import asyncio
@@ -36,9 +33,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_GET = b"GET "
 SLICE_BYTES = 4_096
 """How much is parsed at once, and so how far requests are parsed ahead of their turn."""
+NOT_ANSWERED = 0
 FRAMING = 16
 """How many bytes a body in chunks may take for each byte of its own."""
 
@@ -48,7 +45,7 @@ class Direct(Protocol):
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
         """Who is calling, by the fields of a GET, names in lower case. What it gives is used again for later
-        requests of the connection with the same fields."""
+        requests of the same peer with the same fields."""
 
     def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
         """Status, and the rest of the answer from its header lines on. None leaves it to the application, as
@@ -61,10 +58,8 @@ class Connection(Turns):
     __slots__ = (
         "_answered",
         "_body_bytes",
-        "_caller",
         "_fields",
         "_head_bytes",
-        "_known",
         "_parser",
         "_wire_bytes",
     )
@@ -76,10 +71,8 @@ class Connection(Turns):
         self._fields: Fields = []
         self._head_bytes = 0  # of a head that came in more than one read
         self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
-        # What followed the target of a request that was answered directly, and who was calling.
-        self._known: bytes | None = None
-        self._answered = b""  # the target, until the bytes that it came in have been parsed
-        self._caller: Any = None
+        # Target and caller of a direct success, until the bytes that the request came in have been parsed.
+        self._answered: tuple[bytes, Any] | None = None
 
     # Bytes.
 
@@ -92,21 +85,23 @@ class Connection(Turns):
             self.go_on()
 
     def _recognised(self, data: bytes) -> bool:
-        """Whether it was the same head again but for the target, and is answered."""
-        known, direct = self._known, self._server.direct
-        if known is None or direct is None or self._midway:
+        """Whether it was a request whose head is known, and is answered."""
+        server = self._server
+        if self._midway or server.direct is None:
             return False
-        same = data.endswith(known) and data.startswith(_GET)
-        return same and self._answer(direct, data[len(_GET) : -len(known)])
+        known = server.known.recognise(data, self.remote_ip)
+        return known is not None and self._answer(server.direct, *known) != NOT_ANSWERED
 
-    def _answer(self, direct: Direct, target: bytes) -> bool:
-        answer = direct.answer(target, self._caller)
+    def _answer(self, direct: Direct, target: bytes, caller: Any) -> int:
+        """The status of the answer, or NOT_ANSWERED."""
+        answer = direct.answer(target, caller)
         if answer is None:
-            return False
+            return NOT_ANSWERED
         status, rest = answer
         self._transport.write(self._server.heads[status] + rest)
         self.deadline = self._server.idle_deadline
-        return True
+        self.fresh = False
+        return status
 
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent as a whole is answered."""
@@ -151,9 +146,10 @@ class Connection(Turns):
             if not self._reading_done:
                 self._parse_failed(error, data)
         else:
-            if self._answered:
-                self._learn(self._answered, data)
-                self._answered = b""
+            if self._answered is not None:
+                target, caller = self._answered
+                self._server.known.learn(data, target, self.remote_ip, caller)
+                self._answered = None
             if self._receiving is not None:
                 self._body_continues(len(data))
             elif self._midway:
@@ -210,9 +206,11 @@ class Connection(Turns):
             and parser.should_keep_alive()
             and (named := plain_fields(fields, self._server.limits)) is not None
         ):
-            self._caller, self._known = direct.caller(named, self.remote_ip), None
-            if self._answer(direct, target):
-                self._answered, self._target, self._head_bytes, self.fresh = target, b"", 0, False
+            caller = direct.caller(named, self.remote_ip)
+            status = self._answer(direct, target, caller)
+            if status != NOT_ANSWERED:
+                self._answered = (target, caller) if status < 400 else None
+                self._target, self._head_bytes = b"", 0
                 return
         self._exchange(target, fields)
 
@@ -229,12 +227,6 @@ class Connection(Turns):
             self._reading_done = not receiving.keep_alive
             receiving.complete()
             self.wait()
-
-    def _learn(self, target: bytes, data: bytes) -> None:
-        """Keeps what followed the target, if the bytes were this one request and nothing else."""
-        start = _GET + target
-        if data.startswith(start + b" HTTP/1.1\r\n") and data.find(b"\r\n\r\n") == len(data) - 4:
-            self._known = data[len(start) :]
 
     # Turns.
 

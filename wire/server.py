@@ -20,6 +20,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.channel import LINGER_SECONDS
 from wire.connection import Connection, Direct
+from wire.known import KnownHeads
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ class WireServer:
         self.direct = direct
         self.draining = False
         self.heads = _Heads()
+        self.known = KnownHeads()
         self._refusal = refusal
         self._tls = tls
         self._listening: list[socket.socket] = []
