@@ -1,8 +1,10 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := $(VENV)/peers
+EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run test test-long crash lint bench bench-state lock system-packages clean
+.PHONY: help run test test-long crash lint bench bench-tools bench-packages bench-state lock system-packages clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -29,21 +31,29 @@ test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
 bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
 	@$(BIN)/python -m bench.state
 
-bench: $(VENV)/dev.stamp ## measure; the numbers in docs/performance.md come from here
-	@$(BIN)/python -m bench
+SECONDS := 2
+bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 a measurement (about 8 minutes): bench/results/
+	@$(BIN)/python -m bench --seconds $(SECONDS)
 
-lock:            ## pin requirements.in and requirements-dev.in afresh
+bench-tools:
+	@$(PYTHON) -m bench.tools
+
+bench-packages:  ## Debian packages that `make bench` needs beside them (as root)
+	apt-get install --yes wrk nodejs npm
+
+lock:            ## pin requirements.in, requirements-dev.in and requirements-bench.in afresh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --output-file requirements-dev.txt requirements-dev.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 system-packages: ## Debian packages that a bare machine needs first (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) bench/peers/express/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 $(VENV)/run.stamp: requirements.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,4 +62,13 @@ $(VENV)/run.stamp: requirements.txt
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-bench.txt
+	@touch $@
+
+$(EXPRESS): bench/peers/express/package-lock.json | bench-tools
+	@cd bench/peers/express && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@

@@ -1,104 +1,41 @@
-"""`make bench`: what one decision costs, and what the whole way over HTTP costs beside plain Tornado.
+"""`make bench`: vote checks over HTTP beside peers, while snapshots run, and what one decision costs.
 
-Each table is one run on one machine: compare its rows with each other, not with another machine's.
+All of it is one run on one machine: compare its rows with each other, not with another machine's.
 """
 
-import os
-import platform
+import argparse
+import resource
+import signal
+import sys
+import tempfile
+from pathlib import Path
 
-import msgspec
-
-from bench.load import requests_per_second, serving
-from bench.servers import DIGEST_SECRET, KEY, plain_tornado, votegate
-from bench.timing import microseconds
-from cli.demo import BOT, VOTER, make_demo
-from core.clock import SystemClock
-from core.events import VoteCast, decode_record, encode_record
-from core.ledger import Ledger
-from core.rows import Policy
-from core.state import State
-from handlers.public import PublicApi, PublicLimits
-from listings.keys import KeyDigester
-from ratelimit.bucket import Buckets
-from ratelimit.limiter import FailureGuard
-from votes.table import VoteTable
-
-CONNECTIONS = 64
-SECONDS = 5.0
+from bench.charts import Report
+from bench.decisions import measure_decisions
+from bench.tools import require_programs
+from bench.under_snapshot import measure_under_snapshot
+from bench.wire import measure_wire
 
 
-class _NoLookup:
-    async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
-        return None
-
-
-class _MemoryJournal:
-    def __init__(self) -> None:
-        self.head = 0
-
-    def append(self, record: bytes) -> int:  # noqa: ARG002 (the protocol's signature)
-        self.head += 1
-        return self.head
-
-    async def durable(self, position: int) -> None:
-        pass
-
-
-def bench_decisions() -> None:
-    """The parts of a vote check, without HTTP."""
-    high = Policy(1_000_000_000, 300)
-    ledger = Ledger(State(VoteTable(), 100), _MemoryJournal(), 0)
-    clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
-    make_demo(ledger, digester, key=KEY, key_id="0" * 24, now_ms=clock.now_ms())
-    limits = PublicLimits(FailureGuard(high, 1_000), high, high)
-    public = PublicApi(
-        ledger,
-        clock,
-        digester,
-        limits,
-        _NoLookup(),
-        window_ms=86_400_000,
-        max_difference=50,
-        max_body_bytes=65_536,
-    )
-    table, buckets = VoteTable(), Buckets()
-    for user in range(100_000):
-        table.put("bots/1", 10**17 + user * 7, 1, 1_750_000_000_000)
-    record = [VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)]
-    encoded = encode_record(record)
-    print("| one call | us |\n| --- | ---: |")
-    for name, call in {
-        "limiter decision (take)": lambda: buckets.take("bots/1", high, 0),
-        "key digest": lambda: digester.digest(KEY),
-        "vote table get, 100,000 voters": lambda: table.get("bots/1", 10**17 + 350_000),
-        "encode a vote record": lambda: encode_record(record),
-        "decode a vote record": lambda: decode_record(encoded),
-        "whole vote check, endpoint function": lambda: public.voters(BOT, VOTER, KEY, "127.0.0.1"),
-        "commit of a vote (memory journal)": lambda: ledger.commit(record),
-    }.items():
-        print(f"| {name} | {microseconds(call):.2f} |")
-
-
-def bench_http() -> None:
-    request = (
-        f"GET /bots/{BOT}/voters/{VOTER} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {KEY}\r\n\r\n"
-    ).encode()
-    print(f"\n| over HTTP, {CONNECTIONS} connections | requests/s | ratio |\n| --- | ---: | ---: |")
-    base = 0.0
-    for name, main in {
-        "plain Tornado handler, constant answer": plain_tornado,
-        "votegate vote check": votegate,
-    }.items():
-        with serving(main) as port:
-            rate = requests_per_second(port, request, CONNECTIONS, SECONDS)
-        base = base or rate
-        print(f"| {name} | {rate:.0f} | {rate / base:.2f} |")
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench")
+    parser.add_argument("--seconds", type=float, default=2, help="of each of the measurements under load")
+    parser.add_argument("--votes", type=int, default=1_000_000, help="that every server holds")
+    parser.add_argument("--snapshot-votes", type=int, default=10_000_000, help="that snapshots are taken of")
+    arguments = parser.parse_args()
+    require_programs()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # ends the servers on its way out
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # for thousands of connections
+    command = f"make bench SECONDS={arguments.seconds:g}"
+    report = Report("wire", f"Vote checks over HTTP, {arguments.votes:,} votes", command)
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        place = Path(name)
+        measure_wire(report, place, arguments.votes, arguments.seconds)
+        measure_under_snapshot(report, place, arguments.snapshot_votes, arguments.seconds)
+    measure_decisions(report)
+    report.write()
 
 
 if __name__ == "__main__":
-    print(
-        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, "
-        f"Python {platform.python_version()}, msgspec {msgspec.__version__}\n"
-    )
-    bench_decisions()
-    bench_http()
+    main()

@@ -1,11 +1,25 @@
-"""Load for the benchmarks, and the processes that servers run in, so that no two share a loop."""
+"""Load for the benchmarks, and the processes that run beside them, so that no two share a loop.
 
-import asyncio
+Load and servers are pinned to a core each, where there are two or more.
+"""
+
 import contextlib
+import json
 import multiprocessing
-import time
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORES = set(CORES[:1])
+LOAD_CORES = set(CORES[1:2] or CORES)
+LUA = Path(__file__).parent / "requests.lua"
+WARM_SECONDS = 1
 
 
 @contextlib.contextmanager
@@ -30,40 +44,80 @@ def serving(main: Callable[[Connection], None]) -> Iterator[int]:
         yield port
 
 
-class _Caller(asyncio.Protocol):
-    """Sends the same request again as soon as it is answered, until told to stop."""
-
-    def __init__(self, request: bytes, answered: Callable[[bytes], None]) -> None:
-        self._request = request
-        self._answered = answered
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.write(self._request)
-
-    def data_received(self, data: bytes) -> None:
-        self._answered(data)  # answers are small: one read, one answer
-        self._transport.write(self._request)
+@contextlib.contextmanager
+def on_cores(cores: set[int]) -> Iterator[None]:
+    """What is started meanwhile stays on these cores, with all of its threads."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
-def requests_per_second(port: int, request: bytes, connections: int, seconds: float) -> float:
-    """Closed-loop load over keep-alive connections. Raises when an answer is not 200."""
-    answers = 0
+class Measured(NamedTuple):
+    """Requests per second, and latencies in milliseconds."""
 
-    def answered(data: bytes) -> None:
-        nonlocal answers
-        if not data.startswith(b"HTTP/1.1 200"):
-            raise AssertionError(data[:200])
-        answers += 1
+    rate: float
+    p50: float
+    p99: float
+    p999: float
+    late_p99: float = 0
+    """How late the load itself was, at a fixed rate: what the latencies hold that is not the server's."""
 
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
+
+def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> Measured:
+    """wrk on one thread: each connection asks again as soon as it is answered."""
+    load, url = ["wrk", "-t1", f"-c{connections}", "-s", str(LUA)], f"http://127.0.0.1:{port}"
+    for duration in (WARM_SECONDS, max(round(seconds), 1)):
+        words = _printed([*load, f"-d{duration}s", url, "--", str(requests)])
+    count, took_us, failed, *latencies_us = words[words.index("measured") + 1 :]
+    if int(failed):
+        raise AssertionError(f"{failed} of {count} requests failed")
+    p50, p99, p999 = (float(us) / 1_000 for us in latencies_us)
+    return Measured(int(count) / int(took_us) * 1e6, p50, p99, p999)
+
+
+def fixed_rate(port: int, rate: float, connections: int, seconds: float, requests: Path) -> Measured:
+    """Requests at their moments, whatever becomes of those before them; see bench/fixed_rate.py."""
+    numbers = [str(port), f"{rate:.3f}", f"{seconds:.3f}", str(connections)]
+    words = _printed([sys.executable, "-m", "bench.fixed_rate", *numbers, str(requests)])
+    return Measured(*json.loads("".join(words)))
+
+
+def _printed(command: list[str]) -> list[str]:
+    """What a load program says, in words."""
+    with on_cores(LOAD_CORES):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"{command[0]}: {done.stdout}{done.stderr}")
+    return done.stdout.split()
+
+
+def ask(connection: socket.socket, request: bytes) -> bytes:
+    """The whole answer to one request."""
+    connection.sendall(request)
+    answer = b""
+    while not answer.endswith(b"}"):
+        piece = connection.recv(65_536)
+        if not piece:
+            raise AssertionError(f"the server closed the connection behind {answer!r}")
+        answer += piece
+    if not answer.startswith(b"HTTP/1.1 200"):
+        raise AssertionError(answer)
+    return answer
+
+
+def idle_bytes(port: int, resident: Callable[[], int], request: bytes, connections: int) -> float:
+    """What a connection takes of the server's memory that was answered once and is kept open."""
+    with contextlib.ExitStack() as stack:
+        opened = [stack.enter_context(socket.create_connection(("127.0.0.1", port)))]
         for _ in range(connections):
-            await loop.create_connection(lambda: _Caller(request, answered), "127.0.0.1", port)
-        await asyncio.sleep(0.5)  # warm
-        before, started = answers, time.perf_counter()
-        await asyncio.sleep(seconds)
-        return (answers - before) / (time.perf_counter() - started)
-
-    return asyncio.run(main())
+            ask(opened[0], request)  # so that what the requests themselves leave is there before
+        before = resident()
+        for _ in range(connections):
+            opened.append(stack.enter_context(socket.create_connection(("127.0.0.1", port))))
+            ask(opened[-1], request)
+        after = resident()
+        ask(opened[1], request)  # the oldest is still open
+    return (after - before) / connections

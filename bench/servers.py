@@ -1,22 +1,109 @@
-"""The servers that benchmarks compare, each a `main` for `bench.load.serving`."""
+"""The servers that benchmarks compare: programs, started on a core of their own, found by what they say."""
 
 import asyncio
-import tempfile
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tornado.httpserver import HTTPServer
-from tornado.netutil import bind_sockets
-from tornado.web import Application, RequestHandler
+from bench.load import SERVER_CORES, on_cores
+from bench.world import LIMIT
 
-from cli.demo import make_demo
-from core.clock import SystemClock
-from gateway import Gateway, serve
-from settings import load_settings
-
+ROOT = Path(__file__).parent.parent
+PEERS = ROOT / "bench" / "peers"
+PEERS_PYTHON = ROOT / ".venv" / "peers" / "bin" / "python"
+"""Where Sanic and FastAPI are: in an environment of their own, see requirements-bench.in."""
+START_SECONDS = 60
+FLOOR = "constant answer, httptools and uvloop"
 KEY = "vg_" + "b" * 43
 DIGEST_SECRET = "digest-secret-of-the-benchmark-0123456789"
+OPERATOR = "operator-token-of-the-benchmark"
 NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A program that says `serving on http://<address>:<port>` when it does."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Running:
+    port: int
+    pid: int
+
+    def resident(self) -> int:
+        """Bytes of memory now."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) * 1_024
+
+
+@contextlib.contextmanager
+def running(server: Server, log: Path, cores: set[int] = SERVER_CORES) -> Iterator[Running]:
+    """The server, until the context ends; what it prints goes to the file."""
+    with log.open("wb") as output, on_cores(cores):
+        process = subprocess.Popen(
+            server.command, cwd=ROOT, env={**os.environ, **server.environment}, stdout=output, stderr=output
+        )
+    try:
+        yield Running(_port_of(server, process, log), process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> int:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        said = re.search(r"serving on \S+:(\d+)", log.read_text())
+        if said:
+            return int(said[1])
+        time.sleep(0.02)
+    raise AssertionError(f"{server.name} does not serve:\n{log.read_text()}")
+
+
+def votegate(wire: str, folder: Path) -> Server:
+    """The gateway as its operators start it, on a data folder that is there, with limits never reached."""
+    environment = {
+        "VOTEGATE_DATA_DIR": str(folder),
+        "VOTEGATE_SERVER__WIRE": wire,
+        "VOTEGATE_SERVER__PORT": "0",
+        "VOTEGATE_SERVER__ACCESS_LOG": "off",
+        "VOTEGATE_OPERATOR__TOKEN": OPERATOR,
+        "VOTEGATE_KEYS__DIGEST_SECRET": DIGEST_SECRET,
+        "VOTEGATE_LIMITS__VOTERS__REQUESTS": str(LIMIT),
+        "VOTEGATE_SNAPSHOT__INTERVAL_SECONDS": "86400",
+    }
+    return Server(f"Votegate, {wire} wire", (sys.executable, "server.py", "serve"), environment)
+
+
+def peers(world: Path, answer: Path) -> list[Server]:
+    """The peers with the world's votes, and the floor, which gives always that answer."""
+
+    def python(name: str, module: str, interpreter: str | Path, argument: Path) -> Server:
+        return Server(name, (str(interpreter), "-m", f"bench.peers.{module}", str(argument)))
+
+    return [
+        python("Tornado", "tornado_peer", sys.executable, world),
+        python("aiohttp, uvloop", "aiohttp_peer", sys.executable, world),
+        python("Sanic", "sanic_peer", PEERS_PYTHON, world),
+        python("FastAPI, uvicorn", "fastapi_peer", PEERS_PYTHON, world),
+        Server(
+            "Express, express-rate-limit",
+            ("node", str(PEERS / "express" / "server.js"), str(world)),
+            {"NODE_ENV": "production"},
+        ),
+        python(FLOOR, "floor", sys.executable, answer),
+    ]
 
 
 class _Sink(asyncio.Protocol):
@@ -49,39 +136,3 @@ def sink(pipe: Connection) -> None:
         await server.serve_forever()
 
     asyncio.run(main())
-
-
-def plain_tornado(pipe: Connection) -> None:
-    """A Tornado handler that answers a constant: the least that Tornado costs."""
-
-    class Constant(RequestHandler):
-        def get(self, *_: str) -> None:
-            self.set_header("Content-Type", "application/json")
-            self.finish(b'{"voted":true,"vote":1,"lastVote":1750000000000}')
-
-    async def main() -> None:
-        application = Application([(r"/bots/([^/]+)/voters/([^/]+)", Constant)], log_function=lambda _: None)
-        sockets = bind_sockets(0, "127.0.0.1")
-        HTTPServer(application).add_sockets(sockets)
-        pipe.send(sockets[0].getsockname()[1])
-        await asyncio.Event().wait()
-
-    asyncio.run(main())
-
-
-def votegate(pipe: Connection) -> None:
-    """The gateway with one bot and a limit that is never reached."""
-
-    async def started(gateway: Gateway) -> None:
-        make_demo(gateway.ledger, gateway.digester, key=KEY, key_id="0" * 24, now_ms=gateway.clock.now_ms())
-        pipe.send(int(gateway.base_url.rpartition(":")[2]))
-
-    with tempfile.TemporaryDirectory() as folder:
-        flags = {
-            "data_dir": Path(folder),
-            "server.port": 0,
-            "server.access_log": False,
-            "keys.digest_secret": DIGEST_SECRET,
-            "limits.voters.requests": 1_000_000_000,
-        }
-        asyncio.run(serve(load_settings(None, {}, flags), SystemClock(), asyncio.Event(), started))

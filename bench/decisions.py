@@ -1,0 +1,76 @@
+"""What one decision costs: the parts of a vote check and of a vote, without HTTP."""
+
+from collections.abc import Callable
+
+from bench.charts import Report
+from bench.servers import DIGEST_SECRET, KEY
+from bench.timing import microseconds
+from cli.demo import BOT, VOTER, make_demo
+from core.clock import SystemClock
+from core.events import VoteCast, decode_record, encode_record
+from core.ledger import Ledger
+from core.rows import Policy
+from core.state import State
+from handlers.public import PublicApi, PublicLimits
+from listings.keys import KeyDigester
+from ratelimit.bucket import Buckets
+from ratelimit.limiter import FailureGuard
+from votes.table import VoteTable
+
+
+class _NoLookup:
+    async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
+        return None
+
+
+class _MemoryJournal:
+    def __init__(self) -> None:
+        self.head = 0
+
+    def append(self, record: bytes) -> int:  # noqa: ARG002 (the protocol's signature)
+        self.head += 1
+        return self.head
+
+    async def durable(self, position: int) -> None:
+        pass
+
+
+def measure_decisions(report: Report) -> None:
+    """The parts of a vote check, without HTTP."""
+    high = Policy(1_000_000_000, 300)
+    ledger = Ledger(State(VoteTable(), 100), _MemoryJournal(), 0)
+    clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
+    make_demo(ledger, digester, key=KEY, key_id="0" * 24, now_ms=clock.now_ms())
+    limits = PublicLimits(FailureGuard(high, 1_000), high, high)
+    public = PublicApi(
+        ledger,
+        clock,
+        digester,
+        limits,
+        _NoLookup(),
+        window_ms=86_400_000,
+        max_difference=50,
+        max_body_bytes=65_536,
+    )
+    table, buckets = VoteTable(), Buckets()
+    for user in range(100_000):
+        table.put("bots/1", 10**17 + user * 7, 1, 1_750_000_000_000)
+    record = [VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)]
+    encoded = encode_record(record)
+    calls: dict[str, Callable[[], object]] = {
+        "limiter decision (take)": lambda: buckets.take("bots/1", high, 0),
+        "key digest": lambda: digester.digest(KEY),
+        "vote table get, 100,000 voters": lambda: table.get("bots/1", 10**17 + 350_000),
+        "encode a vote record": lambda: encode_record(record),
+        "decode a vote record": lambda: decode_record(encoded),
+        "whole vote check, endpoint function": lambda: public.voters(
+            BOT, VOTER, public.caller(KEY, "127.0.0.1")
+        ),
+        "commit of a vote (memory journal)": lambda: ledger.commit(record),
+    }
+    report.table(
+        "calls",
+        "one call",
+        ["microseconds"],
+        [(name, f"{microseconds(call):.2f}") for name, call in calls.items()],
+    )
