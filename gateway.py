@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.rows import Policy
 from core.state import State
 from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
@@ -29,7 +30,7 @@ from handlers.vitals import LoopLag
 from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
 from ratelimit.limiter import FailureGuard
-from settings import Settings
+from settings import Settings, StatsLimit, VotersLimit
 from snapshot.recovery import UNREADABLE, recover
 from store import Store, empty_state, held_folder, open_store
 from webhook.dispatcher import Dispatcher
@@ -152,12 +153,16 @@ def _public_api(
         ledger,
         clock,
         digester,
-        PublicLimits(guard, settings.limits.stats, settings.limits.voters),
+        PublicLimits(guard, _policy(settings.limits.stats), _policy(settings.limits.voters)),
         counts,
         window_ms=round(settings.votes.window_seconds * 1_000),
         max_difference=settings.stats.max_difference,
         max_body_bytes=settings.server.max_body_bytes,
     )
+
+
+def _policy(limit: StatsLimit | VotersLimit) -> Policy:
+    return Policy(limit.requests, limit.window_seconds)
 
 
 def _routes(

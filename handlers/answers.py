@@ -7,15 +7,16 @@ import itertools
 import secrets
 
 from handlers.reply import Reply, failure
-from ratelimit.headers import header_lines
+from ratelimit.headers import LINES, headers, numbers
 
 SERVER = "votegate"
 _ids, _process = itertools.count(10_000_000), secrets.token_hex(4)
-_ANSWER = (
-    b"Server: votegate\r\nContent-Type: %b\r\nX-Request-Id: %b%d\r\nCache-Control: no-store\r\n"
-    b"%bContent-Length: %d\r\n\r\n%b"
-)
 _process_bytes = _process.encode()
+_START = (
+    b"Server: votegate\r\nContent-Type: application/json\r\nX-Request-Id: %b%d\r\nCache-Control: no-store\r\n"
+)
+_END = b"Content-Length: %d\r\n\r\n%b"
+_ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
 
 
 def request_id() -> str:
@@ -24,13 +25,13 @@ def request_id() -> str:
 
 
 def rendered(reply: Reply) -> bytes:
-    """Header lines and body of a reply that is no stream."""
-    lines = header_lines(reply.limits) if reply.limits is not None else b""
-    for name, value in reply.headers.items():
-        lines += f"{name}: {value}\r\n".encode("latin-1")
-    body = reply.body
-    content_type = reply.content_type.encode("latin-1")
-    return _ANSWER % (content_type, _process_bytes, next(_ids), lines, len(body), body)
+    """Header lines and body of a reply in JSON."""
+    body, limits = reply.body, reply.limits
+    if limits is not None and limits.allowed and not reply.headers:  # most of all answers: in one piece
+        return _LIMITED % (_process_bytes, next(_ids), *numbers(limits), len(body), body)
+    named = {**reply.headers, **(headers(limits) if limits is not None else {})}
+    lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")
+    return _ANSWER % (_process_bytes, next(_ids), lines, len(body), body)
 
 
 def refusal(status: int, text: str) -> bytes:

@@ -21,13 +21,12 @@ def headers(decision: Decision) -> dict[str, str]:
     return named
 
 
-_LINES = (
+LINES = (
     b"Ratelimit-Limit: %d\r\nRatelimit-Remaining: %d\r\nRatelimit-Reset: %d\r\nRatelimit-Policy: %d;w=%d\r\n"
 )
+"""The same as lines of a head, of `numbers`, for the path where a dict would be too dear."""
 
 
-def header_lines(decision: Decision) -> bytes:
-    """The same as lines of a head, for the path where a dict would be too dear."""
-    limit, reset = decision.limit, decision.reset_seconds
-    lines = _LINES % (limit, decision.remaining, reset, limit, decision.window_seconds)
-    return lines if decision.allowed else b"%bRetry-After: %d\r\n" % (lines, reset)
+def numbers(decision: Decision) -> tuple[int, int, int, int, int]:
+    limit = decision.limit
+    return limit, decision.remaining, decision.reset_seconds, limit, decision.window_seconds
