@@ -21,8 +21,12 @@ _PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)(\?|$)")
 
 
 class DirectCaller(NamedTuple):
+    """`prefix` is what a target begins with that asks about the caller's own bot."""
+
     address: str
     caller: Caller
+    bot_id: str
+    prefix: bytes
 
 
 class DirectVoteCheck:
@@ -36,32 +40,36 @@ class DirectVoteCheck:
         self._trusted_proxies = trusted_proxies
         self._answered = answered
 
-    def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller:
-        """Who calls, by a request's fields; names in lower case."""
+    def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller | None:
+        """Who calls, by a request's fields, names in lower case; None without a key of a bot."""
         authorization, forwarded_for = (
             named[name].decode("latin-1") if name in named else None
             for name in (b"authorization", b"x-forwarded-for")
         )
         address = client_address(peer, forwarded_for, self._trusted_proxies)
-        return DirectCaller(address, self._public.caller(authorization, address))
+        caller = self._public.caller(authorization, address)
+        bot_id = self._public.bot_of(caller)
+        return (
+            DirectCaller(address, caller, bot_id, b"/bots/%b/voters/" % bot_id.encode()) if bot_id else None
+        )
 
     def answer(self, target: bytes, caller: DirectCaller) -> tuple[int, bytes] | None:
         """Status and answer; None when it is the application's to give."""
-        parts = target.decode("latin-1").split("/")
-        if len(parts) != 5 or parts[1] != "bots" or parts[3] != "voters":
+        address, who, bot_id, prefix = caller
+        if not target.startswith(prefix):
             return None
-        _, __, bot_id, ___, user_id = parts
-        if not (bot_id.isdigit() and user_id.isdigit()):
+        user_id = target[len(prefix) :].decode("latin-1")
+        if not (user_id.isdigit() and user_id.isascii()):
             return None
         answered = self._answered
         started_ns = self._clock.monotonic_ns() if answered is not None else 0
         try:
-            reply = self._public.voters(bot_id, user_id, caller.caller)
+            reply = self._public.voters(bot_id, user_id, who)
         except Exception:
             return None  # the application meets the same bug, and reports it
         if answered is not None:
             taken_ns = self._clock.monotonic_ns() - started_ns
-            answered(reply.status, "GET", target.decode("latin-1"), caller.address, taken_ns)
+            answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns)
         return reply.status, rendered(reply)
 
 

@@ -98,6 +98,11 @@ class PublicApi:
         digest = self._digester.digest(authorization) if authorization else None
         return Caller(address_key(address), digest)
 
+    def bot_of(self, caller: Caller) -> str | None:
+        """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
+        grant = self._state.grants.get(caller.digest) if caller.digest is not None else None
+        return grant.ref.removeprefix(rows.BOTS) if grant is not None else None
+
     def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
         """GET /bots/{id}/voters/{user_id}"""
         now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()

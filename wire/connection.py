@@ -26,6 +26,7 @@ from wire.head import (
     read_head,
     target_of_line,
 )
+from wire.known import START
 from wire.turns import Turns
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ class Direct(Protocol):
     """The route that is answered without the application, in the same words."""
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
-        """Who is calling, by the fields of a GET, names in lower case. What it gives is used again for later
-        requests of the same peer with the same fields."""
+        """Who is calling, by the fields of a GET, names in lower case; None leaves it to the application.
+
+        What it gives is used again for later requests of the same peer with the same fields."""
 
     def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
         """Status, and the rest of the answer from its header lines on. None leaves it to the application, as
@@ -85,12 +87,16 @@ class Connection(Turns):
             self.go_on()
 
     def _recognised(self, data: bytes) -> bool:
-        """Whether it was a request whose head is known, and is answered."""
+        """Whether it was one request whose head is known, and is answered."""
         server = self._server
-        if self._midway or server.direct is None:
+        end = data.find(b" ", len(START))
+        known = server.known.get(data[end:])
+        if known is None or self._midway or server.direct is None or not data.startswith(START):
             return False
-        known = server.known.recognise(data, self.remote_ip)
-        return known is not None and self._answer(server.direct, *known) != NOT_ANSWERED
+        peer, caller = known
+        if peer != self.remote_ip:
+            return False
+        return self._answer(server.direct, data[len(START) : end], caller) != NOT_ANSWERED
 
     def _answer(self, direct: Direct, target: bytes, caller: Any) -> int:
         """The status of the answer, or NOT_ANSWERED."""
@@ -207,7 +213,7 @@ class Connection(Turns):
             and (named := plain_fields(fields, self._server.limits)) is not None
         ):
             caller = direct.caller(named, self.remote_ip)
-            status = self._answer(direct, target, caller)
+            status = self._answer(direct, target, caller) if caller is not None else NOT_ANSWERED
             if status != NOT_ANSWERED:
                 self._answered = (target, caller) if status < 400 else None
                 self._target, self._head_bytes = b"", 0

@@ -7,39 +7,22 @@ so that nobody without a key can crowd the others out.
 """
 
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from typing import Any
 
 HEADS = 16_384
-"""How many are kept, each as long as a head; who was not seen for longest is forgotten first."""
-START, END = b"GET ", b" HTTP/1.1\r\n"
+"""How many are kept, each as long as a head; who came first is forgotten first."""
+START = b"GET "
+_END = b" HTTP/1.1\r\n"
 
 
-class Known(NamedTuple):
-    peer: str
-    caller: Any
-
-
-class KnownHeads:
-    def __init__(self, heads: int = HEADS) -> None:
-        self._known: OrderedDict[bytes, Known] = OrderedDict()
-        self._heads = heads
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def recognise(self, data: bytes, peer: str) -> tuple[bytes, Any] | None:
-        """Target and caller, if the bytes are one GET whose head is known."""
-        end = data.find(b" ", len(START))
-        known = self._known.get(data[end:])
-        if known is None or known.peer != peer or not data.startswith(START):
-            return None
-        return data[len(START) : end], known.caller
+class KnownHeads(OrderedDict[bytes, tuple[str, Any]]):
+    """Peer and caller by what followed the target: everything from the blank behind it on."""
 
     def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
         """Keeps the head of a request with that target, if the bytes were this one request and no more."""
         start = START + target
-        if not data.startswith(start + END) or data.find(b"\r\n\r\n") != len(data) - 4:
+        if not data.startswith(start + _END) or data.find(b"\r\n\r\n") != len(data) - 4:
             return
-        if len(self._known) >= self._heads:
-            self._known.popitem(last=False)
-        self._known[data[len(start) :]] = Known(peer, caller)
+        if len(self) >= HEADS:
+            self.popitem(last=False)
+        self[data[len(start) :]] = peer, caller
