@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets, Decision
-from ratelimit.headers import headers
+from ratelimit.headers import LINES, headers, numbers
 from tests.unit.generated import examples
 
 ALLOWED = Decision(True, limit=100, remaining=42, reset_seconds=17, window_seconds=300, started_ns=5)
@@ -45,3 +45,10 @@ def test_the_contracts_headers_are_integers_inside_their_bounds(
         assert 0 <= int(named["ratelimit-remaining"]) < requests
         assert 1 <= int(named["ratelimit-reset"]) <= window_seconds
         assert named.get("retry-after", named["ratelimit-reset"]) == named["ratelimit-reset"]
+
+
+@given(*[st.integers(0, 10**9)] * 4)
+def test_lines_say_what_the_headers_say(limit: int, remaining: int, reset: int, window: int) -> None:
+    decision = Decision(True, limit, remaining, reset, window, started_ns=5)
+    lines = (LINES % numbers(decision)).decode().split("\r\n")[:-1]
+    assert {name.lower(): value for name, value in (line.split(": ") for line in lines)} == headers(decision)

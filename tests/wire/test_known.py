@@ -1,0 +1,84 @@
+"""wire/known.py: a head is recognised by its bytes, and only after it led to a success.
+
+That what is recognised is answered like what is parsed is shown by the differential tests.
+"""
+
+import pytest
+
+from tests.contract import limit
+from tests.gateway import BOT, OTHER_BOT, USER, ThreadGateway
+from wire.known import HEADS, KnownHeads
+
+TARGET = b"/bots/1/voters/2"
+TAIL = b" HTTP/1.1\r\nHost: a\r\n\r\n"
+REQUEST = b"GET " + TARGET + TAIL
+
+
+def test_what_follows_the_target_is_kept_with_peer_and_caller() -> None:
+    heads = KnownHeads()
+    heads.learn(REQUEST, TARGET, "192.0.2.1", "caller")
+    assert heads == {TAIL: ("192.0.2.1", "caller")}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        REQUEST + REQUEST,
+        REQUEST + b"GET",
+        b"\r\n" + REQUEST,
+        REQUEST[1:],
+        b"GET  " + TARGET + TAIL,
+        b"GET " + TARGET + b" HTTP/1.0\r\nHost: a\r\n\r\n",
+        b"GET " + TARGET + b"?" + TAIL,
+    ],
+)
+def test_bytes_that_are_not_one_request_with_that_target_teach_nothing(data: bytes) -> None:
+    heads = KnownHeads()
+    heads.learn(data, TARGET, "192.0.2.1", "caller")
+    assert not heads
+
+
+def test_only_so_many_are_kept_and_the_first_to_come_goes_first() -> None:
+    heads = KnownHeads()
+    for number in range(HEADS + 1):
+        tail = b" HTTP/1.1\r\nHost: %d\r\n\r\n" % number
+        heads.learn(b"GET " + TARGET + tail, TARGET, "192.0.2.1", number)
+    assert len(heads) == HEADS
+    assert min(caller for _, caller in heads.values()) == 1
+
+
+def test_a_known_head_is_refused_once_its_key_is_not_good_any_more(gateway: ThreadGateway) -> None:
+    key = gateway.list_bot()
+    assert [gateway.voters(key).status_code for _ in range(3)] == [200, 200, 200]
+
+    (key_id,) = [each["id"] for each in gateway.done("GET", f"/manage/bots/{BOT}/keys")["keys"]]
+    gateway.done("DELETE", f"/manage/bots/{BOT}/keys/{key_id}")
+
+    refused = gateway.voters(key)
+    assert (refused.status_code, refused.json()["error"]) == (401, "Invalid API key.")
+
+
+def test_a_known_head_opens_no_other_bot(gateway: ThreadGateway) -> None:
+    key = gateway.list_bot()
+    gateway.list_bot(OTHER_BOT)
+    assert [gateway.voters(key).status_code for _ in range(2)] == [200, 200]
+
+    assert gateway.voters(key, bot=OTHER_BOT).status_code == 401
+    assert gateway.voters(key, bot="111").status_code == 404
+
+
+def test_a_known_head_is_counted_like_any_other(gateway: ThreadGateway) -> None:
+    key = gateway.list_bot()
+    left = [limit(gateway.voters(key, user=str(int(USER) + asked))).remaining for asked in range(4)]
+    assert left == [99, 98, 97, 96]
+
+
+@pytest.mark.parametrize("user", ["1", "0" * 18, "%35" * 18, USER + "?x=1", "9" * 20])
+def test_the_target_behind_a_known_head_is_judged_anew(gateway: ThreadGateway, user: str) -> None:
+    key = gateway.list_bot()
+    assert gateway.voters(key).status_code == 200
+    expected = 400 if user.isdigit() else 200
+
+    assert gateway.request(
+        "GET", f"/bots/{BOT}/voters/{user}", headers={"Authorization": key}
+    ).status_code == (expected)
