@@ -36,12 +36,14 @@ class Channel(asyncio.Protocol):
         "_transport",
         "_written",
         "deadline",
+        "opened",
         "protocol",
         "remote_ip",
     )
 
     def __init__(self, server: "WireServer") -> None:
         self._server = server
+        self.opened = False  # once, and for good
         self._open = False
         self.remote_ip = ""
         self.protocol = "http"
@@ -55,7 +57,7 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._open = True
+        self.opened = self._open = True
         peer = transport.get_extra_info("peername")
         self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
         if transport.get_extra_info("sslcontext") is not None:

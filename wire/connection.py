@@ -258,7 +258,9 @@ class Connection(Turns):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._server.connected(self)
+        self.wait()
+        if self._server.draining:
+            self.drain()
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)

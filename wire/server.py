@@ -93,7 +93,8 @@ class WireServer:
     def stop(self) -> None:
         """Accepts what has already come, then no more. Connections end once what they asked is answered."""
         for listening in self._listening:
-            self._accept(listening)
+            while self._accept(listening):
+                pass
         self._accept_off()
         for listening in self._listening:
             listening.close()
@@ -101,7 +102,7 @@ class WireServer:
         self.draining, self.direct = True, None
         for connection in list(self._connections):
             connection.drain()
-        self._forget(None)
+        self._tell_if_empty()
 
     async def close_all_connections(self) -> None:
         """After `stop`: gives the connections a moment to end, then ends what is left."""
@@ -120,30 +121,20 @@ class WireServer:
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         return self.heads[status] + b"Connection: close\r\n" + self._refusal(status, text, client, target)
 
-    def connected(self, connection: "Connection") -> None:
-        self._connections.add(connection)
-        connection.deadline = self.idle_deadline
-        if self.draining:
-            connection.drain()
-
-    def disconnected(self, connection: "Connection") -> None:
+    def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        self.application.on_close(connection)
-        self._forget(None)
-
-    def _forget(self, opening: "asyncio.Task[None] | None") -> None:
-        if opening is not None:
-            self._opening.discard(opening)
+        self._tell_if_empty()
         if not self._accepting:
-            self._accept_on()  # there may be room again
-        if self.draining and not self._connections and not self._opening:
+            self._accept_on()  # there may be descriptors again
+
+    def _tell_if_empty(self) -> None:
+        if self.draining and not self._connections:
             self._empty.set()
 
     # Accepting.
 
     def _accept_on(self) -> None:
-        if self._listening:
-            self._accepting = True
+        self._accepting = True
         for listening in self._listening:
             self.loop.add_reader(listening, self._accept, listening)
 
@@ -152,46 +143,53 @@ class WireServer:
         for listening in self._listening:
             self.loop.remove_reader(listening)
 
-    def _accept(self, listening: socket.socket) -> None:
+    def _accept(self, listening: socket.socket) -> bool:
+        """Whether there may be more to accept."""
         for _ in range(ACCEPTS_AT_ONCE):
             try:
                 accepted, __ = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
+                return False
             except OSError as error:
                 if error.errno not in EXHAUSTED:
                     raise
                 log.warning("accepting no connections for a moment: %s", error.strerror)
                 self._accept_off()
-                self.loop.call_later(RETRY_SECONDS, self._forget, None)
-                return
-            if len(self._connections) + len(self._opening) >= self.limits.connections:
+                self.loop.call_later(RETRY_SECONDS, self._accept_on)
+                return False
+            if len(self._connections) >= self.limits.connections:
                 accepted.close()
                 continue
-            opening = self.loop.create_task(self._open(accepted))
+            connection = Connection(self)
+            self._connections.add(connection)
+            opening = self.loop.create_task(self._open(accepted, connection))
             self._opening.add(opening)
-            opening.add_done_callback(self._forget)
+            opening.add_done_callback(self._opening.discard)
+        return True
 
-    async def _open(self, accepted: socket.socket) -> None:
+    async def _open(self, accepted: socket.socket, connection: Connection) -> None:
+        context = self._tls() if self._tls is not None else None
+        handshake_seconds = self.limits.header_seconds if context is not None else None
         try:
             accepted.setblocking(False)
             if accepted.family != socket.AF_UNIX:
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            context = self._tls() if self._tls is not None else None
-            handshake_seconds = self.limits.header_seconds if context is not None else None
             await self.loop.connect_accepted_socket(
-                lambda: Connection(self), accepted, ssl=context, ssl_handshake_timeout=handshake_seconds
+                lambda: connection, accepted, ssl=context, ssl_handshake_timeout=handshake_seconds
             )
-        except (OSError, asyncio.CancelledError) as error:  # a failed handshake among them
+        except OSError as error:  # a failed handshake among them
             log.debug("a connection was not opened: %r", error)
-            accepted.close()
+        finally:
+            if not connection.opened:
+                accepted.close()
+                self.disconnected(connection)
 
     # Time.
 
     def _tick(self) -> None:
+        self._timer = self.loop.call_later(self._tick_seconds, self._tick)
         self.now = self.loop.time()
         self.idle_deadline = self.now + self.limits.idle_seconds
         self.heads.clear()
         for connection in [each for each in self._connections if each.deadline <= self.now]:
             connection.expired()
-        self._timer = self.loop.call_later(self._tick_seconds, self._tick)

@@ -153,6 +153,8 @@ class Turns(Channel):
 
     def drain(self) -> None:
         """Ends the connection once what was asked over it is answered."""
+        if not self._open:
+            return
         if self.fresh:
             self.deadline = self._server.now + DRAIN_SECONDS
         elif self._plain and not self._midway:
