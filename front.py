@@ -29,6 +29,9 @@ class HttpServer(Protocol):
     def stop(self) -> None:
         """Accepts no more; what runs goes on."""
 
+    async def finished(self) -> None:
+        """Returns when every connection has ended that ends by itself."""
+
     async def close_all_connections(self) -> None: ...
 
 

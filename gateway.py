@@ -133,8 +133,9 @@ async def _drain(
             dispatcher.stop()
             await dispatcher.idle()
             await running.finished()  # what came in over open connections meanwhile
+            await http.finished()
     except TimeoutError:
-        log.warning("stopping with %d requests or some webhooks unfinished", running.count)
+        log.warning("stopping with %d requests, some webhooks or connections unfinished", running.count)
     dispatcher.stop()
     dispatcher.abandon()
     await http.close_all_connections()

@@ -109,7 +109,7 @@ class Server(_Section):
     tls: Tls = Tls()
     trusted_proxies: Proxies = ()
     max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
-    max_header_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 16_384
+    max_header_bytes: Annotated[int, Field(ge=4_096, le=1_048_576)] = 16_384
     max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
     connections: Count = 8_192
     pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64

@@ -21,7 +21,9 @@ WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
 """How long a stop waits for the last batch to be written."""
 WAITING = 100_000
-"""Answers that may wait to be written; about 30 MB."""
+"""Answers that may wait to be written; about 50 MB with paths as long as can be."""
+PATH = 256
+"""How much of a path is logged."""
 FAILED = 400
 """The lowest status that is no success."""
 
@@ -60,6 +62,7 @@ class AccessLog:
                 return
             self._passed_over = 0
         if len(self._waiting) < self._room:
+            path = path.partition("?")[0][:PATH]  # a query may hold what is nobody's business
             self._waiting.append((self._clock.now_ms(), status, method, path, address, duration_ns))
         else:
             self._dropped += 1
@@ -106,7 +109,7 @@ def _text_line(now_ms: int, status: int, method: str, path: str, _: str, duratio
     """As the other log lines are, in local time."""
     return (
         f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} INFO votegate.access: "
-        f"{status} {_one_word(method)} {_one_word(_without_query(path))} {duration_ns / 1e6:.1f}ms\n"
+        f"{status} {_one_word(method)} {_one_word(path)} {duration_ns / 1e6:.1f}ms\n"
     )
 
 
@@ -119,7 +122,7 @@ def _json_line(now_ms: int, status: int, method: str, path: str, address: str, d
     """With the time as RFC 3339 has it, in UTC."""
     return (
         f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "status": {status}, '
-        f'"method": {_quoted(method)}, "path": {_quoted(_without_query(path))}, '
+        f'"method": {_quoted(method)}, "path": {_quoted(path)}, '
         f'"address": {_quoted(address)}, "ms": {duration_ns / 1e6:.3f}}}\n'
     )
 
@@ -145,11 +148,6 @@ def _local_second(second: int) -> str:
 @lru_cache(maxsize=1)
 def _utc_second(second: int) -> str:
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def _without_query(path: str) -> str:
-    """A query may hold what is nobody's business."""
-    return path.partition("?")[0]
 
 
 def _one_word(text: str) -> str:

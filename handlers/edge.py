@@ -67,6 +67,9 @@ class EdgeServer(HTTPServer):
         """How many there may be at once; to be called before it listens."""
         self._room = connections
 
+    async def finished(self) -> None:
+        """No connection ends by itself."""
+
     def on_close(self, server_conn: object) -> None:
         super().on_close(server_conn)
         self._room += 1

@@ -31,10 +31,9 @@ class Channel(asyncio.Protocol):
         "_lingering",
         "_open",
         "_paused",
-        "_sent",
         "_server",
         "_transport",
-        "_written",
+        "_unsent",
         "deadline",
         "opened",
         "protocol",
@@ -50,8 +49,7 @@ class Channel(asyncio.Protocol):
         self.deadline = NEVER
         self._paused = False  # the client does not keep up with what is written
         self._drained: list[asyncio.Future[None]] | None = None
-        self._written = 0
-        self._sent = 0  # when the deadline was set
+        self._unsent = 0  # when the deadline was last put off for the client to read
         self._lingering = False
         self._at_eof = False
 
@@ -73,7 +71,6 @@ class Channel(asyncio.Protocol):
             return self.closed()
         future = self._server.loop.create_future()
         self._transport.write(data)
-        self._written += len(data)
         if not self._paused:
             future.set_result(None)
         elif self._drained is None:
@@ -109,13 +106,16 @@ class Channel(asyncio.Protocol):
         """Closes once everything is sent; gives the client a moment to close first."""
         if not self._open or self._lingering:
             return
-        self._lingering, transport = True, self._transport
+        self._lingering, self._unsent, transport = True, 0, self._transport
         self.deadline = self._server.now + LINGER_SECONDS
-        if self._at_eof or not transport.can_write_eof():
+        if self._at_eof:
             transport.close()
-        else:
+        elif transport.can_write_eof():
             transport.resume_reading()
             transport.write_eof()
+        else:  # TLS: how much is unsent is not told, so the client gets the time to read all of it
+            self.deadline = self._server.now + self._server.limits.write_seconds
+            transport.close()
 
     def abort(self) -> None:
         """Closes now; what is not sent yet never will be."""
@@ -132,13 +132,13 @@ class Channel(asyncio.Protocol):
         unsent = self._transport.get_write_buffer_size()
         if not unsent:
             self._timed_out()
-        elif self._written - unsent >= self._sent + PROGRESS_BYTES or not self._paused:
+        elif not self._unsent or unsent <= self._unsent - PROGRESS_BYTES:
             self._wait_for_reader()
         else:
             self.abort()
 
     def _wait_for_reader(self) -> None:
-        self._sent = self._written - self._transport.get_write_buffer_size()
+        self._unsent = self._transport.get_write_buffer_size()
         self.deadline = self._server.now + self._server.limits.write_seconds
 
     def _timed_out(self) -> None:

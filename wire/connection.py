@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 
 SLICE_BYTES = 4_096
 """How much is parsed at once, and so how far requests are parsed ahead of their turn."""
-NOT_ANSWERED = 0
+SLICES_AT_ONCE = 8
+"""After so many, other connections have their turn."""
 FRAMING = 16
 """How many bytes a body in chunks may take for each byte of its own."""
 
@@ -58,11 +59,12 @@ class Connection(Turns):
     """The protocol of one accepted socket, TLS or not."""
 
     __slots__ = (
-        "_answered",
         "_body_bytes",
         "_fields",
         "_head_bytes",
         "_parser",
+        "_pieces",
+        "_to_learn",
         "_wire_bytes",
     )
 
@@ -73,8 +75,9 @@ class Connection(Turns):
         self._fields: Fields = []
         self._head_bytes = 0  # of a head that came in more than one read
         self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
-        # Target and caller of a direct success, until the bytes that the request came in have been parsed.
-        self._answered: tuple[bytes, Any] | None = None
+        self._pieces: list[bytes] = []  # of its body, not handed over yet
+        # Target, peer and caller of a direct success among the bytes that are being parsed.
+        self._to_learn: tuple[bytes, str, Any] | None = None
 
     # Bytes.
 
@@ -82,46 +85,48 @@ class Connection(Turns):
         if self._plain and len(data) <= SLICE_BYTES:
             if not self._recognised(data):
                 self._parse(data)
-        elif not self._reading_done and not self._lingering:
+        elif not self._reading_done:
             self._held += data
             self.go_on()
 
     def _recognised(self, data: bytes) -> bool:
         """Whether it was one request whose head is known, and is answered."""
         server = self._server
+        if self._midway or server.direct is None:
+            return False
         end = data.find(b" ", len(START))
-        known = server.known.get(data[end:])
-        if known is None or self._midway or server.direct is None or not data.startswith(START):
+        caller = server.known.get((data[end:], self.remote_ip))
+        if caller is None or not data.startswith(START):
             return False
-        peer, caller = known
-        if peer != self.remote_ip:
-            return False
-        return self._answer(server.direct, data[len(START) : end], caller) != NOT_ANSWERED
+        return self._answer(server.direct, data[len(START) : end], caller) is not None
 
-    def _answer(self, direct: Direct, target: bytes, caller: Any) -> int:
-        """The status of the answer, or NOT_ANSWERED."""
+    def _answer(self, direct: Direct, target: bytes, caller: Any) -> int | None:
+        """The status, if the direct route has an answer."""
         answer = direct.answer(target, caller)
         if answer is None:
-            return NOT_ANSWERED
+            return None
         status, rest = answer
-        self._transport.write(self._server.heads[status] + rest)
-        self.deadline = self._server.idle_deadline
-        self.fresh = False
+        self.fresh, self.deadline = False, self._server.idle_deadline
+        self._transport.write(self._server.status_lines[status] + rest)  # may set another deadline
         return status
 
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent as a whole is answered."""
         self._at_eof = True
         answering = self._turn is not None and self._turn is not self._receiving
-        return answering and not self._lingering and self.protocol == "http"  # TLS ends both ways at once
+        return answering and not self._lingering and self.protocol == "http"  # uvloop's TLS ends both ways
 
     def go_on(self) -> None:
         """Parses what is held, as far as it is its turn; reads on when nothing is left."""
         if not self._open or self._lingering:
             return
-        while self._held and not self._reading_done and not self._blocked():
+        for _ in range(SLICES_AT_ONCE):
+            if not self._held or self._reading_done or self._blocked():
+                break
             piece, self._held = self._held[:SLICE_BYTES], self._held[SLICE_BYTES:]
             self._parse(piece)
+        else:
+            self._server.loop.call_soon(self.go_on)  # others first
         if self._reading_done:
             self._held = b""
         self._plain = self._turn is None and not self._held and not self._reading_done and not self._paused
@@ -152,11 +157,11 @@ class Connection(Turns):
             if not self._reading_done:
                 self._parse_failed(error, data)
         else:
-            if self._answered is not None:
-                target, caller = self._answered
-                self._server.known.learn(data, target, self.remote_ip, caller)
-                self._answered = None
+            if self._to_learn is not None:
+                self._server.known.learn(data, *self._to_learn)
+                self._to_learn = None
             if self._receiving is not None:
+                self._hand_over(self._receiving)
                 self._body_continues(len(data))
             elif self._midway:
                 self._head_continues(data)
@@ -164,18 +169,18 @@ class Connection(Turns):
     def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
         cause = error.__context__
         if isinstance(cause, Refused):
-            self._refuse(*cause.args)
+            self._refuse(cause.status, cause.text)
         elif isinstance(error, httptools.HttpParserCallbackError):
             log.error("a request could not be handed over", exc_info=cause)
             self.abort()
         elif isinstance(error, httptools.HttpParserInvalidMethodError) and (target := target_of_line(data)):
-            self._target = target
-            self._refuse(*NOT_IMPLEMENTED)
+            self._refuse(*NOT_IMPLEMENTED, target)
         else:
             self._refuse(*MALFORMED)
 
     def _head_continues(self, data: bytes) -> None:
-        """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete."""
+        """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete, and
+        then by the application's way alone."""
         if not self._head_bytes:
             self.wait()
         begun_before = self._head_bytes or b"\r\n\r\n" not in data
@@ -192,7 +197,7 @@ class Connection(Turns):
     # The parser's callbacks (httptools.HTTPProtocol).
 
     def on_message_begin(self) -> None:
-        self._midway = True
+        self._midway, self._to_learn = True, None
 
     def on_url(self, piece: bytes) -> None:
         self._target += piece
@@ -207,32 +212,39 @@ class Connection(Turns):
         if (
             direct is not None
             and self._plain
+            and not self._head_bytes  # it began with this read
             and parser.get_method() == b"GET"
             and parser.get_http_version() == "1.1"
             and parser.should_keep_alive()
             and (named := plain_fields(fields, self._server.limits)) is not None
         ):
             caller = direct.caller(named, self.remote_ip)
-            status = self._answer(direct, target, caller) if caller is not None else NOT_ANSWERED
-            if status != NOT_ANSWERED:
-                self._answered = (target, caller) if status < 400 else None
-                self._target, self._head_bytes = b"", 0
+            status = self._answer(direct, target, caller) if caller is not None else None
+            if status is not None:
+                self._to_learn = (target, self.remote_ip, caller) if status < 400 else None
+                self._target = b""
                 return
         self._exchange(target, fields)
 
     def on_body(self, piece: bytes) -> None:
-        if self._receiving is not None:
-            self._body_bytes += len(piece)
-            self._receiving.body(piece)
+        self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
         self._midway = False
         receiving = self._receiving
         if receiving is not None:
+            self._hand_over(receiving)
             self._receiving, self._fields = None, []
             self._reading_done = not receiving.keep_alive
             receiving.complete()
             self.wait()
+
+    def _hand_over(self, receiving: Exchange) -> None:
+        """Chunks may be of one byte each: what came together is handed over together."""
+        if self._pieces:
+            body, self._pieces = b"".join(self._pieces), []
+            self._body_bytes += len(body)
+            receiving.body(body)
 
     # Turns.
 
@@ -250,6 +262,7 @@ class Connection(Turns):
         self._fields = cast(Fields, deque(maxlen=0))
         self._target = b""
         self._wire_bytes = self._body_bytes = 0
+        self._pieces = []
         self._plain = self.fresh = False
         if self._turn is None:
             self._begin(exchange)

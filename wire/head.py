@@ -24,12 +24,17 @@ NOT_IMPLEMENTED = (501, "This method is not implemented.")
 
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
 _REQUEST_LINE = re.compile(rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
-_HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=%\[\]:]+")  # as strict as Tornado, or stricter
+_HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]+")  # as strict as Tornado, or stricter
 _SPECIAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
 
 
 class Refused(Exception):
-    """A request that gets no further: its arguments are a status and a text."""
+    """A request that gets no further."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
 
 
 def read_head(method: str, target: bytes, version: str, fields: Fields, limits: "Limits") -> RequestStartLine:

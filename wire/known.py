@@ -15,14 +15,17 @@ START = b"GET "
 _END = b" HTTP/1.1\r\n"
 
 
-class KnownHeads(OrderedDict[bytes, tuple[str, Any]]):
-    """Peer and caller by what followed the target: everything from the blank behind it on."""
+class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
+    """Callers, by what followed the target (everything from the blank behind it on) and the peer."""
 
     def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
-        """Keeps the head of a request with that target, if the bytes were this one request and no more."""
+        """Keeps the head of a request with that target, if the bytes were this one request and no more.
+
+        The request must have begun with the first of these bytes.
+        """
         start = START + target
         if not data.startswith(start + _END) or data.find(b"\r\n\r\n") != len(data) - 4:
             return
-        if len(self) >= HEADS:
+        self[data[len(start) :], peer] = caller
+        if len(self) > HEADS:
             self.popitem(last=False)
-        self[data[len(start) :]] = peer, caller

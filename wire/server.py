@@ -6,7 +6,6 @@ uvloop's is the one that it is measured on.
 """
 
 import asyncio
-import contextlib
 import errno
 import logging
 import socket
@@ -18,7 +17,6 @@ from http import HTTPStatus
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
-from wire.channel import LINGER_SECONDS
 from wire.connection import Connection, Direct
 from wire.known import KnownHeads
 
@@ -27,6 +25,7 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 0.5
 """How exact time-outs and the Date of answers are."""
 ACCEPTS_AT_ONCE = 64
+ROUNDS = 64  # of those, at most, that a stop accepts
 RETRY_SECONDS = 0.2
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -47,13 +46,13 @@ class Limits:
     write_seconds: float
 
 
-class _Heads(dict[int, bytes]):
+class _StatusLines(dict[int, bytes]):
     """Status line and Date by status."""
 
     def __missing__(self, status: int) -> bytes:
         date = formatdate(usegmt=True)
-        head = self[status] = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nDate: {date}\r\n".encode()
-        return head
+        line = self[status] = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nDate: {date}\r\n".encode()
+        return line
 
 
 class WireServer:
@@ -70,7 +69,7 @@ class WireServer:
         self.limits = limits
         self.direct = direct
         self.draining = False
-        self.heads = _Heads()
+        self.status_lines = _StatusLines()
         self.known = KnownHeads()
         self._refusal = refusal
         self._tls = tls
@@ -93,8 +92,9 @@ class WireServer:
     def stop(self) -> None:
         """Accepts what has already come, then no more. Connections end once what they asked is answered."""
         for listening in self._listening:
-            while self._accept(listening):
-                pass
+            for _ in range(ROUNDS):
+                if not self._accept(listening):
+                    break
         self._accept_off()
         for listening in self._listening:
             listening.close()
@@ -104,11 +104,12 @@ class WireServer:
             connection.drain()
         self._tell_if_empty()
 
+    async def finished(self) -> None:
+        """After `stop`: returns when the last connection has ended."""
+        await self._empty.wait()
+
     async def close_all_connections(self) -> None:
-        """After `stop`: gives the connections a moment to end, then ends what is left."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(2 * LINGER_SECONDS):
-                await self._empty.wait()
+        """After `stop`: ends what is left."""
         for opening in self._opening:
             opening.cancel()
         for connection in list(self._connections):
@@ -119,7 +120,9 @@ class WireServer:
     # What connections ask and tell.
 
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
-        return self.heads[status] + b"Connection: close\r\n" + self._refusal(status, text, client, target)
+        return (
+            self.status_lines[status] + b"Connection: close\r\n" + self._refusal(status, text, client, target)
+        )
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -151,11 +154,12 @@ class WireServer:
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return False
             except OSError as error:
-                if error.errno not in EXHAUSTED:
-                    raise
-                log.warning("accepting no connections for a moment: %s", error.strerror)
-                self._accept_off()
-                self.loop.call_later(RETRY_SECONDS, self._accept_on)
+                if error.errno in EXHAUSTED:
+                    log.warning("accepting no connections for a moment: %s", error.strerror)
+                    self._accept_off()
+                    self.loop.call_later(RETRY_SECONDS, self._accept_on)
+                else:  # what became of the connection before it was accepted (accept(2))
+                    log.info("a connection was not accepted: %s", error.strerror)
                 return False
             if len(self._connections) >= self.limits.connections:
                 accepted.close()
@@ -169,13 +173,19 @@ class WireServer:
 
     async def _open(self, accepted: socket.socket, connection: Connection) -> None:
         context = self._tls() if self._tls is not None else None
-        handshake_seconds = self.limits.header_seconds if context is not None else None
+        handshake_seconds, shutdown_seconds = (
+            (self.limits.header_seconds, self.limits.write_seconds) if context is not None else (None, None)
+        )
         try:
             accepted.setblocking(False)
             if accepted.family != socket.AF_UNIX:
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self.loop.connect_accepted_socket(
-                lambda: connection, accepted, ssl=context, ssl_handshake_timeout=handshake_seconds
+                lambda: connection,
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=handshake_seconds,
+                ssl_shutdown_timeout=shutdown_seconds,
             )
         except OSError as error:  # a failed handshake among them
             log.debug("a connection was not opened: %r", error)
@@ -190,6 +200,6 @@ class WireServer:
         self._timer = self.loop.call_later(self._tick_seconds, self._tick)
         self.now = self.loop.time()
         self.idle_deadline = self.now + self.limits.idle_seconds
-        self.heads.clear()
+        self.status_lines.clear()
         for connection in [each for each in self._connections if each.deadline <= self.now]:
             connection.expired()

@@ -5,6 +5,7 @@ What waits for its turn: exchanges that were parsed together with the one whose 
 what came behind them (nothing is read after that), or else bytes that are not parsed yet.
 """
 
+import logging
 from typing import TYPE_CHECKING
 
 from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
@@ -15,6 +16,8 @@ from wire.head import MALFORMED, TOO_SLOW, Refused
 
 if TYPE_CHECKING:
     from wire.server import WireServer
+
+log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 1.0
 """How long a stop waits for the first request of a connection."""
@@ -94,18 +97,20 @@ class Turns(Channel):
                 self._begin(exchange)
             except Refused as refused:
                 self._turn, self._receiving, self._queue = None, None, []
-                self._target = exchange.target
-                self._refuse(*refused.args)
+                self._refuse(refused.status, refused.text, exchange.target)
+            except Exception:
+                log.exception("a request could not be handed over")
+                self.abort()
         elif self._refusal is not None:
             self._speak_refusal(*self._refusal)
         else:
             self.wait()
             self.go_on()
 
-    def _refuse(self, status: int, text: str) -> None:
+    def _refuse(self, status: int, text: str, target: bytes = b"") -> None:
         """Nothing more is read; the refusal is spoken when it is its turn."""
         broken, self._receiving = self._receiving, None
-        target = broken.target if broken is not None else self._target
+        target = target or (broken.target if broken is not None else self._target)
         self._reading_done, self._plain, self._held = True, False, b""
         turn = self._turn
         if turn is None or turn is broken:

@@ -3,10 +3,13 @@
 That what is recognised is answered like what is parsed is shown by the differential tests.
 """
 
+import re
+import socket
+
 import pytest
 
 from tests.contract import limit
-from tests.gateway import BOT, OTHER_BOT, USER, ThreadGateway
+from tests.gateway import BOT, OTHER_BOT, USER, WAIT_SECONDS, ThreadGateway
 from wire.known import HEADS, KnownHeads
 
 TARGET = b"/bots/1/voters/2"
@@ -17,7 +20,7 @@ REQUEST = b"GET " + TARGET + TAIL
 def test_what_follows_the_target_is_kept_with_peer_and_caller() -> None:
     heads = KnownHeads()
     heads.learn(REQUEST, TARGET, "192.0.2.1", "caller")
-    assert heads == {TAIL: ("192.0.2.1", "caller")}
+    assert heads == {(TAIL, "192.0.2.1"): "caller"}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def test_only_so_many_are_kept_and_the_first_to_come_goes_first() -> None:
         tail = b" HTTP/1.1\r\nHost: %d\r\n\r\n" % number
         heads.learn(b"GET " + TARGET + tail, TARGET, "192.0.2.1", number)
     assert len(heads) == HEADS
-    assert min(caller for _, caller in heads.values()) == 1
+    assert min(heads.values()) == 1
 
 
 def test_a_known_head_is_refused_once_its_key_is_not_good_any_more(gateway: ThreadGateway) -> None:
@@ -82,3 +85,44 @@ def test_the_target_behind_a_known_head_is_judged_anew(gateway: ThreadGateway, u
     assert gateway.request(
         "GET", f"/bots/{BOT}/voters/{user}", headers={"Authorization": key}
     ).status_code == (expected)
+
+
+def asked(gateway: ThreadGateway, *pieces: str) -> list[int]:
+    """The statuses of the answers to each piece of bytes, sent once the one before it has arrived."""
+    host, port = gateway.base_url.removeprefix("http://").split(":")
+    received = b""
+    with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for piece in pieces:
+            connection.sendall(piece.encode())
+            gateway.request("GET", "/healthz")  # what was sent before it has been read
+        connection.shutdown(socket.SHUT_WR)
+        while read := connection.recv(65_536):
+            received += read
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+) ", received)]
+
+
+def test_a_head_inside_a_header_of_another_is_not_learned(gateway: ThreadGateway) -> None:
+    start = f"GET /bots/{BOT}/voters/{USER} HTTP/1.1\r\n"
+    inner = f"{start}Host: y\r\n\r\n"
+
+    assert asked(gateway, f"{start}Authorization: {gateway.list_bot()}\r\nX-Foo: ", inner) == [200]
+    assert asked(gateway, inner) == [401]
+
+
+def test_what_comes_behind_an_offer_to_upgrade_is_not_learned_for_who_came_before(
+    gateway: ThreadGateway,
+) -> None:
+    start = f"GET /bots/{BOT}/voters/{USER} HTTP/1.1\r\n"
+    known = f"{start}Host: a\r\nAuthorization: {gateway.list_bot()}\r\n\r\n"
+    upgrade = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+    with_body = f"{start}Host: q\r\nContent-Length: 5\r\n\r\n"
+
+    assert asked(gateway, known + upgrade, with_body, "hello") == [200, 200, 401]
+    assert asked(gateway, with_body, "hello") == [401]
+
+
+@pytest.mark.parametrize("size", [17_000, 60_000])
+def test_a_head_that_is_too_long_is_refused_whoever_sends_it(gateway: ThreadGateway, size: int) -> None:
+    key = gateway.list_bot()
+    assert gateway.voters(key, **{"X-Long": "x" * size}).status_code == 431
