@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.charts import Report
 from bench.decisions import measure_decisions
+from bench.hot_route import measure_hot_route
 from bench.tools import require_programs
 from bench.under_snapshot import measure_under_snapshot
 from bench.wire import measure_wire
@@ -34,6 +35,7 @@ def main() -> None:
         measure_wire(report, place, arguments.votes, arguments.seconds)
         measure_under_snapshot(report, place, arguments.snapshot_votes, arguments.seconds)
     measure_decisions(report)
+    measure_hot_route(report)
     report.write()
 
 

@@ -1,6 +1,7 @@
 """What one decision costs: the parts of a vote check and of a vote, without HTTP."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from bench.charts import Report
 from bench.servers import DIGEST_SECRET, KEY
@@ -35,30 +36,46 @@ class _MemoryJournal:
         pass
 
 
-def measure_decisions(report: Report) -> None:
-    """The parts of a vote check, without HTTP."""
+class Bench(NamedTuple):
+    """The public endpoints over one approved bot with a key and a voter."""
+
+    public: PublicApi
+    state: State
+    ledger: Ledger
+    clock: SystemClock
+    digester: KeyDigester
+    policy: Policy
+
+
+def bench_of_one_bot() -> Bench:
     high = Policy(1_000_000_000, 300)
     ledger = Ledger(State(VoteTable(), 100), _MemoryJournal(), 0)
     clock, digester = SystemClock(), KeyDigester(DIGEST_SECRET.encode())
     make_demo(ledger, digester, key=KEY, key_id="0" * 24, now_ms=clock.now_ms())
-    limits = PublicLimits(FailureGuard(high, 1_000), high, high)
     public = PublicApi(
         ledger,
         clock,
         digester,
-        limits,
+        PublicLimits(FailureGuard(high, 1_000), high, high),
         _NoLookup(),
         window_ms=86_400_000,
         max_difference=50,
         max_body_bytes=65_536,
     )
+    return Bench(public, ledger.state, ledger, clock, digester, high)
+
+
+def measure_decisions(report: Report) -> None:
+    """The parts of a vote check, without HTTP."""
+    bench = bench_of_one_bot()
+    public, digester = bench.public, bench.digester
     table, buckets = VoteTable(), Buckets()
     for user in range(100_000):
         table.put("bots/1", 10**17 + user * 7, 1, 1_750_000_000_000)
     record = [VoteCast(f"bots/{BOT}", VOTER, 1, 1_750_000_000_000)]
     encoded = encode_record(record)
     calls: dict[str, Callable[[], object]] = {
-        "limiter decision (take)": lambda: buckets.take("bots/1", high, 0),
+        "limiter decision (take)": lambda: buckets.take("bots/1", bench.policy, 0),
         "key digest": lambda: digester.digest(KEY),
         "vote table get, 100,000 voters": lambda: table.get("bots/1", 10**17 + 350_000),
         "encode a vote record": lambda: encode_record(record),
@@ -66,7 +83,7 @@ def measure_decisions(report: Report) -> None:
         "whole vote check, endpoint function": lambda: public.voters(
             BOT, VOTER, public.caller(KEY, "127.0.0.1")
         ),
-        "commit of a vote (memory journal)": lambda: ledger.commit(record),
+        "commit of a vote (memory journal)": lambda: bench.ledger.commit(record),
     }
     report.table(
         "calls",

@@ -14,12 +14,11 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import StatsRefused, Unavailable
-from core.rows import Listing
+from core.rows import BOTS, Listing
 from core.snowflake import is_snowflake
 from handlers.reply import (
     AUTHORIZATION_REQUIRED,
@@ -101,7 +100,7 @@ class PublicApi:
     def bot_of(self, caller: Caller) -> str | None:
         """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
         grant = self._state.grants.get(caller.digest) if caller.digest is not None else None
-        return grant.ref.removeprefix(rows.BOTS) if grant is not None else None
+        return grant.ref.removeprefix(BOTS) if grant is not None else None
 
     def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
         """GET /bots/{id}/voters/{user_id}"""
@@ -172,21 +171,22 @@ class PublicApi:
 
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
+        address, digest = caller
         guard = self.limits.guard
-        refusal = guard.refusal(caller.address, now_ns)
+        refusal = guard.refusal(address, now_ns)
         if refusal is not None:
             return limited(failure(429, TOO_MANY_REQUESTS), refusal)
-        ref = rows.BOTS + bot_id
+        ref = BOTS + bot_id
         bot = self._state.listings.get(ref)
-        if caller.digest is None:
+        if digest is None:
             status, text = 401, AUTHORIZATION_REQUIRED
         elif bot is None:
             status, text = 404, BOT_NOT_FOUND
-        elif not is_granted(self._state, ref, caller.digest, now_ms):
+        elif not is_granted(self._state, ref, digest, now_ms):
             status, text = 401, INVALID_KEY
         else:
             return bot
-        return limited(failure(status, text), replace(guard.failed(caller.address, now_ns), allowed=True))
+        return limited(failure(status, text), replace(guard.failed(address, now_ns), allowed=True))
 
     async def _update(
         self, ref: str, body: bytes | None, caller: Caller, policy: Policy, decision: Decision
