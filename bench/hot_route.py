@@ -18,7 +18,8 @@ from handlers.direct import DirectVoteCheck, Refusals
 from handlers.reply import encode_json
 from listings.keys import is_granted
 from votes.queries import vote_status
-from wire.connection import Connection, Direct
+from wire.connection import Connection
+from wire.direct import Direct
 from wire.server import Limits, WireServer
 
 HEAD = f"Host: localhost:8080\r\nAuthorization: {KEY}\r\n"

@@ -84,6 +84,7 @@ class EndpointHandler(RequestHandler):
         self._route = route
         self._size = 0
         self._pieces: list[bytes] = []
+        policy.running.begin(self)  # before anything can end it
 
     def set_default_headers(self) -> None:
         if not hasattr(self, "request_id"):  # `send_error` comes by here again
@@ -93,7 +94,6 @@ class EndpointHandler(RequestHandler):
         self.set_header("Cache-Control", "no-store")
 
     async def prepare(self) -> None:
-        self._policy.running.begin(self)
         length = self.request.headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > DISCARD_BYTES:
             await self._answer(None)

@@ -6,6 +6,10 @@ closing a socket with unread bytes would reset it and take the answer with it (R
 """
 
 import asyncio
+import fcntl
+import socket
+import sys
+import termios
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +22,7 @@ LINGER_SECONDS = 1.0
 NEVER = float("inf")
 UNIX_PEER = "unix"
 """What stands for the address of a client on a Unix socket."""
+_BYTES_ACKED = 120  # where struct tcp_info has tcpi_bytes_acked (linux/tcp.h)
 PROGRESS_BYTES = 1_024
 """How much a client has to read of its answers in `write_seconds` to stay."""
 
@@ -32,8 +37,8 @@ class Channel(asyncio.Protocol):
         "_open",
         "_paused",
         "_server",
+        "_taken",
         "_transport",
-        "_unsent",
         "deadline",
         "opened",
         "protocol",
@@ -49,7 +54,7 @@ class Channel(asyncio.Protocol):
         self.deadline = NEVER
         self._paused = False  # the client does not keep up with what is written
         self._drained: list[asyncio.Future[None]] | None = None
-        self._unsent = 0  # when the deadline was last put off for the client to read
+        self._taken: int | None = None  # by the client, when the deadline was last put off for it to read
         self._lingering = False
         self._at_eof = False
 
@@ -91,7 +96,7 @@ class Channel(asyncio.Protocol):
         self.wait()
 
     def resume_writing(self) -> None:
-        self._paused = False
+        self._paused, self._taken = False, None
         self._release(lambda future: future.set_result(None))
         self.wait()
 
@@ -106,16 +111,13 @@ class Channel(asyncio.Protocol):
         """Closes once everything is sent; gives the client a moment to close first."""
         if not self._open or self._lingering:
             return
-        self._lingering, self._unsent, transport = True, 0, self._transport
+        self._lingering, self._taken, transport = True, None, self._transport
         self.deadline = self._server.now + LINGER_SECONDS
-        if self._at_eof:
+        if self._at_eof or not transport.can_write_eof():  # TLS cannot
             transport.close()
-        elif transport.can_write_eof():
+        else:
             transport.resume_reading()
             transport.write_eof()
-        else:  # TLS: how much is unsent is not told, so the client gets the time to read all of it
-            self.deadline = self._server.now + self._server.limits.write_seconds
-            transport.close()
 
     def abort(self) -> None:
         """Closes now; what is not sent yet never will be."""
@@ -129,17 +131,40 @@ class Channel(asyncio.Protocol):
 
     def expired(self) -> None:
         """The deadline has passed."""
-        unsent = self._transport.get_write_buffer_size()
-        if not unsent:
+        if not self._paused and not self._unsent():
             self._timed_out()
-        elif not self._unsent or unsent <= self._unsent - PROGRESS_BYTES:
+        elif self._taken is None or self._taken_now() >= self._taken + PROGRESS_BYTES:
             self._wait_for_reader()
         else:
             self.abort()
 
+    def _unsent(self) -> bool:
+        """Whether closing now could take something from the client. What a TLS transport has encrypted it
+        does not count, but it holds that only while the kernel is full."""
+        return self._transport.get_write_buffer_size() > 0 or (
+            self.protocol == "https" and _queued(self._transport.get_extra_info("socket").fileno()) > 0
+        )
+
     def _wait_for_reader(self) -> None:
-        self._unsent = self._transport.get_write_buffer_size()
+        self._taken = self._taken_now()
         self.deadline = self._server.now + self._server.limits.write_seconds
+
+    def _taken_now(self) -> int:
+        """A number that grows by the bytes that the client takes."""
+        sock = self._transport.get_extra_info("socket")
+        if sock.family == socket.AF_UNIX:  # nothing is sent while the client is waited for
+            return -self._transport.get_write_buffer_size() - _queued(sock.fileno())
+        acknowledged = slice(_BYTES_ACKED, _BYTES_ACKED + 8)
+        return int.from_bytes(
+            sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, acknowledged.stop)[acknowledged],
+            sys.byteorder,
+        )
 
     def _timed_out(self) -> None:
         self.abort()
+
+
+def _queued(descriptor: int) -> int:
+    """Bytes that the kernel holds for the client (SIOCOUTQ: tcp(7), unix(7))."""
+    answer = fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)

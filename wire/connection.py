@@ -9,24 +9,25 @@ unparsed, and what is more than one read of it stays in the socket.
 
 import asyncio
 import logging
-from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import httptools
 
+from wire.direct import START, Direct
 from wire.exchange import Exchange
 from wire.head import (
     HEADERS_TOO_LARGE,
     MALFORMED,
     NOT_IMPLEMENTED,
+    NOT_IN_TRAILERS,
     TOO_MANY_AT_ONCE,
     Fields,
     Refused,
+    body_fields,
     plain_fields,
     read_head,
     target_of_line,
 )
-from wire.known import START
 from wire.turns import Turns
 
 if TYPE_CHECKING:
@@ -42,26 +43,15 @@ FRAMING = 16
 """How many bytes a body in chunks may take for each byte of its own."""
 
 
-class Direct(Protocol):
-    """The route that is answered without the application, in the same words."""
-
-    def caller(self, named: dict[bytes, bytes], peer: str) -> Any:
-        """Who is calling, by the fields of a GET, names in lower case; None leaves it to the application.
-
-        What it gives is used again for later requests of the same peer with the same fields."""
-
-    def answer(self, target: bytes, caller: Any) -> tuple[int, bytes] | None:
-        """Status, and the rest of the answer from its header lines on. None leaves it to the application, as
-        it must for a target with anything in it that may not stand in one."""
-
-
 class Connection(Turns):
     """The protocol of one accepted socket, TLS or not."""
 
     __slots__ = (
         "_body_bytes",
+        "_completed",
         "_fields",
         "_head_bytes",
+        "_offered_body",
         "_parser",
         "_pieces",
         "_to_learn",
@@ -75,6 +65,8 @@ class Connection(Turns):
         self._fields: Fields = []
         self._head_bytes = 0  # of a head that came in more than one read
         self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
+        self._completed = False  # whether a message ended among the bytes that are being parsed
+        self._offered_body = b""  # the fields that announce the body of a request that offers an upgrade
         self._pieces: list[bytes] = []  # of its body, not handed over yet
         # Target, peer and caller of a direct success among the bytes that are being parsed.
         self._to_learn: tuple[bytes, str, Any] | None = None
@@ -113,8 +105,10 @@ class Connection(Turns):
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent as a whole is answered."""
         self._at_eof = True
-        answering = self._turn is not None and self._turn is not self._receiving
-        return answering and not self._lingering and self.protocol == "http"  # uvloop's TLS ends both ways
+        answering = self._held or (self._turn is not None and self._turn is not self._receiving)
+        return (
+            bool(answering) and not self._lingering and self.protocol == "http"
+        )  # uvloop's TLS ends both ways
 
     def go_on(self) -> None:
         """Parses what is held, as far as it is its turn; reads on when nothing is left."""
@@ -141,18 +135,13 @@ class Connection(Turns):
         turn = self._turn
         return self._paused or (turn is not None and (turn is not self._receiving or turn.blocked))
 
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self.go_on()
-
     def _parse(self, data: bytes) -> None:
+        self._completed = False
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            # Nothing is switched to: what follows is the next request, as if nothing had been offered.
-            self._parser = httptools.HttpRequestParser(self)
             self._held = data[upgrade.args[0] :] + self._held
-            self._server.loop.call_soon(self.go_on)
+            self._decline_upgrade()
         except httptools.HttpParserError as error:
             if not self._reading_done:
                 self._parse_failed(error, data)
@@ -164,7 +153,16 @@ class Connection(Turns):
                 self._hand_over(self._receiving)
                 self._body_continues(len(data))
             elif self._midway:
-                self._head_continues(data)
+                self._head_continues(len(data))
+
+    def _decline_upgrade(self) -> None:
+        """Goes on as if nothing had been offered. The parser has stopped behind the head, whatever body it
+        announces; a new one is told of that body by a head of ours."""
+        self._parser = httptools.HttpRequestParser(self)
+        if self._offered_body:
+            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % self._offered_body)
+            self._offered_body = b""
+        self._server.loop.call_soon(self.go_on)
 
     def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
         cause = error.__context__
@@ -178,13 +176,12 @@ class Connection(Turns):
         else:
             self._refuse(*MALFORMED)
 
-    def _head_continues(self, data: bytes) -> None:
+    def _head_continues(self, size: int) -> None:
         """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete, and
         then by the application's way alone."""
         if not self._head_bytes:
             self.wait()
-        begun_before = self._head_bytes or b"\r\n\r\n" not in data
-        self._head_bytes += len(data) if begun_before else 1
+        self._head_bytes += size if not self._completed else 1  # not what belongs to the message before it
         if self._head_bytes > self._server.limits.header_bytes:
             self._refuse(*HEADERS_TOO_LARGE)
 
@@ -200,12 +197,18 @@ class Connection(Turns):
         self._midway, self._to_learn = True, None
 
     def on_url(self, piece: bytes) -> None:
-        self._target += piece
+        if not self._offered_body:
+            self._target += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._fields.append((name, value))
+        if self._receiving is None:
+            self._fields.append((name, value))
+        elif name.lower() in NOT_IN_TRAILERS and not self._offered_body:
+            raise Refused(*MALFORMED)  # llhttp would heed it
 
     def on_headers_complete(self) -> None:
+        if self._offered_body:
+            return
         target, fields = self._target, self._fields
         self._fields = []
         direct, parser = self._server.direct, self._parser
@@ -230,11 +233,11 @@ class Connection(Turns):
         self._pieces.append(piece)
 
     def on_message_complete(self) -> None:
-        self._midway = False
+        self._midway, self._completed = False, True
         receiving = self._receiving
-        if receiving is not None:
+        if receiving is not None and not self._offered_body:
             self._hand_over(receiving)
-            self._receiving, self._fields = None, []
+            self._receiving = None
             self._reading_done = not receiving.keep_alive
             receiving.complete()
             self.wait()
@@ -258,8 +261,7 @@ class Connection(Turns):
         start_line = read_head(method, target, version, fields, self._server.limits)
         keep_alive = parser.should_keep_alive() and method != "CONNECT"  # behind that comes no request
         exchange = self._receiving = Exchange(self, start_line, fields, keep_alive=keep_alive)
-        # Trailers are read and dropped: an application has no place for them.
-        self._fields = cast(Fields, deque(maxlen=0))
+        self._offered_body = body_fields(fields) if parser.should_upgrade() and method != "CONNECT" else b""
         self._target = b""
         self._wire_bytes = self._body_bytes = 0
         self._pieces = []

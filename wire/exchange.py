@@ -136,7 +136,9 @@ class Exchange(HTTPConnection):
             if not self.answered and not self._gone:
                 self._deliver()
                 self._connection.go_on()
-        except (Exception, asyncio.CancelledError):
+        except asyncio.CancelledError:  # the loop ends
+            self._connection.abort()
+        except Exception:
             # A bug outside of the application's own error handling: nobody knows what was sent.
             log.exception("an application failed")
             self._connection.abort()

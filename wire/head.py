@@ -25,7 +25,9 @@ NOT_IMPLEMENTED = (501, "This method is not implemented.")
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
 _REQUEST_LINE = re.compile(rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
 _HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]+")  # as strict as Tornado, or stricter
-_SPECIAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
+_FRAMING = {b"content-length", b"transfer-encoding"}
+NOT_IN_TRAILERS = {*_FRAMING, b"connection", b"upgrade"}
+_SPECIAL = {*_FRAMING, b"expect", b"upgrade"}
 
 
 class Refused(Exception):
@@ -57,6 +59,11 @@ def plain_fields(fields: Fields, limits: "Limits") -> dict[bytes, bytes] | None:
     if len(named) != len(fields) or len(fields) > limits.headers or not named.keys().isdisjoint(_SPECIAL):
         return None
     return named if _HOST.fullmatch(named.get(b"host", b"")) else None
+
+
+def body_fields(fields: Fields) -> bytes:
+    """The lines that tell of a body and its length; empty without one."""
+    return b"".join(b"%b: %b\r\n" % field for field in fields if field[0].lower() in _FRAMING)
 
 
 def target_of_line(data: bytes) -> bytes | None:

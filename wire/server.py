@@ -17,8 +17,9 @@ from http import HTTPStatus
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
-from wire.connection import Connection, Direct
-from wire.known import KnownHeads
+from wire.connection import Connection
+from wire.direct import Direct, KnownHeads
+from wire.turns import DRAIN_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ TICK_SECONDS = 0.5
 ACCEPTS_AT_ONCE = 64
 ROUNDS = 64  # of those, at most, that a stop accepts
 RETRY_SECONDS = 0.2
+WARN_SECONDS = 10
+TLS_SHUTDOWN_SECONDS = 86_400  # the connection has its own deadlines, which know whether the client reads
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Refusal = Callable[[int, str, str, bytes], bytes]
@@ -75,6 +78,7 @@ class WireServer:
         self._tls = tls
         self._listening: list[socket.socket] = []
         self._accepting = False
+        self._warn_at = 0.0
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
@@ -102,6 +106,7 @@ class WireServer:
         self.draining, self.direct = True, None
         for connection in list(self._connections):
             connection.drain()
+        self.loop.call_later(DRAIN_SECONDS, self._cancel_handshakes)
         self._tell_if_empty()
 
     async def finished(self) -> None:
@@ -110,12 +115,15 @@ class WireServer:
 
     async def close_all_connections(self) -> None:
         """After `stop`: ends what is left."""
-        for opening in self._opening:
-            opening.cancel()
+        self._cancel_handshakes()
         for connection in list(self._connections):
             connection.abort()
         await self._empty.wait()
         self._timer.cancel()
+
+    def _cancel_handshakes(self) -> None:
+        for opening in self._opening:
+            opening.cancel()
 
     # What connections ask and tell.
 
@@ -155,7 +163,9 @@ class WireServer:
                 return False
             except OSError as error:
                 if error.errno in EXHAUSTED:
-                    log.warning("accepting no connections for a moment: %s", error.strerror)
+                    if self.now >= self._warn_at:
+                        log.warning("accepting no connections for a moment: %s", error.strerror)
+                        self._warn_at = self.now + WARN_SECONDS
                     self._accept_off()
                     self.loop.call_later(RETRY_SECONDS, self._accept_on)
                 else:  # what became of the connection before it was accepted (accept(2))
@@ -174,7 +184,7 @@ class WireServer:
     async def _open(self, accepted: socket.socket, connection: Connection) -> None:
         context = self._tls() if self._tls is not None else None
         handshake_seconds, shutdown_seconds = (
-            (self.limits.header_seconds, self.limits.write_seconds) if context is not None else (None, None)
+            (self.limits.header_seconds, TLS_SHUTDOWN_SECONDS) if context is not None else (None, None)
         )
         try:
             accepted.setblocking(False)

@@ -89,7 +89,18 @@ class Turns(Channel):
 
     def _next(self) -> None:
         self._turn = None
-        if not self._open:
+        self._advance()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._turn is None:
+            self._advance()
+        else:
+            self.go_on()
+
+    def _advance(self) -> None:
+        """Begins what is next; a client that does not read has to read first."""
+        if not self._open or self._lingering or self._paused:
             return
         if self._queue:
             exchange = self._queue.pop(0)

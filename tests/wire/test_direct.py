@@ -1,4 +1,4 @@
-"""wire/known.py: a head is recognised by its bytes, and only after it led to a success.
+"""wire/direct.py: a head is recognised by its bytes, and only after it led to a success.
 
 That what is recognised is answered like what is parsed is shown by the differential tests.
 """
@@ -10,7 +10,7 @@ import pytest
 
 from tests.contract import limit
 from tests.gateway import BOT, OTHER_BOT, USER, WAIT_SECONDS, ThreadGateway
-from wire.known import HEADS, KnownHeads
+from wire.direct import HEADS, KnownHeads
 
 TARGET = b"/bots/1/voters/2"
 TAIL = b" HTTP/1.1\r\nHost: a\r\n\r\n"

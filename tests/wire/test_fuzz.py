@@ -1,0 +1,222 @@
+"""Whatever bytes come, in whatever slices, with whatever between them: requests that came as a whole are
+answered once and in order, what is no request is refused or dropped, no bug is logged, and nothing hangs.
+"""
+
+import asyncio
+import logging
+import socket
+import zlib
+from collections.abc import Iterator
+
+import httptools
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+from tests.gateway import ThreadGateway, running
+from tests.unit.generated import examples
+from tests.wire.pipe import Pipe, PipeLoop
+from tests.wire.spoken import END, answers_in, converse, cut, error_text
+from tests.wire.stories import (
+    APPLICATION,
+    BIG,
+    LIMITS,
+    PIECES,
+    SLOW_SECONDS,
+    Asked,
+    DirectNumber,
+    Story,
+    mutated,
+    refuse,
+    stories,
+)
+from wire.head import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED, TOO_MANY_AT_ONCE, TOO_SLOW
+from wire.server import WireServer
+
+# Streams are long, and a story that is told with its note has to be printed as a whole.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
+
+PATIENCE_SECONDS = 400.0
+"""More than all time-outs together."""
+REFUSED = {text for _, text in (MALFORMED, HEADERS_TOO_LARGE, NOT_IMPLEMENTED, TOO_MANY_AT_ONCE, TOO_SLOW)}
+
+
+def told(story: Story) -> Pipe:
+    """Lives through the story, until the connection is gone."""
+    loop = PipeLoop(tls=story.tls, late=story.late)
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(_told(story, loop.pipe))
+
+
+async def _told(story: Story, connected: asyncio.Future[Pipe]) -> Pipe:
+    server = WireServer(APPLICATION, LIMITS, refuse, DirectNumber())
+    listening = socket.create_server(("127.0.0.1", 0))
+    server.add_sockets([listening])
+    with socket.create_connection(listening.getsockname()):
+        pipe = await connected
+    for deed, turns, seconds in story.steps:
+        if deed == "reset":
+            pipe.reset()
+        elif deed == "stall":
+            pipe.client_reads = False
+        elif deed == "read":
+            pipe.read()
+        else:
+            pipe.send(deed if isinstance(deed, bytes) else None)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if seconds:
+            await asyncio.sleep(seconds)
+    pipe.read()
+    until = asyncio.get_running_loop().time() + PATIENCE_SECONDS
+    while not pipe.lost:
+        await asyncio.sleep(1)
+        assert asyncio.get_running_loop().time() < until, "the connection hangs"
+    server.stop()
+    await server.close_all_connections()
+    await asyncio.sleep(2 * SLOW_SECONDS)  # what still runs comes to its end
+    return pipe
+
+
+# The answers.
+
+
+class Heard:
+    """Answers as llhttp reads them (httptools.HTTPProtocol)."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, dict[bytes, bytes], bytes]] = []
+        self.open = False
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self.open, self._fields, self._body = True, dict[bytes, bytes](), b""
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        assert name.lower() not in self._fields, f"{name!r} comes twice"
+        self._fields[name.lower()] = value
+
+    def on_body(self, piece: bytes) -> None:
+        self._body += piece
+
+    def on_message_complete(self) -> None:
+        self.open = False
+        status = self._parser.get_status_code()
+        if status >= 200:
+            self.answers.append((status, self._fields, self._body))
+
+
+def check(story: Story, pipe: Pipe) -> None:
+    heard = Heard()
+    if pipe.written:
+        heard.feed(pipe.written)
+    unending = heard.open and not {b"content-length", b"transfer-encoding"} & heard._fields.keys()
+    assert not heard.open or pipe.aborted or story.cut_off or unending, "an answer was cut off"
+    numbers = []
+    for place, (status, fields, body) in enumerate(heard.answers):
+        assert fields.get(b"connection") != b"close" or place == len(heard.answers) - 1
+        if b"x-refused" in fields:
+            assert (fields[b"connection"], int(fields[b"x-refused"])) == (b"close", status)
+            break
+        numbers.append(fields.get(b"x-number"))
+        assert place >= story.whole or body == expected(story.asked[place])
+    whole = [b"%d" % number for number in range(story.whole)]
+    assert numbers[: story.whole] == whole[: len(numbers)]
+    if not story.hurried:
+        # An answer that leaves before its request has come as a whole may be the last.
+        early = [
+            number + 1
+            for number, each in enumerate(story.asked[: story.whole])
+            if each.way in {"early", "duplex"} and each.content.startswith(b"POST")
+        ]
+        assert len(numbers) >= min([*early, story.whole])
+
+
+def expected(asked: Asked) -> bytes:
+    if asked.way == "early":
+        return b"early"
+    return (BIG * PIECES if asked.way == "big" else b"") + b"%08x" % zlib.crc32(asked.body)
+
+
+class Complaints(logging.Handler):
+    """What was logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def complaints() -> Iterator[list[logging.LogRecord]]:
+    handler, root = Complaints(), logging.getLogger()
+    root.addHandler(handler)
+    yield handler.records
+    root.removeHandler(handler)
+    assert not handler.records
+
+
+@pytest.mark.parametrize("count", [1_200, pytest.param(12_000, marks=pytest.mark.long)])
+def test_whatever_comes_is_answered_in_order_or_refused(
+    complaints: list[logging.LogRecord], count: int
+) -> None:
+    @examples(count)
+    @given(stories())
+    def whatever(story: Story) -> None:
+        note(repr(story))
+        check(story, told(story))
+        assert not complaints, complaints[0].getMessage()
+
+    whatever()
+
+
+# Over a socket.
+
+STATS = b"PATCH /bots/1/stats HTTP/1.1\r\nHost: g\r\n"
+VALID = [
+    b"GET /bots/1/voters/1 HTTP/1.1\r\nHost: g\r\nAuthorization: key\r\n\r\n",
+    b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n",
+    STATS + b'Content-Length: 22\r\n\r\n{"server_count": 1200}',
+    STATS + b'Transfer-Encoding: chunked\r\n\r\n16\r\n{"server_count": 1200}\r\n0\r\n\r\n',
+]
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> bytes:
+    asked = draw(st.lists(st.sampled_from(VALID), max_size=4))
+    return mutated(draw, b"".join(asked))[0] if asked else draw(st.binary(max_size=200))
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
+    limits = {"limits.failures.requests": 1_000_000_000}
+    with running(tmp_path_factory.mktemp("fuzzed") / "data", **limits) as gateway:
+        yield gateway
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.long)])
+def test_a_gateway_refuses_in_one_shape_and_goes_on(
+    gateway: ThreadGateway, complaints: list[logging.LogRecord], count: int
+) -> None:
+    met = set[int]()
+
+    @examples(count)
+    @given(streams(), st.lists(st.integers(0, 400), max_size=4))
+    def whatever(stream: bytes, places: list[int]) -> None:
+        note(repr((stream, places)))
+        answers = answers_in(converse(gateway.base_url, cut(stream, places), ends=True))
+        for answer in answers:
+            if answer.status >= 400:
+                refused = error_text(answer) in REFUSED
+                assert not refused or (answer is answers[-1] and answer.named("connection") == "close")
+        met.update(answer.status for answer in answers)
+        assert [each.status for each in answers_in(converse(gateway.base_url, [END]))] == [200]
+        assert not complaints, complaints[0].getMessage()
+
+    whatever()
+    assert met >= {200, 400, 401, 404, 431, 501}
