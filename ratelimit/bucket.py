@@ -63,16 +63,17 @@ class Buckets:
 
     def take(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """Takes one token if there is one."""
-        window_ns = policy.window_seconds * NS
+        requests, window_seconds = policy.requests, policy.window_seconds
+        window_ns = window_seconds * NS
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= window_ns:
             bucket = self._open(key, now_ns, window_ns)
-        used = bucket.used
-        allowed = used < policy.requests
-        if allowed:
-            used += 1
-            bucket.used = used
-        return _decision(allowed, policy, used, bucket.started_ns, now_ns)
+        used, started_ns = bucket.used, bucket.started_ns
+        reset_seconds = -((now_ns - started_ns - window_ns) // NS)
+        if used >= requests:
+            return Decision(False, requests, 0, reset_seconds, window_seconds, started_ns)
+        bucket.used = used + 1
+        return Decision(True, requests, requests - used - 1, reset_seconds, window_seconds, started_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
         """What `take` would decide, without taking. With no window open, `reset` is a full window."""
