@@ -32,6 +32,7 @@ from listings.keys import KeyDigester
 from ratelimit.limiter import FailureGuard
 from settings import Settings, StatsLimit, VotersLimit
 from snapshot.recovery import UNREADABLE, recover
+from snapshot.snapshotter import give_way
 from store import Store, empty_state, held_folder, open_store
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import DeliveryPolicy, Outbox
@@ -211,7 +212,7 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
             await refreshed_digest(store.ledger.state)
             position, digest = store.ledger.head, store.ledger.state.digest()
             await store.ledger.durable(position)
-            with ThreadPoolExecutor(1, "verify") as thread:
+            with ThreadPoolExecutor(1, "verify", give_way) as thread:
                 try:
                     folded = await loop.run_in_executor(thread, store.folded_digest, position)
                 except UNREADABLE as error:

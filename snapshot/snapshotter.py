@@ -8,6 +8,8 @@ The file counts only after everything it may hold is durable in the journal.
 import asyncio
 import contextlib
 import logging
+import os
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -95,7 +97,7 @@ class Snapshotter:
         path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()
         file = SnapshotFile(self._folder.disk, path, self._encoder(position))
         try:
-            with ThreadPoolExecutor(1, "snapshot") as thread:
+            with ThreadPoolExecutor(1, "snapshot", give_way) as thread:
                 for chunk in copy:
                     await loop.run_in_executor(thread, file.add, chunk)
                 newest = self._ledger.head
@@ -138,7 +140,7 @@ class Snapshotter:
     async def _backup_pieces(self) -> AsyncGenerator[bytes, None]:
         await self._ledger.durable(self._ledger.head)  # now, when the answer can still be another one
         position, loop = self._ledger.head, asyncio.get_running_loop()
-        with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup") as thread:
+        with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup", give_way) as thread:
             self._journal.rotate()  # so that the records behind the position begin a segment
             encoder = self._encoder(position)
             yield encoder.header
@@ -158,3 +160,9 @@ class Snapshotter:
 
 def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:
     return [record for _, record in islice(behind, RECORDS_PER_CHUNK)]
+
+
+def give_way() -> None:
+    """For a thread that nobody waits for: whenever the loop has something to do, it gets the core (nice(2) is
+    a thread's own on Linux)."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
