@@ -104,11 +104,10 @@ async def serve(
         )
         http = http_server(settings, clock, front, make_application(routes, policy), public)
         http.add_sockets(front.sockets)
-        tasks.create_task(store.journal.run())
-        tasks.create_task(dispatcher.run())
-        timers = [tasks.create_task(store.snapshotter.run()), tasks.create_task(lag.run())]
-        if front.access is not None:
-            timers.append(tasks.create_task(front.access.run()))
+        for running_on in (store.journal.run(), dispatcher.run()):
+            tasks.create_task(running_on)
+        logs = [front.access.run()] if front.access is not None else []
+        timers = [tasks.create_task(each) for each in (store.snapshotter.run(), lag.run(), *logs)]
         log.info("serving on %s, position %d", front.url, store.ledger.head)
         await started(Gateway(front.url, clock, store.ledger, dispatcher, digester, front.reload))
         await stop.wait()

@@ -6,14 +6,15 @@ The first line, with the Date, is the server's to write.
 import itertools
 import secrets
 
-from handlers.reply import Reply, failure
+from handlers.reply import Reply
 from ratelimit.headers import LINES, headers, numbers
 
 SERVER = "votegate"
 _ids, _process = itertools.count(10_000_000), secrets.token_hex(4)
 _process_bytes = _process.encode()
 _START = (
-    b"Server: votegate\r\nContent-Type: application/json\r\nX-Request-Id: %b%d\r\nCache-Control: no-store\r\n"
+    f"Server: {SERVER}\r\n".encode()
+    + b"Content-Type: application/json\r\nX-Request-Id: %b%d\r\nCache-Control: no-store\r\n"
 )
 _END = b"Content-Length: %d\r\n\r\n%b"
 _ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
@@ -32,8 +33,3 @@ def rendered(reply: Reply) -> bytes:
     named = {**reply.headers, **(headers(limits) if limits is not None else {})}
     lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")
     return _ANSWER % (_process_bytes, next(_ids), lines, len(body), body)
-
-
-def refusal(status: int, text: str) -> bytes:
-    """An error in the common shape, of what could not be read as a request."""
-    return rendered(failure(status, text))

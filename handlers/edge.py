@@ -6,13 +6,15 @@ given a body.
 """
 
 import contextlib
+from http import HTTPStatus
 from typing import Any
 
 from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream, UnsatisfiableReadError
 from tornado.web import Application
 
-from handlers.answers import refusal
+from handlers.answers import rendered
+from handlers.reply import failure
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"
@@ -20,16 +22,17 @@ _DRAIN_BYTES = 1 << 20
 _UNLIMITED = 1 << 62  # the application has its own limit, and words for it
 
 
+def _refusal(status: int, text: str) -> bytes:
+    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
+    return line.encode() + rendered(failure(status, text))
+
+
 def _malformed() -> bytes:
-    return b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n" + refusal(
-        400, "The HTTP request is malformed."
-    )
+    return _refusal(400, "The HTTP request is malformed.")
 
 
 def _headers_too_large() -> bytes:
-    return b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n" + refusal(
-        431, "The request's headers are too large."
-    )
+    return _refusal(431, "The request's headers are too large.")
 
 
 class _Stream(IOStream):

@@ -73,7 +73,7 @@ class Channel(asyncio.Protocol):
     def write(self, data: bytes) -> "asyncio.Future[None]":
         """Done at once while the client keeps up, else when it has read; raises StreamClosedError."""
         if not self._open or self._transport.is_closing():
-            return self.closed()
+            return self.not_written()
         future = self._server.loop.create_future()
         self._transport.write(data)
         if not self._paused:
@@ -84,7 +84,7 @@ class Channel(asyncio.Protocol):
             self._drained.append(future)
         return future
 
-    def closed(self) -> "asyncio.Future[None]":
+    def not_written(self) -> "asyncio.Future[None]":
         """What `write` gives when there is nobody to write to."""
         future = self._server.loop.create_future()
         future.set_exception(StreamClosedError())
@@ -93,12 +93,12 @@ class Channel(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._paused = True
-        self.wait()
+        self.set_deadline()
 
     def resume_writing(self) -> None:
         self._paused, self._taken = False, None
         self._release(lambda future: future.set_result(None))
-        self.wait()
+        self.set_deadline()
 
     def _release(self, settle: "Callable[[asyncio.Future[None]], None]") -> None:
         futures, self._drained = self._drained or (), None
@@ -124,13 +124,15 @@ class Channel(asyncio.Protocol):
         if self._open:
             self._transport.abort()
 
-    def wait(self) -> None:
+    def set_deadline(self) -> None:
         """Sets the deadline by what is waited for."""
         if self._paused:
             self._wait_for_reader()
 
     def expired(self) -> None:
         """The deadline has passed."""
+        if self._transport.get_extra_info("socket") is None:
+            return  # the loop has closed it, and says so presently
         if not self._paused and not self._unsent():
             self._timed_out()
         elif self._taken is None or self._taken_now() >= self._taken + PROGRESS_BYTES:
@@ -139,11 +141,11 @@ class Channel(asyncio.Protocol):
             self.abort()
 
     def _unsent(self) -> bool:
-        """Whether closing now could take something from the client. What a TLS transport has encrypted it
-        does not count, but it holds that only while the kernel is full."""
-        return self._transport.get_write_buffer_size() > 0 or (
-            self.protocol == "https" and _queued(self._transport.get_extra_info("socket").fileno()) > 0
-        )
+        """Whether closing now could take something from the client. What the kernel holds counts too: if more
+        came from the client, it would reset the connection. (A TLS transport tells of no other.)"""
+        sock = self._transport.get_extra_info("socket")
+        end = 1 if self._lingering else 0  # TCP's own
+        return self._transport.get_write_buffer_size() > 0 or _queued(sock.fileno()) > end
 
     def _wait_for_reader(self) -> None:
         self._taken = self._taken_now()

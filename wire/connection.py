@@ -39,6 +39,7 @@ SLICE_BYTES = 4_096
 """How much is parsed at once, and so how far requests are parsed ahead of their turn."""
 SLICES_AT_ONCE = 8
 """After so many, other connections have their turn."""
+UNAUTHORIZED = 401
 FRAMING = 16
 """How many bytes a body in chunks may take for each byte of its own."""
 
@@ -49,6 +50,7 @@ class Connection(Turns):
     __slots__ = (
         "_body_bytes",
         "_completed",
+        "_feeding",
         "_fields",
         "_head_bytes",
         "_offered_body",
@@ -67,6 +69,7 @@ class Connection(Turns):
         self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
         self._completed = False  # whether a message ended among the bytes that are being parsed
         self._offered_body = b""  # the fields that announce the body of a request that offers an upgrade
+        self._feeding = False  # a head of ours
         self._pieces: list[bytes] = []  # of its body, not handed over yet
         # Target, peer and caller of a direct success among the bytes that are being parsed.
         self._to_learn: tuple[bytes, str, Any] | None = None
@@ -87,10 +90,14 @@ class Connection(Turns):
         if self._midway or server.direct is None:
             return False
         end = data.find(b" ", len(START))
-        caller = server.known.get((data[end:], self.remote_ip))
+        head = data[end:], self.remote_ip
+        caller = server.known.get(head)
         if caller is None or not data.startswith(START):
             return False
-        return self._answer(server.direct, data[len(START) : end], caller) is not None
+        status = self._answer(server.direct, data[len(START) : end], caller)
+        if status == UNAUTHORIZED:
+            server.known.pop(head)  # what holds a key goes with it
+        return status is not None
 
     def _answer(self, direct: Direct, target: bytes, caller: Any) -> int | None:
         """The status, if the direct route has an answer."""
@@ -105,10 +112,10 @@ class Connection(Turns):
     def eof_received(self) -> bool:
         """The client sends no more; what it has sent as a whole is answered."""
         self._at_eof = True
-        answering = self._held or (self._turn is not None and self._turn is not self._receiving)
-        return (
-            bool(answering) and not self._lingering and self.protocol == "http"
-        )  # uvloop's TLS ends both ways
+        if self._lingering or self.protocol == "https":
+            return False  # uvloop's TLS ends both ways at once
+        answering = self._turn is not None and self._turn is not self._receiving
+        return bool(answering or self._held or self._queue or self._refusal)
 
     def go_on(self) -> None:
         """Parses what is held, as far as it is its turn; reads on when nothing is left."""
@@ -126,10 +133,16 @@ class Connection(Turns):
         self._plain = self._turn is None and not self._held and not self._reading_done and not self._paused
         if self._held:
             self._transport.pause_reading()
-        else:
+        elif not self._at_eof:
             self._transport.resume_reading()
         if self._plain and not self._midway and self.closing:
             self.linger()
+        elif (
+            self._at_eof
+            and self._turn is self._receiving
+            and not (self._held or self._queue or self._refusal)
+        ):
+            self.linger()  # what is missing will never come
 
     def _blocked(self) -> bool:
         turn = self._turn
@@ -143,7 +156,7 @@ class Connection(Turns):
             self._held = data[upgrade.args[0] :] + self._held
             self._decline_upgrade()
         except httptools.HttpParserError as error:
-            if not self._reading_done:
+            if not self._reading_done or isinstance(error, httptools.HttpParserCallbackError):
                 self._parse_failed(error, data)
         else:
             if self._to_learn is not None:
@@ -159,9 +172,11 @@ class Connection(Turns):
         """Goes on as if nothing had been offered. The parser has stopped behind the head, whatever body it
         announces; a new one is told of that body by a head of ours."""
         self._parser = httptools.HttpRequestParser(self)
-        if self._offered_body:
-            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % self._offered_body)
-            self._offered_body = b""
+        framing, self._offered_body = self._offered_body, b""
+        if framing:
+            self._feeding = True
+            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % framing)
+            self._feeding = False
         self._server.loop.call_soon(self.go_on)
 
     def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
@@ -170,6 +185,7 @@ class Connection(Turns):
             self._refuse(cause.status, cause.text)
         elif isinstance(error, httptools.HttpParserCallbackError):
             log.error("a request could not be handed over", exc_info=cause)
+            self._reading_done = True
             self.abort()
         elif isinstance(error, httptools.HttpParserInvalidMethodError) and (target := target_of_line(data)):
             self._refuse(*NOT_IMPLEMENTED, target)
@@ -180,7 +196,7 @@ class Connection(Turns):
         """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete, and
         then by the application's way alone."""
         if not self._head_bytes:
-            self.wait()
+            self.set_deadline()
         self._head_bytes += size if not self._completed else 1  # not what belongs to the message before it
         if self._head_bytes > self._server.limits.header_bytes:
             self._refuse(*HEADERS_TOO_LARGE)
@@ -197,17 +213,17 @@ class Connection(Turns):
         self._midway, self._to_learn = True, None
 
     def on_url(self, piece: bytes) -> None:
-        if not self._offered_body:
+        if not self._feeding:
             self._target += piece
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._receiving is None:
             self._fields.append((name, value))
-        elif name.lower() in NOT_IN_TRAILERS and not self._offered_body:
+        elif name.lower() in NOT_IN_TRAILERS and not self._feeding:
             raise Refused(*MALFORMED)  # llhttp would heed it
 
     def on_headers_complete(self) -> None:
-        if self._offered_body:
+        if self._feeding:
             return
         target, fields = self._target, self._fields
         self._fields = []
@@ -227,7 +243,7 @@ class Connection(Turns):
                 self._to_learn = (target, self.remote_ip, caller) if status < 400 else None
                 self._target = b""
                 return
-        self._exchange(target, fields)
+        self._head_complete(target, fields)
 
     def on_body(self, piece: bytes) -> None:
         self._pieces.append(piece)
@@ -240,7 +256,7 @@ class Connection(Turns):
             self._receiving = None
             self._reading_done = not receiving.keep_alive
             receiving.complete()
-            self.wait()
+            self.set_deadline()
 
     def _hand_over(self, receiving: Exchange) -> None:
         """Chunks may be of one byte each: what came together is handed over together."""
@@ -251,7 +267,7 @@ class Connection(Turns):
 
     # Turns.
 
-    def _exchange(self, target: bytes, fields: Fields) -> None:
+    def _head_complete(self, target: bytes, fields: Fields) -> None:
         """A head is complete. Raises Refused."""
         parser = self._parser
         method, version = parser.get_method().decode(), parser.get_http_version()
@@ -273,7 +289,7 @@ class Connection(Turns):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.wait()
+        self.set_deadline()
         if self._server.draining:
             self.drain()
 

@@ -32,7 +32,12 @@ class Direct(Protocol):
 
 
 class KnownHeads(OrderedDict[tuple[bytes, str], Any]):
-    """Callers, by what followed the target (everything from the blank behind it on) and the peer."""
+    """Callers, by what followed the target (everything from the blank behind it on) and the peer.
+
+    The heads hold the keys that their callers sent, so they are never shown."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} known heads>"
 
     def learn(self, data: bytes, target: bytes, peer: str, caller: Any) -> None:
         """Keeps the head of a request with that target, if the bytes were this one request and no more.

@@ -199,7 +199,7 @@ class Exchange(HTTPConnection):
         return self._write(self._framed(chunk))
 
     def _write(self, data: bytes) -> "asyncio.Future[None]":
-        return self._connection.closed() if self._gone else self._connection.write(data)
+        return self._connection.not_written() if self._gone else self._connection.write(data)
 
     def finish(self) -> None:
         if self._gone:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 1.0
-"""How long a stop waits for the first request of a connection."""
+"""How long a stop waits for the first request of a connection, or for the rest of a head."""
 
 
 class Turns(Channel):
@@ -73,7 +73,7 @@ class Turns(Channel):
     def _begin(self, exchange: Exchange) -> None:
         """Raises Refused."""
         self._turn = exchange
-        self.wait()
+        self.set_deadline()
         try:
             exchange.begin()
         except HTTPInputError:
@@ -106,6 +106,7 @@ class Turns(Channel):
             exchange = self._queue.pop(0)
             try:
                 self._begin(exchange)
+                self.go_on()
             except Refused as refused:
                 self._turn, self._receiving, self._queue = None, None, []
                 self._refuse(refused.status, refused.text, exchange.target)
@@ -115,7 +116,7 @@ class Turns(Channel):
         elif self._refusal is not None:
             self._speak_refusal(*self._refusal)
         else:
-            self.wait()
+            self.set_deadline()
             self.go_on()
 
     def _refuse(self, status: int, text: str, target: bytes = b"") -> None:
@@ -145,12 +146,12 @@ class Turns(Channel):
         self.write(self._server.refusal(status, text, self.remote_ip, target))
         self.linger()
 
-    def wait(self) -> None:
+    def set_deadline(self) -> None:
         if self._lingering:
             return
         server = self._server
         if self._paused:
-            super().wait()
+            super().set_deadline()
         elif self._turn is not None:
             receives = self._turn is self._receiving
             self.deadline = server.now + server.limits.body_seconds if receives else NEVER
@@ -171,7 +172,7 @@ class Turns(Channel):
         """Ends the connection once what was asked over it is answered."""
         if not self._open:
             return
-        if self.fresh:
+        if self.fresh or (self._midway and self._turn is None):
             self.deadline = self._server.now + DRAIN_SECONDS
         elif self._plain and not self._midway:
             self.linger()

@@ -198,6 +198,9 @@ ALIKE = {
     "an offer of another protocol with a body": (
         f"{PATCH}Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 22\r\n\r\n{BODY}"
     ),
+    "an offer of another protocol with an empty body": (
+        f"{HEALTH}Connection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 0\r\n\r\n{HEALTH}\r\n"
+    ),
     "an offer of another protocol with chunks": f"{PATCH}Connection: upgrade\r\nUpgrade: h2c\r\n{CHUNKED}",
     "OPTIONS for the server": f"OPTIONS * HTTP/1.1\r\n{HOST}\r\n",
     "a user who votes twice": 2 * f"{VOTE}Content-Length: {len(USER_BODY)}\r\n\r\n{USER_BODY}",
