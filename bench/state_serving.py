@@ -14,6 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import uvloop
+
 from bench.charts import Report
 from bench.load import asking
 from bench.servers import DIGEST_SECRET
@@ -83,14 +85,14 @@ def state_server(pipe: Connection, folder: Path) -> None:
 
     beating: list[asyncio.Task[None]] = []
     settings = load_settings(None, {}, _flags(folder))
-    asyncio.run(serve(settings, SystemClock(), asyncio.Event(), started, disk))
+    uvloop.run(serve(settings, SystemClock(), asyncio.Event(), started, disk))
 
 
 def _flags(folder: Path) -> dict[str, object]:
     return {
         "data_dir": folder,
         "server.port": 0,
-        "server.access_log": False,
+        "server.access_log": "off",
         "operator.token": OPERATOR,
         "keys.digest_secret": DIGEST_SECRET,
         "snapshot.interval_seconds": 86_400,

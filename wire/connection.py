@@ -37,9 +37,7 @@ log = logging.getLogger(__name__)
 
 SLICE_BYTES = 4_096
 """How much is parsed at once, and so how far requests are parsed ahead of their turn."""
-SLICES_AT_ONCE = 8
-"""After so many, other connections have their turn."""
-UNAUTHORIZED = 401
+SLICES_AT_ONCE = 8  # then other connections have their turn
 FRAMING = 16
 """How many bytes a body in chunks may take for each byte of its own."""
 
@@ -95,8 +93,8 @@ class Connection(Turns):
         if caller is None or not data.startswith(START):
             return False
         status = self._answer(server.direct, data[len(START) : end], caller)
-        if status == UNAUTHORIZED:
-            server.known.pop(head)  # what holds a key goes with it
+        if status == 401:  # the key is no good any more, and what holds it goes
+            server.known.pop(head)
         return status is not None
 
     def _answer(self, direct: Direct, target: bytes, caller: Any) -> int | None:

@@ -46,7 +46,7 @@ class KillableGateway:
         self._flags = {
             "data_dir": folder,
             "server.port": 0,
-            "server.access_log": False,
+            "server.access_log": "off",
             "operator.token": OPERATOR_TOKEN,
             **settings,
         }
