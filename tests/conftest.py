@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract import Served, serving
 from tests.gateway import ProcessGateway, ThreadGateway, running
 from tests.receiver import Receiver, receiving
 
@@ -30,3 +31,17 @@ def receiver() -> Iterator[Receiver]:
     """A webhook receiver that accepts everything until told otherwise."""
     with receiving() as receiver:
         yield receiver
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("shared") / "data") as served:
+        yield served
+
+
+@pytest.fixture
+def served(shared: Served) -> Iterator[Served]:
+    """One gateway for all tests of a module that change nothing; proves that they change nothing."""
+    before = shared.digest()
+    yield shared
+    assert shared.digest() == before

@@ -283,7 +283,7 @@ def eventually(condition: Callable[[], T]) -> T:
     deadline = time.monotonic() + WAIT_SECONDS
     while not (value := condition()):
         assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.005)
+        time.sleep(0.005)  # between two looks; the condition alone decides when it is over
     return value
 
 

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from tests.contract import (
     clear_error,
     filled,
     refusal,
-    serving,
     wrong_fields,
 )
 from tests.gateway import (
@@ -128,19 +126,6 @@ ROUTES: dict[str, list[str]] = {
 PLACES = [(path, name) for path in ROUTES for name in re.findall(r"{(\w+)}", path)]
 USERS = [("/manage/users/{id}", "id"), ("/bots/{id}/voters/{user_id}", "user_id")]
 TOO_LARGE = (413, "The body must not be larger than 65536 bytes.")
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("shared") / "data") as served:
-        yield served
-
-
-@pytest.fixture
-def served(shared: Served) -> Iterator[Served]:
-    before = shared.digest()
-    yield shared
-    assert shared.digest() == before
 
 
 @pytest.mark.parametrize(("body", "text"), BROKEN.values(), ids=BROKEN)

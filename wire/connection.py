@@ -85,12 +85,12 @@ class Connection(Turns):
     def _recognised(self, data: bytes) -> bool:
         """Whether it was one request whose head is known, and is answered."""
         server = self._server
-        if self._midway or server.direct is None:
+        if self._midway or server.direct is None or not data.startswith(START):
             return False
         end = data.find(b" ", len(START))
         head = data[end:], self.remote_ip
         caller = server.known.get(head)
-        if caller is None or not data.startswith(START):
+        if caller is None:
             return False
         status = self._answer(server.direct, data[len(START) : end], caller)
         if status == 401:  # the key is no good any more, and what holds it goes

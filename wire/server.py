@@ -82,7 +82,8 @@ class WireServer:
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
-        self._tick_seconds = min(TICK_SECONDS, limits.header_seconds / 4, limits.idle_seconds / 4)
+        shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
+        self._tick_seconds = min(TICK_SECONDS, shortest / 4)
 
     def add_sockets(self, sockets: Iterable[socket.socket]) -> None:
         """Serves what comes in on listening sockets, in the running loop."""
@@ -126,6 +127,10 @@ class WireServer:
             opening.cancel()
 
     # What connections ask and tell.
+
+    @property
+    def now(self) -> float:
+        return self.loop.time()
 
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         return (
@@ -208,8 +213,8 @@ class WireServer:
 
     def _tick(self) -> None:
         self._timer = self.loop.call_later(self._tick_seconds, self._tick)
-        self.now = self.loop.time()
-        self.idle_deadline = self.now + self.limits.idle_seconds
+        now = self.now
+        self.idle_deadline = now + self.limits.idle_seconds
         self.status_lines.clear()
-        for connection in [each for each in self._connections if each.deadline <= self.now]:
+        for connection in [each for each in self._connections if each.deadline <= now]:
             connection.expired()

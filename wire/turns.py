@@ -125,18 +125,18 @@ class Turns(Channel):
         target = target or (broken.target if broken is not None else self._target)
         self._reading_done, self._plain, self._held = True, False, b""
         turn = self._turn
-        if turn is None or turn is broken:
-            self._turn = None
-            if turn is not None:
-                turn.lost()
-            if turn is not None and turn.head_written:
-                self.abort()
-            else:
-                self._speak_refusal(status, text, target)
-        else:
+        if turn is not None and turn is not broken:
             self._refusal = (status, text, target)
             if broken is not None:
                 self._queue.remove(broken)
+            return
+        self._turn = None
+        if turn is not None:
+            turn.lost()
+        if turn is not None and turn.head_written:
+            self.abort()
+        else:
+            self._speak_refusal(status, text, target)
 
     def linger(self) -> None:
         self._plain, self._reading_done = False, True

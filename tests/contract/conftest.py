@@ -27,11 +27,3 @@ def key(gateway: ThreadGateway) -> str:
 def shared(wire: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(tmp_path_factory.mktemp(wire) / "data") as served:
         yield served
-
-
-@pytest.fixture
-def served(shared: Served) -> Iterator[Served]:
-    """One gateway for all tests that change nothing; proves that they change nothing."""
-    before = shared.digest()
-    yield shared
-    assert shared.digest() == before

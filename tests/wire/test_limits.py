@@ -29,12 +29,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield Served(gateway, gateway.list_bot())
 
 
-@pytest.fixture
-def caller(served: Served) -> Iterator[Caller]:
-    with calling(served.gateway.base_url) as caller:
-        yield caller
-
-
 def padded(method: str, target: str, size: int, *lines: str) -> bytes:
     """A head of exactly so many bytes."""
     empty = request(method, target, *lines, "X-Padding: ")

@@ -1,10 +1,8 @@
 """What two readers could read in two ways is refused, and nothing behind it is taken for a request."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.contract import NO_COUNT, STATS, Served, serving
+from tests.contract import NO_COUNT, STATS, Served
 from tests.gateway import BOT, USER
 from tests.wire.clients import HEALTH, MALFORMED, OPERATOR, Answer, calling, chunked, request
 
@@ -13,20 +11,6 @@ VOTE = b'{"user": "777777777777777777"}'
 CHUNKED_VOTE = chunked([VOTE])
 BEHIND = request("POST", f"/manage/bots/{BOT}/votes", OPERATOR, body=VOTE)
 """What an attacker would have a gateway take for the next request of somebody else."""
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("smuggling") / "data") as served:
-        yield served
-
-
-@pytest.fixture
-def served(shared: Served) -> Iterator[Served]:
-    """One gateway for all tests; proves that none of them has voted."""
-    before = shared.digest()
-    yield shared
-    assert shared.digest() == before
 
 
 @pytest.fixture

@@ -25,12 +25,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def caller(served: Served) -> Iterator[Caller]:
-    with calling(served.gateway.base_url) as caller:
-        yield caller
-
-
-@pytest.fixture
 def key(served: Served) -> str:
     return f"Authorization: {served.key}"
 

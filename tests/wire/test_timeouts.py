@@ -28,12 +28,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield Served(gateway, gateway.list_bot())
 
 
-@pytest.fixture
-def caller(served: Served) -> Iterator[Caller]:
-    with calling(served.gateway.base_url) as caller:
-        yield caller
-
-
 BEGUN = {
     "method": b"GE",
     "no target": b"GET ",
