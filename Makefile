@@ -2,17 +2,18 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := $(VENV)/peers
+PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run test test-long crash lint bench bench-tools bench-packages bench-state lock system-packages clean
+.PHONY: help run test test-long crash lint bench bench-tools bench-packages bench-state bench-webhooks lock system-packages clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder
-	@$(BIN)/python server.py serve --config config.yaml --demo
+run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder; webhooks may go to this machine
+	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
 
-test: $(VENV)/dev.stamp ## run every test, with branch coverage of the core packages
+test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test, with branch coverage of the core packages
 	@$(BIN)/python -m pytest
 
 lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
@@ -35,6 +36,9 @@ SECONDS := 2
 bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 a measurement (about 8 minutes): bench/results/
 	@$(BIN)/python -m bench --seconds $(SECONDS)
 
+bench-webhooks: $(VENV)/dev.stamp ## webhooks beside bare clients, SECONDS=2 a measurement (about 3 minutes): bench/results/
+	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
+
 bench-tools:
 	@$(PYTHON) -m bench.tools
 
@@ -53,7 +57,7 @@ system-packages: ## Debian packages that a bare machine needs first (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) bench/peers/express/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) bench/peers/express/node_modules tests/published/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 $(VENV)/run.stamp: requirements.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -68,6 +72,9 @@ $(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-bench.txt
 	@touch $@
+
+$(PUBLISHED): tests/published/package-lock.json
+	-@cd tests/published && npm ci --ignore-scripts --no-audit --no-fund --silent && touch ../../$@
 
 $(EXPRESS): bench/peers/express/package-lock.json | bench-tools
 	@cd bench/peers/express && npm ci --ignore-scripts --no-audit --no-fund --silent

@@ -18,6 +18,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
+from delivery import letters, outbox_policy, retry_policy, webhook_policy, webhook_sender
 from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
@@ -35,8 +36,7 @@ from snapshot.recovery import UNREADABLE, recover
 from snapshot.snapshotter import give_way
 from store import Store, empty_state, held_folder, open_store
 from webhook.dispatcher import Dispatcher
-from webhook.outbox import DeliveryPolicy, Outbox
-from webhook.sender import open_sender
+from webhook.outbox import Outbox
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
@@ -86,14 +86,19 @@ async def serve(
             stack.callback(socket.close)
         store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
         digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
-        sender = await stack.enter_async_context(
-            open_sender(settings.webhooks.timeout_seconds, f"Votegate/{VERSION}")
-        )
+        sender = await stack.enter_async_context(webhook_sender(settings, clock, f"Votegate/{VERSION}"))
         counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        outbox = Outbox(_delivery_policy(settings))
+        outbox = Outbox(outbox_policy(settings), store.ledger.state, clock.now_ms())
         dispatcher = Dispatcher(
-            store.ledger, outbox, sender, clock, lambda: store.journal.durable_position, tasks.create_task
+            store.ledger,
+            outbox,
+            letters(settings),
+            sender,
+            retry_policy(settings),
+            clock,
+            lambda: store.journal.durable_position,
+            tasks.create_task,
         )
         store.journal.on_durable(dispatcher.wake)
         lag, running = LoopLag(clock), Running()
@@ -187,6 +192,7 @@ def _routes(
         window_ms=round(settings.votes.window_seconds * 1_000),
         cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
         keys_per_listing=settings.keys.per_listing,
+        webhooks=webhook_policy(settings, secrets.token_bytes),
     )
     sources = _debug_sources(store, outbox, stop)
     watch = AttemptWatch()
@@ -222,20 +228,12 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
         webhooks_in_flight=lambda: outbox.in_flight,
+        endpoints_suspended=lambda: outbox.suspended,
+        proxy_down=lambda: outbox.stopped,
         readiness=readiness,
         take_snapshot=store.snapshotter.take,
         backup=store.snapshotter.backup,
         verify=verify,
-    )
-
-
-def _delivery_policy(settings: Settings) -> DeliveryPolicy:
-    webhooks = settings.webhooks
-    return DeliveryPolicy(
-        webhooks.retries,
-        round(webhooks.retry_delay_seconds * 1_000),
-        webhooks.in_flight,
-        webhooks.in_flight_per_endpoint,
     )
 
 

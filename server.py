@@ -41,22 +41,32 @@ def cli(context: click.Context) -> None:
     context.obj = _place
 
 
+FLAGS = {
+    "address": "server.address",
+    "port": "server.port",
+    "data_dir": "data_dir",
+    "allow_private_targets": "webhooks.allow_private_targets",
+}
+
+
 def settings_options(command: Callable[..., None]) -> Callable[..., None]:
     """The sources of settings, as options: a file, and flags for the common settings."""
     for option in (
-        click.option("--data-dir", type=click.Path(path_type=Path), help="data_dir"),
-        click.option("--port", type=int, help="server.port"),
-        click.option("--address", help="server.address"),
+        click.option(
+            "--allow-private-targets", is_flag=True, default=None, help=FLAGS["allow_private_targets"]
+        ),
+        click.option("--data-dir", type=click.Path(path_type=Path), help=FLAGS["data_dir"]),
+        click.option("--port", type=int, help=FLAGS["port"]),
+        click.option("--address", help=FLAGS["address"]),
         click.option("--config", type=click.Path(path_type=Path), help="YAML file; see config.yaml"),
     ):
         command = option(command)
     return command
 
 
-def _settings(config: Path | None, address: str | None, port: int | None, data_dir: Path | None) -> Settings:
-    flags = {"server.address": address, "server.port": port, "data_dir": data_dir}
+def _settings(config: Path | None, **flags: object) -> Settings:
     try:
-        return load_settings(config, os.environ, flags)
+        return load_settings(config, os.environ, {FLAGS[name]: value for name, value in flags.items()})
     except SettingsError as error:
         click.echo(f"The settings are not valid:\n{error}", err=True)
         raise SystemExit(2) from None
@@ -65,11 +75,9 @@ def _settings(config: Path | None, address: str | None, port: int | None, data_d
 @cli.command("serve")
 @settings_options
 @click.option("--demo", is_flag=True, help="On an empty data folder, make a listing to try things on.")
-def serve_command(
-    config: Path | None, address: str | None, port: int | None, data_dir: Path | None, demo: bool
-) -> None:
+def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs and save everything."""
-    settings = _settings(config, address, port, data_dir)
+    settings = _settings(config, **flags)
     logging.basicConfig(
         level=settings.log.level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
@@ -110,9 +118,9 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
 
 @cli.command("check-config")
 @settings_options
-def check_config(config: Path | None, address: str | None, port: int | None, data_dir: Path | None) -> None:
+def check_config(config: Path | None, **flags: object) -> None:
     """Tell whether the settings are valid, naming every mistake."""
-    _settings(config, address, port, data_dir)
+    _settings(config, **flags)
     click.echo("The settings are valid.")
 
 
@@ -124,7 +132,7 @@ def version() -> None:
 
 def _place(config: Path | None, data_dir: Path | None) -> Place:
     """What a command without a gateway works on."""
-    settings = _settings(config, None, None, data_dir)
+    settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None
     return Place(settings.data_dir, keys, lambda: held_folder(settings), empty_state(settings))

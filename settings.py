@@ -6,79 +6,36 @@ a file that holds the value), else the YAML file, else the default below: `setti
 show one.
 """
 
-import re
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    SecretStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from settings_sources import SourceUnreadable, merged_sources
+from settings_values import (
+    AccessLogForm,
+    ChatHosts,
+    Count,
+    DigestSecret,
+    HeaderSecret,
+    NameServers,
+    OperatorToken,
+    Proxies,
+    ProxyUrl,
+    SealingKeys,
+    Seconds,
+    SocketPath,
+    WindowSeconds,
+)
 
-SECRETS = {"operator.token", "keys.digest_secret", "guild_counts.authorization", "sealing.keys"}
-SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
-
-Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
-
-
-def _split(value: object) -> object:
-    """A list may be one string with commas, as the environment has it."""
-    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
-
-
-def _proxy(value: object) -> IPv4Network | IPv6Network | Literal["unix"]:
-    if value == "unix":
-        return "unix"
-    if not isinstance(value, str):  # a number would be taken for an address
-        raise ValueError("must be a network, such as 10.0.0.0/8, or the word unix")
-    return ip_network(value)
-
-
-Proxy = Annotated[IPv4Network | IPv6Network | Literal["unix"], PlainValidator(_proxy)]
-Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(_split)]
-
-
-def _socket_path(path: Path) -> Path:
-    if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
-        raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
-    return path
-
-
-def _off(value: object) -> object:
-    """YAML reads a bare `off` as false."""
-    return "off" if value is False else value
-
-
-def _header_value(secret: SecretStr) -> SecretStr:
-    if not re.fullmatch(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?", secret.get_secret_value()):
-        raise ValueError("must be visible ASCII, because it is sent as a header")
-    return secret
-
-
-def _ascii(secret: SecretStr) -> SecretStr:
-    if not secret.get_secret_value().isascii():
-        raise ValueError("must be ASCII, so that its length is its length in bytes")
-    return secret
-
-
-def _sealing_keys(secret: SecretStr) -> SecretStr:
-    for word in secret.get_secret_value().split() or [""]:
-        if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
-            raise ValueError("must be keys of 32 bytes in base64, newest first, parted by spaces")
-    return secret
+SECRETS = {
+    "operator.token",
+    "keys.digest_secret",
+    "guild_counts.authorization",
+    "sealing.keys",
+    "webhooks.proxy",
+}
 
 
 class SettingsError(Exception):
@@ -105,7 +62,7 @@ class Server(_Section):
     wire: Literal["httptools", "tornado"] = "httptools"
     address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
-    unix_socket: Annotated[Path, AfterValidator(_socket_path)] | None = None
+    unix_socket: SocketPath | None = None
     tls: Tls = Tls()
     trusted_proxies: Proxies = ()
     max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
@@ -119,7 +76,7 @@ class Server(_Section):
     write_seconds: Seconds = 30
     grace_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
     drain_seconds: Seconds = 10
-    access_log: Annotated[Literal["text", "json", "off"], BeforeValidator(_off)] = "text"
+    access_log: AccessLogForm = "text"
     access_log_sample: Count = 1
 
     @model_validator(mode="after")
@@ -130,14 +87,12 @@ class Server(_Section):
 
 
 class OperatorSettings(_Section):
-    token: Annotated[SecretStr, Field(min_length=16), AfterValidator(_header_value)] | None = None
+    token: OperatorToken | None = None
 
 
 class Keys(_Section):
     per_listing: Count = 25
-    digest_secret: (
-        Annotated[SecretStr, Field(min_length=32, max_length=64), AfterValidator(_ascii)] | None
-    ) = None
+    digest_secret: DigestSecret | None = None
 
 
 class StatsLimit(_Section):
@@ -174,7 +129,7 @@ class Stats(_Section):
 class GuildCounts(_Section):
     source: Literal["operator", "http", "none"] = "operator"
     url: str | None = None
-    authorization: Annotated[SecretStr, AfterValidator(_header_value)] | None = None
+    authorization: HeaderSecret | None = None
     timeout_seconds: Seconds = 3
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
 
@@ -189,22 +144,31 @@ class GuildCounts(_Section):
 
 
 class Webhooks(_Section):
-    timeout_seconds: Seconds = 5
+    timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 5
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     retry_delay_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5
+    suspend_after: Annotated[int, Field(ge=1, le=1_000)] = 10
+    suspension_seconds: Annotated[float, Field(ge=1, le=86_400)] = 60
+    longest_suspension_seconds: Annotated[float, Field(ge=1, le=604_800)] = 3_600
+    kept_seconds: Seconds = 1_209_600
+    pending_per_endpoint: Count = 10_000
+    pending_in_all: Count = 1_000_000
+    catch_up_per_second: Annotated[float, Field(ge=0.01, le=1_000)] = 50
     in_flight: Count = 1_000
-    in_flight_per_endpoint: Count = 16
+    in_flight_per_endpoint: Count = 1
     deliveries_kept: Annotated[int, Field(ge=100, le=10_000)] = 100
-    allow_private_targets: bool = True
-
-    @model_validator(mode="after")
-    def _no_guard_yet(self) -> "Webhooks":
-        if not self.allow_private_targets:
-            raise ValueError(
-                "allow_private_targets: this version cannot keep webhooks from private addresses, so it does "
-                "not accept false; let your network refuse them"
-            )
-        return self
+    allow_private_targets: bool = False
+    allow_http: bool = False
+    name_servers: NameServers = ()
+    proxy: ProxyUrl | None = None
+    chat_hosts: ChatHosts = (
+        "discord.com",
+        "discordapp.com",
+        "canary.discord.com",
+        "ptb.discord.com",
+        "canary.discordapp.com",
+        "ptb.discordapp.com",
+    )
 
 
 class Snapshot(_Section):
@@ -219,7 +183,7 @@ class JournalSettings(_Section):
 
 
 class Sealing(_Section):
-    keys: Annotated[SecretStr, AfterValidator(_sealing_keys)] | None = None
+    keys: SealingKeys | None = None
 
 
 class Log(_Section):

@@ -38,7 +38,9 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
             keys_per_listing=1,
         )
     )
-    return ledger.commit(cast_vote(state, ref, VOTER, now_ms=now_ms, cooldown_ms=0, delivery_id=""))
+    return ledger.commit(
+        cast_vote(state, ref, VOTER, now_ms=now_ms, cooldown_ms=0, delivery_id="", pending_most=0)
+    )
 
 
 def demo_lines(base_url: str, key: str) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from core.rows import Delivery, Listing
 
 SLICE = 64  # listings
+SLICE_DELIVERIES = 2_048  # but for those of one listing
 
 
 class Rows(NamedTuple):
@@ -36,8 +37,14 @@ class RowCopy:
 
     def slices(self) -> Iterator[list[Rows]]:
         while refs := self._next_refs():
-            taken = [self._take(ref) for ref in refs]
-            self._after = refs[-1]
+            taken: list[Rows] = []
+            size = 0
+            for ref in refs:
+                taken.append(self._take(ref))
+                self._after = ref
+                size += len(taken[-1].deliveries)
+                if size >= SLICE_DELIVERIES:
+                    break
             yield [rows for rows in taken if rows.listing is not None]
         removed = [rows for rows in self._before.values() if rows.listing is not None]
         for start in range(0, len(removed), SLICE):

@@ -1,7 +1,7 @@
 """Every change of the state, as a value. Law: an event carries results, never intents.
 
 "The count is now 7, cast at 12:00", not "add one": what an event sets it sets again when it is applied
-again, so records may be replayed, in order, over a state that already holds some of them. Each type has a
+again, so records may be replayed, in order, over votes that already hold some of them. Each type has a
 name and a version in its tag; a record with an unknown one stops the start, because skipping a change would
 be worse than not starting.
 
@@ -12,7 +12,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.rows import Attempt, BotProfile, Key, Outcome, Policy, Review, ServerProfile, StatsWindow, Webhook
+from core.rows import (
+    Attempt,
+    BotProfile,
+    Dropped,
+    Key,
+    Outcome,
+    Policy,
+    Review,
+    ServerProfile,
+    StatsWindow,
+    Suspension,
+    Webhook,
+)
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -88,6 +100,14 @@ class WebhookRemoved(_Event, frozen=True, tag="webhook_removed.1"):
     ref: str
 
 
+class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
+    """`failed` events in a row have failed for good; `suspension` is None while events flow."""
+
+    ref: str
+    failed: int
+    suspension: Suspension | None
+
+
 class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     """`count` is the user's cumulative count, this vote included."""
 
@@ -115,7 +135,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
 
 
 class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
-    """`number` counts the delivery's attempts from 1; `next_attempt_ms` is set for a retry alone."""
+    """`number` counts the delivery's attempts from 1; `next_attempt_ms` is set when there will be another."""
 
     delivery_id: str
     ref: str
@@ -123,6 +143,16 @@ class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
     attempt: Attempt
     outcome: Outcome
     next_attempt_ms: int | None
+
+
+class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
+    """Given up without a further attempt, after `made` of them."""
+
+    delivery_id: str
+    ref: str
+    made: int
+    reason: Dropped
+    at_ms: int
 
 
 Event = (
@@ -136,10 +166,12 @@ Event = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
+    | EndpointHealthSet
     | VoteCast
     | UserErased
     | DeliveryQueued
     | DeliveryAttempted
+    | DeliveryDropped
 )
 
 

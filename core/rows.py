@@ -6,13 +6,19 @@ so the garbage collector need not know of them: its pauses do not grow with the 
 milliseconds.
 """
 
+import re
 from typing import Literal, NamedTuple
 
 import msgspec
 
 Review = Literal["in_review", "approved", "denied"]
-Outcome = Literal["delivered", "retry", "failed"]
+Outcome = Literal["delivered", "retry", "held", "failed"]
+"""`held`: an attempt that failed and is not counted as one of the delivery's tries."""
+Dropped = Literal["expired", "overflow"]
+"""It waited for too long; or too many others waited already."""
+Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
+_CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
 BOTS = "bots/"
 SERVERS = "servers/"
 
@@ -65,10 +71,51 @@ class KeyGrant(NamedTuple):
     until_ms: int | None
 
 
+class Suspension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """An endpoint that gets nothing before `probe_ms`, and then one event to probe it.
+
+    `reason` is the error class of its last failure; `times` counts its failures as a whole: the suspension
+    itself and each probe.
+    """
+
+    since_ms: int
+    reason: str
+    times: int
+    probe_ms: int
+
+
 class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Where the events of a listing go, and how that has been going.
+
+    `language` is set for a chat platform's webhook URL and for no other; such a one has no token and no
+    secrets. After a rotation with overlap, `old_secret` signs too, before `old_secret_until_ms`. `failed`
+    counts the events in a row that failed for good.
+    """
+
     url: str
     saved_ms: int
     token: str | None = None
+    language: Language | None = None
+    secret: str | None = None
+    old_secret: str | None = None
+    old_secret_until_ms: int = 0
+    failed: int = 0
+    suspension: Suspension | None = None
+
+    @property
+    def chat_token(self) -> str | None:
+        """The last part of a chat platform's URL: who knows it may write there."""
+        found = self._chat_token()
+        return found[1] if found is not None else None
+
+    @property
+    def shown_url(self) -> str:
+        """The URL for views."""
+        found = self._chat_token()
+        return self.url if found is None else f"{self.url[: found.start(1)]}...{self.url[found.end(1) :]}"
+
+    def _chat_token(self) -> re.Match[str] | None:
+        return _CHAT_TOKEN.search(self.url) if self.language is not None else None
 
     def __repr__(self) -> str:
         return f"Webhook(url=..., saved_ms={self.saved_ms}, token=...)"
@@ -133,9 +180,10 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One webhook event for one endpoint, and what became of it.
 
-    `made` counts all attempts, `tries` those of the current round: a redelivery starts a new round under the
-    same id. `attempts` are the latest of them.
-    While pending, `next_attempt_ms` is when the next attempt is due; None means that it is finished.
+    `made` counts all attempts, `tries` those of the current round that count: a redelivery starts a new round
+    at `round_ms`, under the same id. `attempts` are the latest of them. While pending, `next_attempt_ms` is
+    when the next attempt is due; None means that it is finished. `dropped` says why it was given up without
+    a further attempt.
     """
 
     id: str
@@ -148,3 +196,11 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     tries: int = 0
     delivered: bool = False
     attempts: tuple[Attempt, ...] = ()
+    round_ms: int | None = None
+    dropped: Dropped | None = None
+    dropped_ms: int | None = None
+
+    @property
+    def since_ms(self) -> int:
+        """When its current round began."""
+        return self.queued_ms if self.round_ms is None else self.round_ms

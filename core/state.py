@@ -14,11 +14,10 @@ from msgspec.structs import replace
 
 from core import events as ev
 from core.copying import RowCopy, Rows
+from core.deliveries import Deliveries
 from core.digest import Digest
 from core.rows import Delivery, Key, KeyGrant, Listing
 from core.votes import Votes, VotesView, leaves_of
-
-ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
 
 
 class State:
@@ -26,26 +25,30 @@ class State:
         self._listings: dict[str, Listing] = {}
         self._refs: list[str] = []
         self._grants: dict[str, KeyGrant] = {}
-        self._pending: dict[str, Delivery] = {}
-        self._pending_of: dict[str, dict[str, Delivery]] = {}
-        self._finished: dict[str, tuple[Delivery, ...]] = {}
         self._votes = votes
-        self._deliveries_kept = deliveries_kept
+        self._deliveries = Deliveries(deliveries_kept)
         self._digest = Digest()
         self._copy: RowCopy | None = None
 
         self.listings: Mapping[str, Listing] = self._listings
         self.refs: Sequence[str] = self._refs  # sorted, for paging
         self.grants: Mapping[str, KeyGrant] = self._grants  # by key digest
-        self.pending: Mapping[str, Delivery] = self._pending  # by delivery id
-        self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished  # by ref, oldest first
+        self.pending = self._deliveries.pending  # by delivery id
+        self.finished = self._deliveries.finished  # by ref, oldest first
         self.votes: VotesView = votes
         self.key_count = 0
 
     def deliveries(self, ref: str) -> list[Delivery]:
         """What is kept of a listing's deliveries, pending ones included, newest first."""
-        kept = [*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values()]
-        return sorted(kept, key=lambda delivery: delivery.queued_ms)[::-1]
+        return sorted(self._deliveries.of(ref), key=lambda delivery: delivery.queued_ms)[::-1]
+
+    def deliveries_of(self, ref: str) -> Iterator[Delivery]:
+        """The same in no order."""
+        return self._deliveries.of(ref)
+
+    def pending_of(self, ref: str) -> Mapping[str, Delivery]:
+        """A listing's pending deliveries by id, oldest first."""
+        return self._deliveries.pending_of(ref)
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -88,22 +91,6 @@ class State:
             if key.old_digest is not None:
                 self._grants.pop(key.old_digest, None)
 
-    def _put_pending(self, row: Delivery) -> None:
-        self._pending[row.id] = row
-        self._pending_of.setdefault(row.ref, {})[row.id] = row
-
-    def _drop_pending(self, row: Delivery) -> None:
-        self._pending.pop(row.id, None)
-        of_listing = self._pending_of[row.ref]
-        of_listing.pop(row.id, None)
-        if not of_listing:
-            del self._pending_of[row.ref]
-
-    def _drop_deliveries(self, ref: str) -> None:
-        for row in list(self._pending_of.get(ref, {}).values()):
-            self._drop_pending(row)
-        self._finished.pop(ref, None)
-
     def _listing_saved(self, event: ev.ListingSaved) -> None:
         if event.ref not in self._listings:
             self._put(
@@ -129,7 +116,7 @@ class State:
             return
         self._forget_grants(row)
         del self._refs[bisect_left(self._refs, event.ref)]
-        self._drop_deliveries(event.ref)
+        self._deliveries.removed(event.ref)
         self._votes.remove_listing(event.ref)
 
     def _key_saved(self, event: ev.KeySaved) -> None:
@@ -169,7 +156,13 @@ class State:
 
     def _webhook_removed(self, event: ev.WebhookRemoved) -> None:
         self._change(event.ref, webhook=None)
-        self._drop_deliveries(event.ref)
+        self._deliveries.removed(event.ref)
+
+    def _endpoint_health_set(self, event: ev.EndpointHealthSet) -> None:
+        row = self._listings.get(event.ref)
+        if row is not None and row.webhook is not None:
+            webhook = replace(row.webhook, failed=event.failed, suspension=event.suspension)
+            self._put(replace(row, webhook=webhook))
 
     def _vote_cast(self, event: ev.VoteCast) -> None:
         if event.ref in self._listings:
@@ -179,41 +172,17 @@ class State:
         for ref in event.refs:
             self._changing(ref)
             self._votes.remove(ref, int(event.user))
-            for row in [row for row in self._pending_of.get(ref, {}).values() if row.user == event.user]:
-                self._drop_pending(row)
-            if ref in self._finished:
-                self._finished[ref] = tuple(row for row in self._finished[ref] if row.user != event.user)
+            self._deliveries.erased(ref, event.user)
 
     def _delivery_queued(self, event: ev.DeliveryQueued) -> None:
-        if event.ref not in self._listings or event.delivery_id in self._pending:
-            return
-        finished = self._finished.get(event.ref, ())
-        again = next((row for row in finished if row.id == event.delivery_id), None)
-        if again is None:
-            row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
-        else:
-            row = replace(again, next_attempt_ms=event.at_ms, tries=0, delivered=False)
-            self._finished[event.ref] = tuple(other for other in finished if other is not again)
-        self._put_pending(row)
+        if event.ref in self._listings:
+            self._deliveries.queued(event)
 
     def _delivery_attempted(self, event: ev.DeliveryAttempted) -> None:
-        row = self._pending.get(event.delivery_id)
-        if row is None or row.ref != event.ref or event.number <= row.made:
-            return
-        row = replace(
-            row,
-            attempts=(*row.attempts, event.attempt)[-ATTEMPTS_KEPT:],
-            made=event.number,
-            tries=row.tries + 1,
-            next_attempt_ms=event.next_attempt_ms,
-            delivered=event.outcome == "delivered",
-        )
-        if event.outcome == "retry":
-            self._put_pending(row)
-        else:
-            self._drop_pending(row)
-            kept = (*self._finished.get(row.ref, ()), row)[-self._deliveries_kept :]
-            self._finished[row.ref] = kept
+        self._deliveries.attempted(event)
+
+    def _delivery_dropped(self, event: ev.DeliveryDropped) -> None:
+        self._deliveries.dropped(event)
 
     # -- snapshots -------------------------------------------------------------------------------------
 
@@ -223,8 +192,7 @@ class State:
         return self._copy
 
     def _rows_of(self, ref: str) -> Rows:
-        deliveries = (*self._finished.get(ref, ()), *self._pending_of.get(ref, {}).values())
-        return Rows(self._listings.get(ref), deliveries)
+        return Rows(self._listings.get(ref), tuple(self._deliveries.of(ref)))
 
     def end_copy(self, copy: RowCopy) -> None:
         if self._copy is copy:  # one given up may be ended late, when another is under way
@@ -236,10 +204,8 @@ class State:
             if isinstance(row, Listing):
                 self._listings[row.ref] = row
                 self._grant(row)
-            elif row.next_attempt_ms is None:
-                self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
             else:
-                self._put_pending(row)
+                self._deliveries.load(row)
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]]) -> None:
         """Takes leaves, each behind those of its listing that came before it."""
@@ -286,8 +252,10 @@ _APPLY: Mapping[type[msgspec.Struct], Callable[[State, Any], None]] = {
     ev.LimitsSet: State._limits_set,
     ev.WebhookSaved: State._webhook_saved,
     ev.WebhookRemoved: State._webhook_removed,
+    ev.EndpointHealthSet: State._endpoint_health_set,
     ev.VoteCast: State._vote_cast,
     ev.UserErased: State._user_erased,
     ev.DeliveryQueued: State._delivery_queued,
     ev.DeliveryAttempted: State._delivery_attempted,
+    ev.DeliveryDropped: State._delivery_dropped,
 }

@@ -49,6 +49,9 @@ class DebugSources:
     durable_position: Callable[[], int]
     snapshot_position: Callable[[], int]
     webhooks_in_flight: Callable[[], int]
+    endpoints_suspended: Callable[[], int]
+    proxy_down: Callable[[], bool]
+    """The webhooks' proxy: nothing leaves while it is."""
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
     take_snapshot: Callable[[], Awaitable[Taken]]
@@ -98,12 +101,14 @@ class Debug:
                 "votes": len(state.votes),
                 "webhooks_pending": len(state.pending),
                 "webhooks_in_flight": sources.webhooks_in_flight(),
+                "endpoints_suspended": sources.endpoints_suspended(),
             },
             limiter={
                 "stats_buckets": len(limits.stats),
                 "voters_buckets": len(limits.voters),
                 "failing_addresses": len(limits.guard),
             },
+            webhook_proxy_down=sources.proxy_down(),
             digest=state.digest(),
             memory={"resident_bytes": resident_bytes()},
             loop_lag_ms={"last": self._lag.last_ms, "max": self._lag.max_ms},
@@ -112,7 +117,7 @@ class Debug:
     def bot(self, request: Request) -> Reply:
         ref, state = bot_ref(request), self._ledger.state
         listing = listing_of(state, ref)
-        deliveries = state.deliveries(ref)
+        deliveries, pending, now_ms = state.deliveries(ref), len(state.pending_of(ref)), self._clock.now_ms()
         limits: dict[str, Any] = {
             name: {
                 "limit": decision.limit,
@@ -124,12 +129,12 @@ class Debug:
         }
         return success(
             listing=listing_view(listing),
-            keys=[key_view(key, self._clock.now_ms()) for key in listing.keys],
-            webhook=webhook_view(listing.webhook) if listing.webhook is not None else None,
+            keys=[key_view(key, now_ms) for key in listing.keys],
+            webhook=webhook_view(listing.webhook, pending, now_ms) if listing.webhook is not None else None,
             voters=state.votes.voters(ref),
             limits=limits,
-            deliveries=[delivery_view(delivery) for delivery in deliveries[:RECENT_DELIVERIES]],
-            deliveries_pending=sum(row.next_attempt_ms is not None for row in deliveries),
+            deliveries=[delivery_view(row, listing.webhook) for row in deliveries[:RECENT_DELIVERIES]],
+            deliveries_pending=pending,
         )
 
     def backup(self, _: Request) -> Reply:

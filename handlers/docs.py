@@ -247,7 +247,7 @@ def _type(schema: Node) -> list[str]:
     if "const" in schema:
         return [_el("code", json.dumps(schema["const"]))]
     if "enum" in schema:
-        return [text for value in schema["enum"] for text in (", ", _el("code", value))][1:]
+        return [text for value in schema["enum"] for text in (", ", _el("code", value or "null"))][1:]
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if kinds == ["array"]:
         return ["list of ", *_type(schema["items"])]

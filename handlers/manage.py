@@ -15,8 +15,10 @@ from core.refusals import Invalid
 from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
+from listings.webhooks import WebhookPolicy
 
 ID_PATTERN = r"^[0-9a-f]{24}$"  # of keys and deliveries
+DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 PAGE = 50
 MAX_PAGE = 500
 
@@ -33,6 +35,7 @@ class ManageContext:
     window_ms: int
     cooldown_ms: int
     keys_per_listing: int
+    webhooks: WebhookPolicy
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commits, and answers with `reply()` once the record is durable. Raises Unavailable.
@@ -68,9 +71,9 @@ class Operator:
         return guarded
 
 
-def is_own_id(text: str) -> bool:
-    """Whether the text can be the id of a key or delivery."""
-    return re.fullmatch(ID_PATTERN, text, re.ASCII) is not None
+def is_delivery_cursor(text: str) -> bool:
+    """Whether the text can be the `next` of a page of deliveries."""
+    return re.fullmatch(DELIVERY_CURSOR_PATTERN, text, re.ASCII) is not None
 
 
 def bot_ref(request: Request) -> str:
@@ -81,10 +84,10 @@ def server_ref(request: Request) -> str:
     return rows.SERVERS + request.params[0]
 
 
-def page_of(query: Mapping[str, str], is_id: Callable[[str], bool]) -> tuple[str | None, int]:
-    """(`after`, `limit`) of a list paged by ids of a kind. Raises Invalid."""
+def page_of(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> tuple[str | None, int]:
+    """(`after`, `limit`) of a list in pages. Raises Invalid."""
     after, limit = query.get("after"), query.get("limit", str(PAGE))
-    if after is not None and not is_id(after):
+    if after is not None and not is_cursor(after):
         raise Invalid({"after": "must be the `next` of another page"})
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
         raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})

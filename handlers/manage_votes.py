@@ -36,6 +36,7 @@ class ManageVotes:
             now_ms=now_ms,
             cooldown_ms=context.cooldown_ms,
             delivery_id=context.new_id(),
+            pending_most=context.webhooks.pending_most(self._state),
         )
         return await context.commit(
             events,

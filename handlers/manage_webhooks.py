@@ -3,40 +3,54 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
-from handlers.manage import ManageContext, is_own_id, page_of
+from handlers.manage import ManageContext, is_delivery_cursor, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import delivery_view, webhook_view
-from listings.forms import Nothing, User, WebhookSettings, read
+from listings.forms import FailedSince, Nothing, Overlap, User, WebhookSettings, read
 from listings.queries import deliveries_page
 from listings.rules import listing_of
-from listings.webhooks import redeliver, remove_webhook, save_webhook, send_test, webhook_of
+from listings.webhooks import (
+    redeliver,
+    redeliver_failed,
+    remove_webhook,
+    rotate_secret,
+    save_webhook,
+    send_test,
+    webhook_of,
+)
 
 
 class AttemptWatch:
     """Reads the log for the next attempt of a delivery, so that a request can wait for it."""
 
     def __init__(self) -> None:
-        self._waiting: dict[str, asyncio.Future[int]] = {}
+        self._waiting: dict[str, list[asyncio.Future[int]]] = {}
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         for event in events:
-            if isinstance(event, DeliveryAttempted) and event.delivery_id in self._waiting:
-                waiter = self._waiting.pop(event.delivery_id)
-                if not waiter.done():
-                    waiter.set_result(position)
+            if isinstance(event, DeliveryAttempted):
+                for waiter in self._waiting.pop(event.delivery_id, ()):
+                    if not waiter.done():
+                        waiter.set_result(position)
 
     @contextmanager
     def expecting(self, delivery_id: str) -> Iterator[asyncio.Future[int]]:
         """A future that is done with the delivery's next attempt: the position of its record."""
-        waiter = self._waiting[delivery_id] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(delivery_id, []).append(waiter)
         try:
             yield waiter
         finally:
-            self._waiting.pop(delivery_id, None)
+            waiters = self._waiting.get(delivery_id, [])
+            if waiter in waiters:
+                waiters.remove(waiter)
+            if not waiters:
+                self._waiting.pop(delivery_id, None)
 
 
 class ManageWebhooks:
@@ -60,19 +74,36 @@ class ManageWebhooks:
         ref = self._ref(request)
         listing_of(self._state, ref)
         form = read(WebhookSettings, request.json_object())
-        events = save_webhook(self._state, ref, form, self._clock.now_ms())
-        return await self._context.commit(
-            events, lambda: success(**webhook_view(webhook_of(self._state, ref)))
-        )
+        before = listing_of(self._state, ref).webhook
+        events = save_webhook(self._state, ref, form, self._context.webhooks, self._clock.now_ms())
+
+        def saved() -> Reply:
+            now = webhook_of(self._state, ref).secret
+            made = now is not None and (before is None or before.secret is None)
+            return success(**self._view(ref), secret=now if made else None)
+
+        return await self._context.commit(events, saved)
 
     def show(self, request: Request) -> Reply:
-        return success(**webhook_view(webhook_of(self._state, self._ref(request))))
+        return success(**self._view(self._ref(request)))
+
+    def _view(self, ref: str) -> dict[str, Any]:
+        pending = len(self._state.pending_of(ref))
+        return webhook_view(webhook_of(self._state, ref), pending, self._clock.now_ms())
+
+    async def rotate_secret(self, request: Request) -> Reply:
+        """Shows the new secret, this once."""
+        ref, policy = self._ref(request), self._context.webhooks
+        webhook_of(self._state, ref)
+        overlap_ms = read(Overlap, request.json_object()).overlap_seconds * 1_000
+        events = rotate_secret(self._state, ref, policy, overlap_ms=overlap_ms, now_ms=self._clock.now_ms())
+        return await self._context.commit(events, lambda: success(secret=webhook_of(self._state, ref).secret))
 
     async def remove(self, request: Request) -> Reply:
         return await self._context.commit(remove_webhook(self._state, self._ref(request)))
 
     async def test(self, request: Request) -> Reply:
-        """Answers after the first attempt, whatever became of it."""
+        """Answers after the first attempt, whatever became of it, or when that takes too long."""
         ref, delivery_id = self._ref(request), self._context.new_id()
         webhook_of(self._state, ref)
         form = read(User, request.json_object())
@@ -84,25 +115,43 @@ class ManageWebhooks:
     def deliveries(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        after, limit = page_of(request.query, is_own_id)
+        after, limit = page_of(request.query, is_delivery_cursor)
         shown, following = deliveries_page(self._state, ref, after=after, limit=limit)
-        return success(deliveries=[delivery_view(delivery) for delivery in shown], next=following)
+        webhook = listing_of(self._state, ref).webhook
+        return success(deliveries=[delivery_view(row, webhook) for row in shown], next=following)
 
     async def redeliver(self, request: Request) -> Reply:
         ref, delivery_id = self._ref(request), request.params[1]
         webhook_of(self._state, ref)
         read(Nothing, request.json_object())
         return await self._attempted(
-            ref, delivery_id, redeliver(self._state, ref, delivery_id, self._clock.now_ms())
+            ref,
+            delivery_id,
+            redeliver(self._state, ref, delivery_id, self._context.webhooks, self._clock.now_ms()),
         )
+
+    async def redeliver_failed(self, request: Request) -> Reply:
+        """Answers at once: the log shows what becomes of them."""
+        ref = self._ref(request)
+        webhook_of(self._state, ref)
+        since_ms = read(FailedSince, request.json_object()).failed_since
+        events = redeliver_failed(self._state, ref, since_ms, self._context.webhooks, self._clock.now_ms())
+        return await self._context.commit(events, lambda: success(redelivered=len(events)))
 
     async def _attempted(self, ref: str, delivery_id: str, events: Sequence[Event]) -> Reply:
         with self._watch.expecting(delivery_id) as attempt:
             await self._context.commit(events)
-            await asyncio.wait([attempt], timeout=self._attempt_seconds)
+            if not self._is_held(ref, delivery_id):
+                await asyncio.wait([attempt], timeout=self._attempt_seconds)
             if attempt.done():
                 await self._context.ledger.durable(attempt.result())
-        for delivery in self._state.deliveries(ref):
+        for delivery in self._state.deliveries_of(ref):
             if delivery.id == delivery_id:
-                return success(**delivery_view(delivery))
+                return success(**delivery_view(delivery, listing_of(self._state, ref).webhook))
         raise NotFound("delivery")  # removed meanwhile
+
+    def _is_held(self, ref: str, delivery_id: str) -> bool:
+        """Whether the delivery waits for its endpoint to recover; a test does not."""
+        listing, delivery = self._state.listings.get(ref), self._state.pending.get(delivery_id)
+        suspended = listing is not None and listing.webhook is not None and listing.webhook.suspension
+        return bool(suspended) and delivery is not None and not delivery.test

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from handlers.manage import MAX_PAGE, PAGE
-from handlers.openapi_examples import BOT, DELIVERY_ID, KEY_ID, SERVER, USER
+from handlers.openapi_examples import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER
 from handlers.openapi_manage import MANAGE
 from handlers.openapi_operations import DEBUG, OPEN, PUBLIC, TAGS, Operation
 from handlers.openapi_responses import (
@@ -25,7 +25,7 @@ from handlers.openapi_responses import (
     success_response,
 )
 from handlers.openapi_schemas import REVIEW, schema_components
-from handlers.openapi_words import OUR_ID, SNOWFLAKE
+from handlers.openapi_words import DELIVERY_CURSOR, OUR_ID, SNOWFLAKE
 from handlers.reply import JSON, Reply, encode_json
 
 Node = dict[str, Any]
@@ -64,10 +64,12 @@ server, within seconds of the vote; and, as a test, when the management API asks
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
 within 5 seconds. Anything else, redirects included, is tried again up to 3 times, each 5 seconds after the
-failure before; then the event is given up. After a crash of the gateway an event can arrive twice: reward a
-user once within 24 hours, or ask for the vote status first.
+failure before. Then the event has failed; when the last 10 have, the endpoint is suspended: events are kept,
+for 14 days at most, and one of them asks again now and then, until one is delivered. 410 suspends at once.
 
-Compare the `Authorization` header with the token in your settings before you believe a request."""
+An event can arrive twice: every attempt of it carries the same `webhook-id`. Before you believe a request,
+check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
+token."""
 
 _SECURITY_SCHEMES: Node = {
     "apiKey": {
@@ -166,9 +168,11 @@ def _vote_webhook() -> Node:
         "summary": "A user has voted",
         "description": _WEBHOOK_TEXT,
         "security": [{"webhookToken": []}, {}],
+        "parameters": [ref("parameters", name) for name in _OF_WEBHOOKS],
         "requestBody": _body("Vote", required=True),
         "responses": {
             "2XX": {"description": "Delivered."},
+            "410": {"description": "Not delivered: the endpoint is suspended."},
             "default": {"description": "Not delivered: tried again up to 3 times, 5 seconds apart."},
         },
     }
@@ -185,7 +189,23 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
     }
 
 
+_OF_WEBHOOKS: Node = {
+    "webhookId": _parameter(
+        "webhook-id", "header", "Of the event, over all its attempts.", OUR_ID, DELIVERY_ID
+    ),
+    "webhookTimestamp": _parameter(
+        "webhook-timestamp", "header", "Of the attempt, in Unix seconds.", {"type": "string"}, "1750000000"
+    ),
+    "webhookSignature": _parameter(
+        "webhook-signature",
+        "header",
+        "One for each secret: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`.",
+        {"type": "string"},
+        "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    ),
+}
 _PARAMETERS: Node = {
+    **_OF_WEBHOOKS,
     "botId": _parameter("id", "path", "The bot's id.", SNOWFLAKE, BOT),
     "serverId": _parameter("id", "path", "The server's id.", SNOWFLAKE, SERVER),
     "forgottenUserId": _parameter("id", "path", "The user's id.", SNOWFLAKE, USER),
@@ -193,7 +213,9 @@ _PARAMETERS: Node = {
     "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", OUR_ID, KEY_ID),
     "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", OUR_ID, DELIVERY_ID),
     "after": _parameter("after", "query", "The `next` of the page before.", SNOWFLAKE, BOT),
-    "afterDelivery": _parameter("after", "query", "The `next` of the page before.", OUR_ID, DELIVERY_ID),
+    "afterDelivery": _parameter(
+        "after", "query", "The `next` of the page before.", DELIVERY_CURSOR, f"{NOW_MS}-{DELIVERY_ID}"
+    ),
     "limit": _parameter(
         "limit",
         "query",

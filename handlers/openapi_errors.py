@@ -115,6 +115,15 @@ ERRORS: Mapping[str, Error] = {
     ),
     "votedTooSoon": Error("The user voted not long ago", reply_to(no.VotedTooSoon(NOW_MS + DAY_MS, DAY_MS))),
     "deliveryPending": Error("It is still on its way", _conflict("The delivery is still pending.")),
+    "tooManyPending": Error(
+        "The endpoint's line is full", _conflict("Too many deliveries wait for this endpoint.")
+    ),
+    "tooManyTests": Error(
+        "Tests before it have not been answered", _conflict("Too many tests wait for this endpoint.")
+    ),
+    "notSigned": Error(
+        "It is a chat platform's webhook URL", _conflict("Messages to a chat platform are not signed.")
+    ),
     # Ours.
     "bug": Error(
         "A bug",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Webhook
+from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
 from handlers.reply import Reply, success
 from handlers.views import delivery_view, key_view, limits_view, listing_view, webhook_view
 
@@ -42,7 +42,14 @@ _ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
 _REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
 
 PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
-WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours")
+SIGNED_WITH = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
+WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours", secret=SIGNED_WITH)
+SUSPENDED = replace(
+    WEBHOOK, failed=10, suspension=Suspension(NOW_MS - 60_000, "http_500", 1, NOW_MS), token=None
+)
+CHAT_WEBHOOK = Webhook(
+    "https://discord.com/api/webhooks/723456789012345678/a-secret", NOW_MS, language="pt-BR"
+)
 DELIVERED = Delivery(
     DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, delivered=True, attempts=(_ATTEMPT,)
 )
@@ -135,12 +142,22 @@ ANSWERS: Mapping[str, Example] = {
     ),
     "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY, NOW_MS)], next=None))),
     "rotatedKey": Example("The only time the new key is shown", shown(success(id=KEY_ID, key=KEY))),
-    "webhook": Example("With a token", shown(success(**webhook_view(WEBHOOK)))),
-    "testDelivered": Example("The test was delivered", shown(success(**delivery_view(_TESTED)))),
-    "delivered": Example("It was delivered", shown(success(**delivery_view(DELIVERED)))),
+    "webhook": Example("With a token", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS)))),
+    "suspendedWebhook": Example(
+        "Its last 10 events have failed", shown(success(**webhook_view(SUSPENDED, 3, NOW_MS)))
+    ),
+    "chatWebhook": Example("Of a chat platform", shown(success(**webhook_view(CHAT_WEBHOOK, 0, NOW_MS)))),
+    "savedWebhook": Example(
+        "The first time", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS), secret=SIGNED_WITH))
+    ),
+    "changedWebhook": Example("Later", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS), secret=None))),
+    "rotatedSecret": Example("The only time the new secret is shown", shown(success(secret=SIGNED_WITH))),
+    "redelivered": Example("Three deliveries", shown(success(redelivered=3))),
+    "testDelivered": Example("The test was delivered", shown(success(**delivery_view(_TESTED, WEBHOOK)))),
+    "delivered": Example("It was delivered", shown(success(**delivery_view(DELIVERED, WEBHOOK)))),
     "deliveries": Example(
         "One to be retried, one delivered",
-        shown(success(deliveries=[delivery_view(_PENDING), delivery_view(DELIVERED)], next=None)),
+        shown(success(deliveries=[delivery_view(row, WEBHOOK) for row in (_PENDING, DELIVERED)], next=None)),
     ),
     "voteCast": Example(
         "The user's third vote", shown(success(vote=3, lastVote=NOW_MS, nextVoteAt=NOW_MS + DAY_MS))
@@ -167,8 +184,10 @@ ANSWERS: Mapping[str, Example] = {
                     "votes": 5_120,
                     "webhooks_pending": 1,
                     "webhooks_in_flight": 0,
+                    "endpoints_suspended": 1,
                 },
                 limiter={"stats_buckets": 4, "voters_buckets": 9, "failing_addresses": 1},
+                webhook_proxy_down=False,
                 digest=DIGEST,
                 memory={"resident_bytes": 67_108_864},
                 loop_lag_ms={"last": 0.112, "max": 1.904},
@@ -181,10 +200,10 @@ ANSWERS: Mapping[str, Example] = {
             success(
                 listing=listing_view(APPROVED_BOT),
                 keys=[key_view(PRODUCTION_KEY, NOW_MS)],
-                webhook=webhook_view(WEBHOOK),
+                webhook=webhook_view(WEBHOOK, 0, NOW_MS),
                 voters=321,
                 limits={"stats": _limit(10, 7_200), "voters": _limit(100, 300)},
-                deliveries=[delivery_view(DELIVERED)],
+                deliveries=[delivery_view(DELIVERED, WEBHOOK)],
                 deliveries_pending=0,
             )
         ),
@@ -232,7 +251,15 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     "WebhookSettings": {
         "withToken": Example("With a token", {"url": WEBHOOK.url, "token": WEBHOOK.token}),
         "withoutToken": Example("Without a token", {"url": WEBHOOK.url}),
+        "chatPlatform": Example(
+            "A message to a channel", {"url": CHAT_WEBHOOK.url, "language": CHAT_WEBHOOK.language}
+        ),
     },
+    "Overlap": {
+        "secretAtOnce": Example("The old secret stops at once", {}),
+        "secretOverlap": Example("Both sign for a day", {"overlap_seconds": 86_400}),
+    },
+    "FailedSince": {"failedSince": Example("Since an hour ago", {"failed_since": NOW_MS - 3_600_000})},
     "User": {"user": Example("A user", {"user": USER})},
     "Users": {"users": Example("Two users", {"users": [USER, STRANGER]})},
     "ActualServerCount": {"actualServerCount": Example("The count", {"server_count": SERVER_COUNT})},

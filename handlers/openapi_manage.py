@@ -3,11 +3,8 @@
 What the platform's web site and its operators call. All of it needs the operator token.
 """
 
-from handlers.openapi_operations import Answer, Body, Operation
-
-_READ = ("OperatorTokenRefused", "Failed")
-_WRITE = (*_READ, "Unavailable")
-_SENT = ("BodyRefused", "BodyTooLarge")
+from handlers.openapi_operations import READ, SENT, WRITE, Answer, Body, Operation
+from handlers.openapi_webhooks import webhook_operations
 
 
 def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
@@ -24,7 +21,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Submit a {thing}",
             f"The {thing} is in review until it is approved or denied.",
             Answer(answer, (f"new{form}",), f"The {thing}, in review.", 201),
-            (*_WRITE, *_SENT, "ListingExists"),
+            (*WRITE, *SENT, "ListingExists"),
             Body(f"{form}Submission"),
         ),
         Operation(
@@ -35,7 +32,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"List {kind}",
             "In the order of their ids as text, in pages.",
             Answer(f"{form}Page", (kind,), f"A page of {kind}."),
-            (*_READ, "QueryRefused"),
+            (*READ, "QueryRefused"),
             query=("after", "limit", "state"),
         ),
         Operation(
@@ -46,7 +43,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Show a {thing}",
             f"All that is known of the {thing} but its keys, votes and deliveries.",
             shown,
-            (*_READ, "NoSuchListing"),
+            (*READ, "NoSuchListing"),
         ),
         Operation(
             "PUT",
@@ -56,7 +53,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Edit a {thing}",
             "Replaces what its owner wrote. An approved one stays approved; a denied one is in review again.",
             shown,
-            (*_WRITE, *_SENT, "NoSuchListing"),
+            (*WRITE, *SENT, "NoSuchListing"),
             Body(f"{form}Edit"),
         ),
         Operation(
@@ -67,7 +64,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Remove a {thing}",
             "Its keys, its webhook, its votes and its deliveries go with it.",
             Answer("Success", ("done",), "It is gone."),
-            (*_WRITE, "NoSuchListing"),
+            (*WRITE, "NoSuchListing"),
         ),
         Operation(
             "POST",
@@ -77,7 +74,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Approve a {thing} in review",
             "From then on it can be voted for, and a bot can have API keys.",
             shown,
-            (*_WRITE, *_SENT, "NoSuchListing", "NotInReview"),
+            (*WRITE, *SENT, "NoSuchListing", "NotInReview"),
             Body("Nothing", required=False),
         ),
         Operation(
@@ -88,79 +85,8 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Deny a {thing} in review",
             "It goes back to review when its owner edits it.",
             Answer(answer, (f"denied{form}",), f"The {thing}, denied."),
-            (*_WRITE, *_SENT, "NoSuchListing", "NotInReview"),
+            (*WRITE, *SENT, "NoSuchListing", "NotInReview"),
             Body("Denial"),
-        ),
-    )
-
-
-def _webhooks(kind: str, thing: str) -> tuple[Operation, ...]:
-    one, form = f"/manage/{kind}/{{id}}/webhook", thing.capitalize()
-    shown = Answer("WebhookAnswer", ("webhook",), "The settings, without the token.")
-    return (
-        Operation(
-            "PUT",
-            one,
-            f"save{form}Webhook",
-            "Webhooks",
-            f"Set a {thing}'s webhook",
-            "Replaces url and token together: a token left out is a token removed.",
-            shown,
-            (*_WRITE, *_SENT, "NoSuchListing"),
-            Body("WebhookSettings"),
-        ),
-        Operation(
-            "GET",
-            one,
-            f"show{form}Webhook",
-            "Webhooks",
-            f"Show a {thing}'s webhook",
-            "The token is never shown.",
-            shown,
-            (*_READ, "NoSuchWebhook"),
-        ),
-        Operation(
-            "DELETE",
-            one,
-            f"remove{form}Webhook",
-            "Webhooks",
-            f"Remove a {thing}'s webhook",
-            "What is still to be delivered, and the log of what was, go with it.",
-            Answer("Success", ("done",), "It is gone."),
-            (*_WRITE, "NoSuchWebhook"),
-        ),
-        Operation(
-            "POST",
-            f"{one}/test",
-            f"test{form}Webhook",
-            "Webhooks",
-            f"Send a test to a {thing}'s webhook",
-            "Goes the way of a real vote. Answers after the first attempt, whatever became of it.",
-            Answer("DeliveryAnswer", ("testDelivered",), "The delivery after its first attempt."),
-            (*_WRITE, *_SENT, "NoSuchWebhook"),
-            Body("User"),
-        ),
-        Operation(
-            "GET",
-            f"{one}/deliveries",
-            f"list{form}Deliveries",
-            "Webhooks",
-            f"List a {thing}'s deliveries",
-            "What is kept of them, newest first, in pages, with their attempts.",
-            Answer("DeliveryPage", ("deliveries",), "A page of deliveries."),
-            (*_READ, "NoSuchListing", "QueryRefused"),
-            query=("afterDelivery", "limit"),
-        ),
-        Operation(
-            "POST",
-            f"{one}/deliveries/{{delivery_id}}/redeliver",
-            f"redeliver{form}Delivery",
-            "Webhooks",
-            "Send a finished delivery again",
-            "Under its own id, with a new round of attempts. Answers after the first of them.",
-            Answer("DeliveryAnswer", ("delivered",), "The delivery after its first new attempt."),
-            (*_WRITE, *_SENT, "NoSuchDelivery", "DeliveryPending"),
-            Body("Nothing", required=False),
         ),
     )
 
@@ -176,7 +102,7 @@ def _votes(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Cast a vote for a {thing}",
             "A user can vote for it again after 24 hours. With a webhook set, its owner is told.",
             Answer("CastVote", ("voteCast",), "The vote is cast.", 201),
-            (*_WRITE, *_SENT, "NoSuchListing", "VoteRefused"),
+            (*WRITE, *SENT, "NoSuchListing", "VoteRefused"),
             Body("User"),
         ),
         Operation(
@@ -187,7 +113,7 @@ def _votes(kind: str, thing: str) -> tuple[Operation, ...]:
             f"Look many users' votes for a {thing} up",
             "Up to 1,000 users at once, answered in the order they are given in.",
             Answer("UserVotes", ("votes",), "How each user stands with it."),
-            (*_READ, *_SENT, "NoSuchListing"),
+            (*READ, *SENT, "NoSuchListing"),
             Body("Users"),
         ),
     )
@@ -202,7 +128,7 @@ _KEYS = (
         "Issue an API key",
         "For an approved bot. Keep the value: it is shown in this answer alone.",
         Answer("IssuedKey", ("issuedKey",), "The key with its value.", 201),
-        (*_WRITE, *_SENT, "NoSuchListing", "KeyRefused"),
+        (*WRITE, *SENT, "NoSuchListing", "KeyRefused"),
         Body("KeyName"),
     ),
     Operation(
@@ -213,7 +139,7 @@ _KEYS = (
         "List a bot's API keys",
         "Without their values, which nobody keeps.",
         Answer("KeyList", ("keys",), "The keys."),
-        (*_READ, "NoSuchListing"),
+        (*READ, "NoSuchListing"),
     ),
     Operation(
         "POST",
@@ -223,7 +149,7 @@ _KEYS = (
         "Give an API key a new value",
         "The old value stops at once, or after an overlap that you choose.",
         Answer("RotatedKey", ("rotatedKey",), "The key with its new value."),
-        (*_WRITE, *_SENT, "NoSuchKey"),
+        (*WRITE, *SENT, "NoSuchKey"),
         Body("Rotation", required=False),
     ),
     Operation(
@@ -234,7 +160,7 @@ _KEYS = (
         "Delete an API key",
         "It stops at once.",
         Answer("Success", ("done",), "It is gone."),
-        (*_WRITE, "NoSuchKey"),
+        (*WRITE, "NoSuchKey"),
     ),
 )
 _OF_BOTS = (
@@ -246,7 +172,7 @@ _OF_BOTS = (
         "Set how many servers a bot is really in",
         "What the bot tells is compared with it, unless the deployment looks the number up elsewhere.",
         Answer("ServerCount", ("serverCount",), "The number."),
-        (*_WRITE, *_SENT, "NoSuchListing"),
+        (*WRITE, *SENT, "NoSuchListing"),
         Body("ActualServerCount"),
     ),
     Operation(
@@ -257,7 +183,7 @@ _OF_BOTS = (
         "Give a bot limits of its own",
         "Replaces both: a limit left out is the deployment's default again.",
         Answer("LimitsAnswer", ("limits",), "The bot's own limits."),
-        (*_WRITE, *_SENT, "NoSuchListing"),
+        (*WRITE, *SENT, "NoSuchListing"),
         Body("Limits", required=False),
     ),
 )
@@ -271,7 +197,7 @@ _USERS = (
         "Removes the user's votes, and every delivery that names the user, everywhere. Succeeds for a user "
         "that nobody knows, too.",
         Answer("Success", ("done",), "The user's votes, and the deliveries that name the user, are gone."),
-        (*_WRITE, "IdRefused"),
+        (*WRITE, "IdRefused"),
     ),
 )
 
@@ -280,8 +206,8 @@ MANAGE: tuple[Operation, ...] = (
     *_OF_BOTS,
     *_listings("servers", "server"),
     *_KEYS,
-    *_webhooks("bots", "bot"),
-    *_webhooks("servers", "server"),
+    *webhook_operations("bots", "bot"),
+    *webhook_operations("servers", "server"),
     *_votes("bots", "bot"),
     *_votes("servers", "server"),
     *_USERS,

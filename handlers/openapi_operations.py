@@ -44,6 +44,11 @@ class Operation:
     security: Security = "operator"
 
 
+# What a management operation can be refused for: always; when it writes; when it is sent a body.
+READ = ("OperatorTokenRefused", "Failed")
+WRITE = (*READ, "Unavailable")
+SENT = ("BodyRefused", "BodyTooLarge")
+
 TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
     "Service": "Whether the gateway is well, and what it can do.",

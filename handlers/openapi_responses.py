@@ -129,7 +129,11 @@ REFUSALS: Mapping[str, Refusal] = {
     "VoteRefused": Refusal(
         "The listing is not approved, or the user voted not long ago.", ("votesNeedApproval", "votedTooSoon")
     ),
-    "DeliveryPending": Refusal("The delivery is still pending.", ("deliveryPending",)),
+    "RedeliveryRefused": Refusal(
+        "The delivery is still pending, or too many others are.", ("deliveryPending", "tooManyPending")
+    ),
+    "TooManyTests": Refusal("Too many tests wait for their attempt.", ("tooManyTests",)),
+    "NotSigned": Refusal("Requests to this URL are not signed.", ("notSigned",)),
     "Failed": Refusal("A bug.", ("bug",)),
     "Unavailable": Refusal("Nothing can be written at the moment.", ("unavailable",)),
     "NotReady": Refusal("The process is stopping, or its journal takes no writes.", ("notReady",)),

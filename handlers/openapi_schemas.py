@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from core.rows import Review
+from handlers.openapi_webhooks import VOTES, WEBHOOK_ANSWERS
 from handlers.openapi_words import (
     AMOUNT,
     COUNT,
@@ -20,6 +21,7 @@ from handlers.openapi_words import (
     TEXT,
     Node,
     closed,
+    cursor,
     many,
     one_of_ours,
     or_null,
@@ -27,6 +29,7 @@ from handlers.openapi_words import (
     success,
 )
 from listings import forms
+from listings.fields import MAX_SERVER_COUNT, BotCategory, ServerCategory
 from listings.stats import MAX_COMMAND_COUNT
 
 FORMS: tuple[type[forms.Form], ...] = (
@@ -39,6 +42,8 @@ FORMS: tuple[type[forms.Form], ...] = (
     forms.KeyName,
     forms.Rotation,
     forms.WebhookSettings,
+    forms.Overlap,
+    forms.FailedSince,
     forms.User,
     forms.Users,
     forms.ActualServerCount,
@@ -69,13 +74,8 @@ def schema_components() -> Node:
     return {"Stats": STATS, **from_forms, **ANSWERS, **VOTES, "Vote": vote}
 
 
-def _next(cursor: Node) -> Node:
-    return said("Give it as `after` to get the next page; null on the last one.", or_null(cursor))
-
-
 KEY_VALUE = said("Shown in this answer alone.", {"type": "string", "pattern": KEY_PATTERN})
 REVIEW: Node = {"type": "string", "enum": [*get_args(Review)]}
-HTTP_STATUS: Node = {"type": "integer", "minimum": 100, "maximum": 999}
 DIGEST: Node = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Equal for equal states."}
 
 STATS: Node = {
@@ -85,7 +85,7 @@ STATS: Node = {
         "server_count": {
             "type": "integer",
             "minimum": 0,
-            "maximum": forms.MAX_SERVER_COUNT,
+            "maximum": MAX_SERVER_COUNT,
             "description": "How many servers the bot is in. It must not differ from the actual count by "
             "more than the larger of 50 and 10% of the actual count.",
         },
@@ -132,7 +132,7 @@ _BOT: Mapping[str, Node] = {
     "name": TEXT,
     "short_description": TEXT,
     "description": said("Markdown.", TEXT),
-    "categories": many({"type": "string", "enum": [*get_args(forms.BotCategory)]}),
+    "categories": many({"type": "string", "enum": [*get_args(BotCategory)]}),
     "extra_owners": many(SNOWFLAKE),
     "support_invite": or_null(TEXT),
     **_REVIEW,
@@ -148,38 +148,8 @@ _SERVER: Mapping[str, Node] = {
     "name": TEXT,
     "description": TEXT,
     "keywords": many(TEXT),
-    "category": {"type": "string", "enum": [*get_args(forms.ServerCategory)]},
+    "category": {"type": "string", "enum": [*get_args(ServerCategory)]},
     **_REVIEW,
-}
-_WEBHOOK: Mapping[str, Node] = {
-    "url": TEXT,
-    "has_token": said("Whether a token is set; it is never shown.", FLAG),
-    "saved_at": MOMENT,
-}
-_OUTCOME: Mapping[str, Node] = {
-    "status": said("The answer's status; null when none came.", or_null(HTTP_STATUS)),
-    "error": said(
-        "Null when delivered; `http_<status>` for a status outside 200 to 299; else why no answer came.",
-        or_null(
-            {
-                "type": "string",
-                "pattern": "^(?:http_[0-9]{3}|timeout|dns|tls|refused|reset|connect|protocol|internal)$",
-            }
-        ),
-    ),
-}
-_EXCERPT = said("The beginning of the answer's body. Never trust it.", {"type": "string", "maxLength": 500})
-_DELIVERY: Mapping[str, Node] = {
-    "id": OUR_ID,
-    "user": SNOWFLAKE,
-    "test": FLAG,
-    "state": {"type": "string", "enum": ["pending", "delivered", "failed"]},
-    "queued_at": MOMENT,
-    "next_attempt_at": said("Unix time in milliseconds; null once it is finished.", or_null(COUNT)),
-    **_OUTCOME,
-    "duration_ms": or_null(COUNT),
-    "excerpt": or_null(_EXCERPT),
-    "attempts": many(one_of_ours("Attempt")),
 }
 _DEBUG_STATE: Mapping[str, Node] = {
     "version": said("The program's.", TEXT),
@@ -191,12 +161,19 @@ _DEBUG_STATE: Mapping[str, Node] = {
         closed(head=COUNT, durable=COUNT, snapshot=COUNT),
     ),
     "counts": closed(
-        bots=COUNT, servers=COUNT, keys=COUNT, votes=COUNT, webhooks_pending=COUNT, webhooks_in_flight=COUNT
+        bots=COUNT,
+        servers=COUNT,
+        keys=COUNT,
+        votes=COUNT,
+        webhooks_pending=COUNT,
+        webhooks_in_flight=COUNT,
+        endpoints_suspended=COUNT,
     ),
     "limiter": said(
         "How many are being counted.",
         closed(stats_buckets=COUNT, voters_buckets=COUNT, failing_addresses=COUNT),
     ),
+    "webhook_proxy_down": said("Whether the webhooks' proxy fails, so that none leaves.", FLAG),
     "digest": DIGEST,
     "memory": closed(resident_bytes=COUNT),
     "loop_lag_ms": said("Of the last minute.", closed(last=AMOUNT, max=AMOUNT)),
@@ -219,10 +196,10 @@ ANSWERS: Mapping[str, Node] = {
     "VoteStatus": closed(**VOTE_STATUS),
     "Bot": closed(**_BOT),
     "BotAnswer": success(**_BOT),
-    "BotPage": success(bots=many(one_of_ours("Bot")), next=_next(SNOWFLAKE)),
+    "BotPage": success(bots=many(one_of_ours("Bot")), next=cursor(SNOWFLAKE)),
     "Server": closed(**_SERVER),
     "ServerAnswer": success(**_SERVER),
-    "ServerPage": success(servers=many(one_of_ours("Server")), next=_next(SNOWFLAKE)),
+    "ServerPage": success(servers=many(one_of_ours("Server")), next=cursor(SNOWFLAKE)),
     "OwnLimits": closed(**_OWN_LIMITS),
     "LimitsAnswer": success(**_OWN_LIMITS),
     "ServerCount": success(server_count=COUNT),
@@ -237,12 +214,7 @@ ANSWERS: Mapping[str, Node] = {
         old_key_until=said("When the key before the rotation stops, if it still goes on.", or_null(COUNT)),
     ),
     "KeyList": success(keys=many(one_of_ours("Key")), next=NO_MORE),
-    "Webhook": closed(**_WEBHOOK),
-    "WebhookAnswer": success(**_WEBHOOK),
-    "Attempt": closed(at=MOMENT, **_OUTCOME, duration_ms=COUNT, excerpt=_EXCERPT),
-    "Delivery": closed(**_DELIVERY),
-    "DeliveryAnswer": success(**_DELIVERY),
-    "DeliveryPage": success(deliveries=many(one_of_ours("Delivery")), next=_next(OUR_ID)),
+    **WEBHOOK_ANSWERS,
     "CastVote": success(vote={"type": "integer", "minimum": 1}, lastVote=MOMENT, nextVoteAt=MOMENT),
     "UserVote": closed(user=SNOWFLAKE, **VOTE_STATUS),
     "UserVotes": success(votes=many(one_of_ours("UserVote")), next=NO_MORE),
@@ -268,15 +240,3 @@ ANSWERS: Mapping[str, Node] = {
     "Page": TEXT,
     "Backup": {"type": "string", "format": "binary"},
 }
-
-
-def _vote(test: bool, **about: Node) -> Node:
-    return closed(**about, user=SNOWFLAKE, test={"type": "boolean", "const": test})
-
-
-VOTES: Mapping[str, Node] = {
-    "BotVote": _vote(test=False, bot=SNOWFLAKE),
-    "ServerVote": _vote(test=False, guild=SNOWFLAKE),
-    "TestVote": _vote(test=True),
-}
-"""What the webhook sends."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.manage import ID_PATTERN
+from handlers.manage import DELIVERY_CURSOR_PATTERN, ID_PATTERN
 
 Node = dict[str, Any]
 
@@ -23,7 +23,8 @@ def one_of_ours(name: str) -> Node:
 def or_null(schema: Node) -> Node:
     if "$ref" in schema:
         return {"anyOf": [schema, {"type": "null"}]}
-    return {**schema, "type": [schema["type"], "null"]}
+    values = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return {**schema, **values, "type": [schema["type"], "null"]}
 
 
 def many(items: Node) -> Node:
@@ -42,3 +43,8 @@ AMOUNT: Node = {"type": "number", "minimum": 0}
 NO_MORE = said("The list is whole.", {"type": "null"})
 SNOWFLAKE = one_of_ours("Snowflake")
 OUR_ID: Node = {"type": "string", "pattern": ID_PATTERN}
+DELIVERY_CURSOR: Node = {"type": "string", "pattern": DELIVERY_CURSOR_PATTERN}
+
+
+def cursor(schema: Node) -> Node:
+    return said("Give it as `after` to get the next page; null on the last one.", or_null(schema))

@@ -53,12 +53,38 @@ def key_view(key: Key, now_ms: int) -> dict[str, Any]:
     }
 
 
-def webhook_view(webhook: Webhook) -> dict[str, Any]:
-    return {"url": webhook.url, "has_token": webhook.token is not None, "saved_at": webhook.saved_ms}
+def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> dict[str, Any]:
+    """`pending` deliveries wait for it."""
+    suspension = webhook.suspension
+    return {
+        "url": webhook.shown_url,
+        "has_token": webhook.token is not None,
+        "language": webhook.language,
+        "signed": webhook.secret is not None,
+        "old_secret_until": webhook.old_secret_until_ms if webhook.old_secret_until_ms > now_ms else None,
+        "saved_at": webhook.saved_ms,
+        "pending": pending,
+        "failed_in_a_row": webhook.failed,
+        "suspension": None
+        if suspension is None
+        else {
+            "since": suspension.since_ms,
+            "reason": suspension.reason,
+            "probes_failed": suspension.times - 1,
+            "next_probe_at": suspension.probe_ms,
+        },
+    }
 
 
-def delivery_view(delivery: Delivery) -> dict[str, Any]:
-    """`status`, `duration_ms`, `error` and `excerpt` are those of the last attempt."""
+def delivery_view(delivery: Delivery, webhook: Webhook | None) -> dict[str, Any]:
+    """`status`, `duration_ms`, `error` and `excerpt` are those of the last attempt; `error` may also say why
+    there was none.
+
+    While the webhook is suspended, nothing but a test is attempted before the next probe.
+    """
+    next_ms = delivery.next_attempt_ms
+    if next_ms is not None and not delivery.test and webhook is not None and webhook.suspension is not None:
+        next_ms = max(next_ms, webhook.suspension.probe_ms)
     if delivery.next_attempt_ms is not None:
         state = "pending"
     else:
@@ -70,10 +96,10 @@ def delivery_view(delivery: Delivery) -> dict[str, Any]:
         "test": delivery.test,
         "state": state,
         "queued_at": delivery.queued_ms,
-        "next_attempt_at": delivery.next_attempt_ms,
+        "next_attempt_at": next_ms,
         "status": last.status if last else None,
         "duration_ms": last.duration_ms if last else None,
-        "error": last.error if last else None,
+        "error": delivery.dropped or (last.error if last else None),
         "excerpt": last.excerpt if last else None,
         "attempts": [_attempt_view(attempt) for attempt in delivery.attempts],
     }

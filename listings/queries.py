@@ -1,4 +1,4 @@
-"""Listings in pages. Law: a cursor is the id of the last row shown, so rows may come and go between pages."""
+"""Listings in pages. Law: a cursor names the last row shown, so rows may come and go between pages."""
 
 from bisect import bisect_right
 
@@ -29,11 +29,16 @@ def deliveries_page(
 ) -> tuple[list[Delivery], str | None]:
     """Up to `limit` deliveries of a listing, newest first, and the next cursor or None.
 
-    The log forgets its oldest first, so behind a delivery that is no longer kept there is nothing either.
+    A cursor is `<queued_ms>-<id>`, because what it names may be forgotten by then, and older ones that still
+    wait may not.
     """
     kept = state.deliveries(ref)
     start = 0
     if after is not None:
-        start = next((index + 1 for index, row in enumerate(kept) if row.id == after), len(kept))
+        queued_ms, _, last_id = after.partition("-")
+        older = (index for index, row in enumerate(kept) if row.queued_ms < int(queued_ms))
+        behind = (index + 1 for index, row in enumerate(kept) if row.id == last_id)
+        start = next(behind, next(older, len(kept)))
     shown = kept[start : start + limit]
-    return shown, shown[-1].id if start + limit < len(kept) else None
+    more = start + limit < len(kept)
+    return shown, f"{shown[-1].queued_ms}-{shown[-1].id}" if more else None

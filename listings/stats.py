@@ -14,7 +14,7 @@ from core.refusals import (
 )
 from core.rows import StatsWindow
 from core.state import State
-from listings.forms import MAX_SERVER_COUNT
+from listings.fields import MAX_SERVER_COUNT
 from listings.rules import listing_of
 
 MAX_COMMAND_COUNT = 1_000

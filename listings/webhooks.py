@@ -1,11 +1,35 @@
 """Webhook settings and deliveries by hand. Law: a test and a redelivery go the way of a real vote."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
 from core.events import DeliveryQueued, Event, WebhookRemoved, WebhookSaved
-from core.refusals import Conflict, NotFound
-from core.rows import Webhook
+from core.refusals import Conflict, Invalid, NotFound
+from core.rows import Delivery, Webhook
 from core.state import State
+from core.urls import UrlRefused
 from listings.forms import WebhookSettings
 from listings.rules import listing_of
+
+TESTS_PENDING = 5  # of one endpoint: they go ahead of its votes
+
+
+@dataclass(frozen=True)
+class WebhookPolicy:
+    """What the deployment has to say about webhooks."""
+
+    is_chat: Callable[[str], bool]
+    """Whether a URL is a chat platform's webhook. Raises UrlRefused for one that nothing may be sent to."""
+    new_secret: Callable[[], str]
+    pending_per_endpoint: int
+    """How many deliveries may wait for one endpoint."""
+    pending_in_all: int
+
+    def pending_most(self, state: State) -> int:
+        """How many may wait for one endpoint as things are: none when too many wait in all."""
+        return self.pending_per_endpoint if len(state.pending) < self.pending_in_all else 0
 
 
 def webhook_of(state: State, ref: str) -> Webhook:
@@ -16,10 +40,44 @@ def webhook_of(state: State, ref: str) -> Webhook:
     return webhook
 
 
-def save_webhook(state: State, ref: str, form: WebhookSettings, now_ms: int) -> list[Event]:
-    """Replaces url and token together: a token left out is a token removed."""
-    listing_of(state, ref)
-    return [WebhookSaved(ref, Webhook(form.url, now_ms, form.token))]
+def save_webhook(
+    state: State, ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int
+) -> list[Event]:
+    """Replaces url, token and language together: what is left out is removed. The signing secret stays, or is
+    made; a suspension ends."""
+    before = listing_of(state, ref).webhook
+    try:
+        chat = policy.is_chat(form.url)
+    except UrlRefused as refused:
+        raise Invalid({"url": str(refused)}) from None
+    if chat and form.token is not None:
+        raise Invalid({"token": "is not supported for a chat platform's webhook URL"})
+    if not chat and form.language is not None:
+        raise Invalid({"language": "is only for a chat platform's webhook URL"})
+    if chat:
+        return [WebhookSaved(ref, Webhook(form.url, now_ms, language=form.language or "en"))]
+    saved = Webhook(form.url, now_ms, form.token)
+    if before is None or before.secret is None:
+        return [WebhookSaved(ref, replace(saved, secret=policy.new_secret()))]
+    signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
+    return [WebhookSaved(ref, replace(saved, **signing))]
+
+
+def rotate_secret(
+    state: State, ref: str, policy: WebhookPolicy, *, overlap_ms: int, now_ms: int
+) -> list[Event]:
+    """A new signing secret; the old one signs too until the overlap has passed."""
+    webhook = webhook_of(state, ref)
+    if webhook.language is not None:
+        raise Conflict("Messages to a chat platform are not signed.")
+    old = webhook.secret if overlap_ms else None
+    rotated = replace(
+        webhook,
+        secret=policy.new_secret(),
+        old_secret=old,
+        old_secret_until_ms=now_ms + overlap_ms if old is not None else 0,
+    )
+    return [WebhookSaved(ref, rotated)]
 
 
 def remove_webhook(state: State, ref: str) -> list[Event]:
@@ -29,10 +87,12 @@ def remove_webhook(state: State, ref: str) -> list[Event]:
 
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:
     webhook_of(state, ref)
+    if sum(row.test for row in state.pending_of(ref).values()) >= TESTS_PENDING:
+        raise Conflict("Too many tests wait for this endpoint.")
     return [DeliveryQueued(delivery_id, ref, user, test=True, at_ms=now_ms)]
 
 
-def redeliver(state: State, ref: str, delivery_id: str, now_ms: int) -> list[Event]:
+def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, now_ms: int) -> list[Event]:
     """Sends a finished delivery again, under its own id."""
     webhook_of(state, ref)
     pending = state.pending.get(delivery_id)
@@ -41,4 +101,33 @@ def redeliver(state: State, ref: str, delivery_id: str, now_ms: int) -> list[Eve
     found = next((row for row in state.finished.get(ref, ()) if row.id == delivery_id), None)
     if found is None:
         raise NotFound("delivery")
-    return [DeliveryQueued(found.id, ref, found.user, found.test, now_ms)]
+    if len(state.pending_of(ref)) >= policy.pending_most(state):
+        raise Conflict("Too many deliveries wait for this endpoint.")
+    return [_again(found, now_ms)]
+
+
+def redeliver_failed(
+    state: State, ref: str, since_ms: int, policy: WebhookPolicy, now_ms: int
+) -> list[Event]:
+    """Sends again what has failed since then, in the order of votes, as far as there is room to wait."""
+    webhook_of(state, ref)
+    room = max(policy.pending_most(state) - len(state.pending_of(ref)), 0)
+    failed = [
+        row
+        for row in state.finished.get(ref, ())
+        if not row.delivered and not row.test and _failed_ms(row) >= since_ms
+    ]
+    failed.sort(key=lambda row: row.queued_ms)
+    return [_again(row, now_ms) for row in failed[:room]]
+
+
+def _failed_ms(row: Delivery) -> int:
+    """When it was given up."""
+    if row.dropped_ms is not None:
+        return row.dropped_ms
+    last = row.attempts[-1]
+    return last.at_ms + last.duration_ms
+
+
+def _again(row: Delivery, now_ms: int) -> DeliveryQueued:
+    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms)

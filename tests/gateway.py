@@ -57,8 +57,8 @@ SERVER_SUBMISSION: dict[str, Any] = {
 
 T = TypeVar("T")
 
-DEFAULTS: dict[str, object] = {"server.access_log": "off"}
-"""Settings of every gateway in a thread, unless the test has its own."""
+DEFAULTS: dict[str, object] = {"server.access_log": "off", "webhooks.allow_private_targets": True}
+"""Settings of every gateway in a thread, unless the test has its own: receivers are on loopback."""
 
 
 class Client:
@@ -217,6 +217,7 @@ class ProcessGateway(Client):
             "VOTEGATE_DATA_DIR": str(folder),
             "VOTEGATE_SERVER__PORT": "0",
             "VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN,
+            "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS": "true",
             **environment,
         }
         self.log = ""

@@ -73,6 +73,15 @@ class Receiver:
         """Answers nothing until the test ends."""
         self.released.wait()
 
+    def holding(self, answer: Answer) -> Answer:
+        """Keeps the answer back until the test releases it."""
+
+        def answer_late(handler: BaseHTTPRequestHandler) -> None:
+            self.released.wait()
+            answer(handler)
+
+        return answer_late
+
     def close(self) -> None:
         self.released.set()
         self._server.shutdown()

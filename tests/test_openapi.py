@@ -216,6 +216,17 @@ def redelivered(gateway: ThreadGateway, receiver: Receiver) -> requests.Response
     return gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivery}/redeliver")
 
 
+def flooded(gateway: ThreadGateway, receiver: Receiver) -> requests.Response:
+    receiver.default = status(500)
+    return [gateway.operate("POST", f"{ONE}/webhook/test", {"user": USER}) for _ in range(6)][-1]
+
+
+def unsigned(gateway: ThreadGateway) -> requests.Response:
+    url = "https://discord.com/api/webhooks/723456789012345678/a-secret"
+    gateway.done("PUT", f"{ONE}/webhook", {"url": url})
+    return gateway.operate("POST", f"{ONE}/webhook/secret/rotate")
+
+
 def removed_webhook(gateway: ThreadGateway) -> requests.Response:
     gateway.done("DELETE", f"{ONE}/webhook")
     return gateway.operate("GET", f"{ONE}/webhook")
@@ -248,10 +259,13 @@ ASKED: dict[str, Ask] = {
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
+    "notSigned": lambda g, *_: unsigned(g),
+    "tooManyTests": lambda g, _, receiver: flooded(g, receiver),
     "noSuchPath": lambda g, *_: g.request("GET", "/nowhere"),
     "methodNotAllowed": lambda g, *_: g.request("DELETE", "/healthz"),
 }
 ELSEWHERE = {
+    "tooManyPending",
     *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
     *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
     *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),
@@ -263,6 +277,16 @@ def test_a_refusal_is_in_the_documented_words(
     name: str, gateway: ThreadGateway, key: str, receiver: Receiver
 ) -> None:
     expect(name, ASKED[name](gateway, key, receiver))
+
+
+def test_a_line_that_is_full_is_told_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
+    with running(tmp_path / "data", **{"webhooks.pending_per_endpoint": 1}) as gateway:
+        gateway.list_bot(BOT)
+        gateway.done("PUT", f"{ONE}/webhook", {"url": receiver.url})
+        delivered = gateway.done("POST", f"{ONE}/webhook/test", {"user": USER})["id"]
+        receiver.default = status(500)
+        gateway.cast(path=ONE)
+        expect("tooManyPending", gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivered}/redeliver"))
 
 
 def test_troubles_of_ours_are_told_in_the_documented_words(

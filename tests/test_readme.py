@@ -43,8 +43,11 @@ def clone(tmp_path: Path) -> Path:
 def served(clone: Path) -> Iterator[ProcessGateway]:
     """What `make run` starts, without its set-up; the operator token is the one it makes."""
     gateway = ProcessGateway(clone / "data")
-    del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
-    gateway.start("--config", "config.yaml", "--demo")
+    for name in ("VOTEGATE_OPERATOR__TOKEN", "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS"):
+        del gateway.environment[name]
+    make_run = re.search(r"server\.py serve (.+)", (ROOT / "Makefile").read_text())
+    assert make_run is not None
+    gateway.start(*make_run[1].split())
     yield gateway
     gateway.close()
 

@@ -45,5 +45,5 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
 def _knows(state: State, ref: str, user: str) -> bool:
     return state.votes.get(ref, int(user)) is not None or any(
-        delivery.user == user for delivery in state.deliveries(ref)
+        delivery.user == user for delivery in state.deliveries_of(ref)
     )

@@ -2,15 +2,18 @@
 
 from collections.abc import Collection
 
-from core.events import DeliveryQueued, Event, UserErased, VoteCast
+from core.events import DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
 
 
 def cast_vote(
-    state: State, ref: str, user: str, *, now_ms: int, cooldown_ms: int, delivery_id: str
-) -> tuple[VoteCast, *tuple[DeliveryQueued, ...]]:
-    """A vote, with its delivery when a webhook is set. Raises NotFound, Conflict, VotedTooSoon."""
+    state: State, ref: str, user: str, *, now_ms: int, cooldown_ms: int, delivery_id: str, pending_most: int
+) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
+    """A vote, with its delivery when a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
+
+    When `pending_most` deliveries wait already, the new one is in the log, and not sent.
+    """
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
@@ -23,7 +26,10 @@ def cast_vote(
     vote = VoteCast(ref, user, count + 1, now_ms)
     if listing.webhook is None:
         return (vote,)
-    return vote, DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
+    queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
+    if len(state.pending_of(ref)) < pending_most:
+        return vote, queued
+    return vote, queued, DeliveryDropped(delivery_id, ref, made=0, reason="overflow", at_ms=now_ms)
 
 
 def erase_user(user: str, refs: Collection[str]) -> list[Event]:

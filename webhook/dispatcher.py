@@ -8,26 +8,43 @@ make a receiver hear of an event twice, and nothing can make it hear of none.
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from core.clock import Clock
-from core.events import DeliveryAttempted
+from core.events import DeliveryDropped, Event
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.rows import Attempt, Delivery
+from core.rows import Delivery, Listing, Webhook
+from core.urls import UrlRefused
+from webhook.answer import Answer, Fault
+from webhook.letters import Letters, finding
 from webhook.outbox import Due, Outbox
-from webhook.payloads import payload
-from webhook.sender import Answer
+from webhook.verdict import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
 
 log = logging.getLogger(__name__)
 
+SLOW_MS = 1_000  # an endpoint that takes so long may not take the places of those that do not
 UNRECORDED_SECONDS = 1.0  # between attempts to write outcomes that wait
+# How long a proxy that is down is left alone: at first, and at most.
+PROXY_MS, LONGEST_PROXY_MS = 1_000, 30_000
+# What an attempt can fail of before it gets to the proxy, or in its hands.
+SHORT_OF_PROXY = {"dns", "resolver", "blocked", "internal", "proxy"}
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class Posts(Protocol):
-    async def post(self, url: str, token: str | None, body: bytes) -> Answer: ...
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer: ...
+
+
+class _Outcome(NamedTuple):
+    """What is to be written of a delivery that was attempted with these settings; `found` is None for one
+    that has waited for too long."""
+
+    delivery: Delivery
+    webhook: Webhook
+    found: Finding | None
+    probe: bool
 
 
 class Dispatcher:
@@ -35,7 +52,9 @@ class Dispatcher:
         self,
         ledger: Ledger,
         outbox: Outbox,
+        letters: Letters,
         sender: Posts,
+        policy: RetryPolicy,
         clock: Clock,
         durable: Callable[[], int],
         spawn: Spawn,
@@ -43,7 +62,9 @@ class Dispatcher:
         """`durable()` is the newest durable position; `spawn` starts a task that belongs to the caller."""
         self._ledger = ledger
         self._outbox = outbox
+        self._letters = letters
         self._sender = sender
+        self._policy = policy
         self._clock = clock
         self._durable = durable
         self._spawn = spawn
@@ -51,10 +72,12 @@ class Dispatcher:
         self._idle = asyncio.Event()
         self._idle.set()
         self._stopping = False
+        self._abandoned = False
         self._attempts: set[asyncio.Task[None]] = set()
-        self._unrecorded: list[tuple[Delivery, DeliveryAttempted]] = []
-        for delivery in ledger.state.pending.values():
-            outbox.add(delivery.id, delivery.ref, delivery.next_attempt_ms or 0, position=0)
+        self._unrecorded: list[_Outcome] = []
+        self._proxy_failures = 0
+        self._proxy_until_ms = 0
+        self._chat_until_ms = 0
         ledger.subscribe(outbox.on_record)
 
     def wake(self) -> None:
@@ -79,10 +102,8 @@ class Dispatcher:
 
     def step(self, now_ms: int) -> None:
         """Starts an attempt of everything that is due, unless outcomes wait to be written."""
-        while self._unrecorded:
-            if not self._record(*self._unrecorded[0]):
-                return
-            del self._unrecorded[0]
+        if not self._all_recorded():
+            return
         for due in self._outbox.take(now_ms, self._durable()):
             self._idle.clear()
             self._spawn(self._attempt(due))
@@ -93,11 +114,13 @@ class Dispatcher:
         self._wake.set()
 
     async def idle(self) -> None:
-        """Waits for the attempts that run."""
+        """Waits for the attempts that run, and writes their outcomes if that is possible by now."""
         await self._idle.wait()
+        self._all_recorded()
 
     def abandon(self) -> None:
         """Ends the attempts that still run; they are made again after the next start."""
+        self._abandoned = True
         for attempt in self._attempts:
             attempt.cancel()
 
@@ -106,43 +129,122 @@ class Dispatcher:
         if task is not None:
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
-        slow = False
+        slow = None
         try:
+            if self._abandoned:
+                return
             state = self._ledger.state
             delivery, listing = state.pending.get(due.delivery_id), state.listings.get(due.ref)
             if delivery is None or listing is None or listing.webhook is None:
                 return  # removed since it was queued
-            url, token = listing.webhook.url, listing.webhook.token
-            at_ms, started_ns = self._clock.now_ms(), self._clock.monotonic_ns()
-            answer = await self._post(delivery, url, token)
-            duration_ms = (self._clock.monotonic_ns() - started_ns) // 1_000_000
-            slow = answer.error == "timeout"
-            outcome = self._outbox.outcome(delivery, Attempt(at_ms, duration_ms, *answer))
-            if not self._record(delivery, outcome):
-                log.warning("outcome of delivery %s not written yet", delivery.id)
-                self._unrecorded.append((delivery, outcome))
+            if self._put_off(due, delivery, listing.webhook):
+                return
+            slow = await self._send(due, delivery, listing, listing.webhook)
         finally:
-            self._outbox.release(due.ref, slow=slow)
+            self._outbox.release(due, slow=slow)
             if not self._outbox.in_flight:
                 self._idle.set()
             self.wake()
 
-    async def _post(self, delivery: Delivery, url: str, token: str | None) -> Answer:
+    def _put_off(self, due: Due, delivery: Delivery, webhook: Webhook) -> bool:
+        """Whether the delivery is not to be attempted now, or not at all."""
+        now_ms = self._clock.now_ms()
+        if due.expired:
+            self._conclude(_Outcome(delivery, webhook, None, due.probe))
+            return True
+        if webhook.language is not None and now_ms < self._chat_until_ms:
+            self._outbox.hold(due.ref, self._chat_until_ms)
+            self._outbox.put_back(due)
+            return True
+        return False
+
+    async def _send(self, due: Due, delivery: Delivery, listing: Listing, webhook: Webhook) -> bool | None:
+        """Whether the endpoint is slow; None if it is no longer the listing's."""
+        at_ms, started_ns = self._clock.now_ms(), self._clock.monotonic_ns()
+        answer = await self._post(delivery, listing, webhook, at_ms)
+        duration_ms = (self._clock.monotonic_ns() - started_ns) // 1_000_000
+        found = finding(answer, webhook, at_ms, duration_ms)
+        self._stop_or_go(answer, at_ms, at_ms + duration_ms)
+        if found.everywhere:
+            self._chat_until_ms = max(self._chat_until_ms, at_ms + duration_ms + found.wait_ms)
+        is_current = self._current(delivery.ref, webhook) is not None
+        if is_current:
+            self._slow_down(due.ref, answer, found, at_ms + duration_ms)
+        self._conclude(_Outcome(delivery, webhook, found, due.probe))
+        if not is_current:
+            return None
+        return duration_ms >= SLOW_MS or answer.error == "timeout"
+
+    def _current(self, ref: str, used: Webhook) -> Webhook | None:
+        """The listing's webhook as it stands now, if its settings are still those that were used."""
+        listing = self._ledger.state.listings.get(ref)
+        now = listing.webhook if listing is not None else None
+        return now if now is not None and (now.url, now.saved_ms) == (used.url, used.saved_ms) else None
+
+    async def _post(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> Answer:
         try:
-            return await self._sender.post(url, token, payload(delivery))
+            return await self._sender.post(*self._letters.letter(delivery, listing, webhook, at_ms))
+        except UrlRefused:
+            return Answer(None, "blocked")
         except Exception as bug:
-            # One URL that the client stumbles over must not stop the others. The message may hold the URL,
-            # which may hold a secret: the place is logged, not the words.
+            # One webhook that we stumble over must not stop the others. The message may hold the URL, which
+            # may hold a secret: the place is logged, not the words.
             place = "".join(traceback.format_tb(bug.__traceback__))
             log.error("delivery %s failed inside: %s\n%s", delivery.id, type(bug).__name__, place)
-            return Answer(None, "internal", "")
+            return Answer(None, "internal", Fault.UNKNOWN)
 
-    def _record(self, delivery: Delivery, outcome: DeliveryAttempted) -> bool:
+    def _stop_or_go(self, answer: Answer, at_ms: int, now_ms: int) -> None:
+        """What an attempt of `at_ms` says of the proxy."""
+        if answer.fault is not Fault.PROXY:
+            if answer.error not in SHORT_OF_PROXY:
+                self._proxy_failures = self._proxy_until_ms = 0
+                self._outbox.resume()
+        elif at_ms >= self._proxy_until_ms:  # what began before is of the failure before
+            wait_ms = min(PROXY_MS << min(self._proxy_failures, 10), LONGEST_PROXY_MS)
+            self._proxy_failures += 1
+            self._proxy_until_ms = now_ms + wait_ms
+            self._outbox.stop(self._proxy_until_ms)
+
+    def _slow_down(self, ref: str, answer: Answer, found: Finding, now_ms: int) -> None:
+        """What an answer says of other deliveries to its endpoint."""
+        if answer.fault is Fault.PROXY:
+            return  # it says nothing of the endpoint
+        if answer.fault is Fault.UNKNOWN or (not found.charged and not found.wait_ms):
+            delay_ms = max(self._policy.retry_delay_ms, LEAST_BACKOFF_MS)
+            self._outbox.hold_longer(ref, now_ms, delay_ms, LONGEST_BACKOFF_MS)
+        elif answer.fault is Fault.ENDPOINT:
+            self._outbox.understood(ref)
+        if found.wait_ms:
+            self._outbox.hold(ref, now_ms + found.wait_ms)
+
+    def _all_recorded(self) -> bool:
+        """Writes the outcomes that wait; whether none is left."""
+        while self._unrecorded:
+            if not self._record(self._unrecorded[0]):
+                return False
+            del self._unrecorded[0]
+        return True
+
+    def _conclude(self, outcome: _Outcome) -> None:
+        if not self._record(outcome):
+            log.warning("outcome of delivery %s not written yet", outcome.delivery.id)
+            self._unrecorded.append(outcome)
+
+    def _record(self, outcome: _Outcome) -> bool:
         """Whether the outcome needs no more writing."""
-        if self._ledger.state.pending.get(delivery.id) is not delivery:
+        if self._ledger.state.pending.get(outcome.delivery.id) is not outcome.delivery:
             return True  # removed meanwhile
         try:
-            self._ledger.commit([outcome])
+            self._ledger.commit(self._events(outcome))
         except Unavailable:
             return False
         return True
+
+    def _events(self, outcome: _Outcome) -> list[Event]:
+        """As of now: other outcomes may have come in between."""
+        delivery, used = outcome.delivery, outcome.webhook
+        if outcome.found is None:
+            now_ms = self._clock.now_ms()
+            return [DeliveryDropped(delivery.id, delivery.ref, delivery.made, "expired", now_ms)]
+        webhook = self._current(delivery.ref, used)
+        return verdict(self._policy, delivery, webhook, outcome.found, probe=outcome.probe)

@@ -1,9 +1,11 @@
 """Which delivery is due. Law: pure; what is pending lives in the state, the outbox only orders it.
 
-The outbox reads the log: a queued delivery, or one to be retried, enters at the position of its record and
-may leave once that position is durable, its time has come, and its endpoint has room. The caps keep slow
-endpoints from taking every place: what has no room waits in a line of its endpoint's own, and an endpoint
-that has just timed out has room for one until it answers.
+The outbox reads the log: a queued delivery, or one to be attempted again, enters at the position of its
+record and may leave once that position is durable, its time has come, and its endpoint can take it. Each
+endpoint has a line of its own, in the order of votes; endpoints take turns. A line moves while its endpoint
+has room: it is not suspended (but for one probe at a time), not told to wait, and not being caught up with
+faster than its pace. Endpoints that have just timed out have room for one, and all of them together for half
+of the places, so that the slow can never take every place from the quick. A test goes ahead of its line.
 """
 
 import heapq
@@ -12,108 +14,285 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.events import DeliveryAttempted, DeliveryQueued, Event
-from core.rows import Attempt, Delivery, Outcome
+from core.events import (
+    DeliveryAttempted,
+    DeliveryQueued,
+    EndpointHealthSet,
+    Event,
+    ListingRemoved,
+    WebhookRemoved,
+    WebhookSaved,
+)
+from core.rows import Suspension
+from core.state import State
+from webhook.line import Line
+
+# What became due before a start leaves after it in batches.
+RESTART_BATCH = 100
+RESTART_GAP_MS = 100
 
 
 @dataclass(frozen=True)
-class DeliveryPolicy:
-    """`retries` follow a failed first attempt, each `retry_delay_ms` after the failure before it."""
+class OutboxPolicy:
+    """How many attempts may be under way, in all and to one endpoint; `catch_up_gap_ms` lies between those
+    of what was held back for an endpoint. What has waited for `kept_ms` is to be given up."""
 
-    retries: int
-    retry_delay_ms: int
     in_flight: int
     in_flight_per_endpoint: int
+    catch_up_gap_ms: int
+    kept_ms: int
 
 
 class Due(NamedTuple):
-    """A delivery in line. Ordered by time, and by arrival where times are equal."""
+    """A delivery to attempt now. `probe`: of a suspended endpoint. `slow`: in a place of the slow ones.
+    `urgent`: a test. `expired`: it is to be given up instead."""
 
-    due_ms: int
-    order: int
     delivery_id: str
     ref: str
+    probe: bool
+    slow: bool
+    urgent: bool
+    expired: bool
 
 
 class Outbox:
-    def __init__(self, policy: DeliveryPolicy) -> None:
+    def __init__(self, policy: OutboxPolicy, state: State, now_ms: int) -> None:
+        """Takes over what is pending. What has been due since before `now_ms` is spread over some time."""
         self._policy = policy
+        self._pending = state.pending
         self._order = 0
-        self._not_durable: deque[tuple[int, Due]] = deque()
-        self._due: list[Due] = []
-        self._waiting: dict[str, list[Due]] = {}  # heaps, so that what comes back keeps its place
-        self._in_flight: dict[str, int] = {}
-        self._total_in_flight = 0
-        self._slow: set[str] = set()
+        self._orders: dict[str, int] = {}  # of what is under way, and may come back
+        self._not_durable: deque[tuple[int, int, int, str]] = deque()
+        self._due: list[tuple[int, int, str]] = []
+        self._timers: list[tuple[int, str]] = []
+        self._lines: dict[str, Line] = {}
+        self._ready: deque[str] = deque()
+        self._slow_ready: deque[str] = deque()
+        self._slow_turn = False
+        self._in_flight = 0
+        self._slow_in_flight = 0
+        self._stopped_until_ms: int | None = None
+        for listing in state.listings.values():
+            if listing.webhook is not None:
+                self._set_suspension(listing.ref, listing.webhook.suspension)
+        overdue = 0
+        for row in state.pending.values():
+            due_ms = row.next_attempt_ms or 0
+            if due_ms <= now_ms:
+                due_ms = now_ms + overdue // RESTART_BATCH * RESTART_GAP_MS
+                overdue += 1
+                if row.ref in self._lines:
+                    self._lines[row.ref].to_catch_up += 1
+                else:
+                    self._lines[row.ref] = Line()
+            self._add(row.id, due_ms, position=0)
 
     @property
     def in_flight(self) -> int:
-        return self._total_in_flight
+        return self._in_flight
+
+    @property
+    def suspended(self) -> int:
+        """How many endpoints are."""
+        return sum(line.probe_ms is not None for line in self._lines.values())
+
+    @property
+    def stopped(self) -> bool:
+        """Nothing leaves but, now and then, one to see whether anything can."""
+        return self._stopped_until_ms is not None
+
+    # -- reading the log -------------------------------------------------------------------------------
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         """Reads a committed record."""
         for event in events:
-            if isinstance(event, DeliveryQueued):
-                self.add(event.delivery_id, event.ref, event.at_ms, position)
-            elif isinstance(event, DeliveryAttempted) and event.next_attempt_ms is not None:
-                self.add(event.delivery_id, event.ref, event.next_attempt_ms, position)
+            match event:
+                case DeliveryQueued() if event.delivery_id in self._pending:
+                    self._add(event.delivery_id, event.at_ms, position)
+                case DeliveryAttempted() if event.next_attempt_ms is not None:
+                    self._add(event.delivery_id, event.next_attempt_ms, position)
+                case EndpointHealthSet():
+                    self._set_suspension(event.ref, event.suspension)
+                case WebhookSaved() if event.webhook.suspension is None:
+                    self._forget_pace(event.ref)
+                    self._set_suspension(event.ref, None)
+                case WebhookRemoved() | ListingRemoved() if event.ref in self._lines:
+                    self._lines[event.ref].forget()
+                    self._make_ready(event.ref)
 
-    def add(self, delivery_id: str, ref: str, due_ms: int, position: int) -> None:
+    def _add(self, delivery_id: str, due_ms: int, position: int) -> None:
         """A delivery that may leave at `due_ms`, once the record at `position` is durable."""
         self._order += 1
-        self._not_durable.append((position, Due(due_ms, self._order, delivery_id, ref)))
+        order = self._orders.get(delivery_id, self._order)
+        self._not_durable.append((position, due_ms, order, delivery_id))
+
+    def _set_suspension(self, ref: str, suspension: Suspension | None) -> None:
+        if suspension is not None:
+            self._lines.setdefault(ref, Line()).suspend(suspension.probe_ms, suspension.times)
+            heapq.heappush(self._timers, (suspension.probe_ms, ref))
+        elif ref in self._lines:
+            self._lines[ref].flow()
+            self._make_ready(ref)
+
+    def _forget_pace(self, ref: str) -> None:
+        """The endpoint may be another now: it does not wait among the slow."""
+        line = self._lines.get(ref)
+        if line is None:
+            return
+        if line.slow and line.is_ready and ref in self._slow_ready:
+            self._slow_ready.remove(ref)
+            line.is_ready = False
+        line.forget_pace()
+
+    # -- attempts --------------------------------------------------------------------------------------
 
     def take(self, now_ms: int, durable: int) -> list[Due]:
-        """The deliveries to attempt now; each counts as in flight until its ref is `release`d."""
-        while self._not_durable and self._not_durable[0][0] <= durable:
-            heapq.heappush(self._due, self._not_durable.popleft()[1])
-        taken = []
-        while self._due and self._due[0].due_ms <= now_ms and self._total_in_flight < self._policy.in_flight:
-            entry = heapq.heappop(self._due)
-            room = 1 if entry.ref in self._slow else self._policy.in_flight_per_endpoint
-            if self._in_flight.get(entry.ref, 0) >= room:
-                heapq.heappush(self._waiting.setdefault(entry.ref, []), entry)
-                continue
-            self._in_flight[entry.ref] = self._in_flight.get(entry.ref, 0) + 1
-            self._total_in_flight += 1
-            taken.append(entry)
+        """The deliveries to attempt now; each counts as in flight until it is `release`d."""
+        self._arrive(now_ms, durable)
+        while self._timers and self._timers[0][0] <= now_ms:
+            self._make_ready(heapq.heappop(self._timers)[1])
+        taken: list[Due] = []
+        while self._has_place(now_ms) and (queue := self._next_queue()):
+            due = self._next(queue.popleft(), now_ms)
+            if due is not None:
+                taken.append(due)
         return taken
 
-    def release(self, ref: str, *, slow: bool = False) -> None:
-        """An attempt for the listing has ended, `slow` if by the time-out: its next in line may leave."""
-        if slow:
-            self._slow.add(ref)
-        else:
-            self._slow.discard(ref)
-        self._total_in_flight -= 1
-        self._in_flight[ref] -= 1
-        if not self._in_flight[ref]:
-            del self._in_flight[ref]
-        line = self._waiting.get(ref)
-        room = 1 if slow else self._policy.in_flight_per_endpoint
-        while line and room > self._in_flight.get(ref, 0):
-            heapq.heappush(self._due, heapq.heappop(line))
-            room -= 1
-        if not line:
-            self._waiting.pop(ref, None)
+    def release(self, due: Due, *, slow: bool | None = None) -> None:
+        """An attempt has ended, `slow` if it took its endpoint too long; None if that is not known."""
+        line = self._lines[due.ref]
+        if slow is not None and not line.gone:
+            line.slow = slow
+        line.in_flight -= 1
+        line.urgent_in_flight = line.urgent_in_flight and not due.urgent
+        self._in_flight -= 1
+        self._slow_in_flight -= due.slow
+        self._orders.pop(due.delivery_id, None)
+        self._make_ready(due.ref)
+
+    def put_back(self, due: Due) -> None:
+        """Gives the delivery its place in line again; `release` follows."""
+        self._enter(due.delivery_id, self._orders.get(due.delivery_id, 0))
+
+    def hold_longer(self, ref: str, now_ms: int, delay_ms: int, longest_ms: int) -> None:
+        """Nothing leaves for the endpoint for `delay_ms`, or twice as long as the last time if nobody could
+        say since then whose failure it was."""
+        line = self._lines.setdefault(ref, Line())
+        self.hold(ref, now_ms + min(delay_ms << line.misses, longest_ms))
+        line.misses = min(line.misses + 1, 20)
+
+    def understood(self, ref: str) -> None:
+        """It is known whose failure it was, if any."""
+        if ref in self._lines:
+            self._lines[ref].misses = 0
+
+    def hold(self, ref: str, until_ms: int) -> None:
+        """Nothing leaves for the endpoint before `until_ms`."""
+        line = self._lines.setdefault(ref, Line())
+        if line.not_before_ms < until_ms:
+            line.not_before_ms = until_ms
+            heapq.heappush(self._timers, (until_ms, ref))
+
+    def stop(self, until_ms: int) -> None:
+        """Nothing can leave, whatever the endpoint: from `until_ms` on, one at a time is let through."""
+        self._stopped_until_ms = until_ms
+
+    def resume(self) -> None:
+        self._stopped_until_ms = None
 
     def next_due_ms(self) -> int | None:
-        """When `take` is next worth calling for the passing of time alone; None for never."""
-        if not self._due or self._total_in_flight >= self._policy.in_flight:
+        """When `take`, which has just been called, is next worth calling for the passing of time alone; None
+        for never."""
+        first = min((heap[0][0] for heap in (self._due, self._timers) if heap), default=None)
+        if self._stopped_until_ms is None:
+            return None if self._in_flight >= self._policy.in_flight else first
+        ready = self._ready or self._slow_ready
+        if self._in_flight or (first is None and not ready):
             return None
-        return self._due[0].due_ms
+        return self._stopped_until_ms if ready or first is None else max(first, self._stopped_until_ms)
 
-    def outcome(self, delivery: Delivery, attempt: Attempt) -> DeliveryAttempted:
-        """What an attempt means for its delivery: 2xx delivers, anything else is retried or final."""
-        outcome: Outcome
-        next_attempt_ms = None
-        if attempt.status is not None and attempt.error is None:
-            outcome = "delivered"
-        elif delivery.tries < self._policy.retries:
-            outcome = "retry"
-            next_attempt_ms = attempt.at_ms + attempt.duration_ms + self._policy.retry_delay_ms
+    def _arrive(self, now_ms: int, durable: int) -> None:
+        while self._not_durable and self._not_durable[0][0] <= durable:
+            _, due_ms, order, delivery_id = self._not_durable.popleft()
+            if due_ms <= now_ms:
+                self._enter(delivery_id, order)
+            else:
+                heapq.heappush(self._due, (due_ms, order, delivery_id))
+        while self._due and self._due[0][0] <= now_ms:
+            _, order, delivery_id = heapq.heappop(self._due)
+            self._enter(delivery_id, order)
+
+    def _enter(self, delivery_id: str, order: int) -> None:
+        """The delivery is due: it goes to its endpoint's line."""
+        row = self._pending.get(delivery_id)
+        if row is None:
+            return  # removed since it was queued
+        line = self._lines.setdefault(row.ref, Line())
+        if row.test:
+            line.enter_urgent(row.id)
         else:
-            outcome = "failed"
-        return DeliveryAttempted(
-            delivery.id, delivery.ref, delivery.made + 1, attempt, outcome, next_attempt_ms
-        )
+            line.enter(row.id, row.since_ms, order)
+        self._make_ready(row.ref)
+
+    def _make_ready(self, ref: str) -> None:
+        line = self._lines.get(ref)
+        if line is not None and not line.is_ready:
+            line.is_ready = True
+            (self._slow_ready if line.slow else self._ready).append(ref)
+
+    def _next_queue(self) -> deque[str]:
+        """Whose turn it is, the quick or the slow; empty for nobody's."""
+        if self._slow_ready and self._slow_has_place() and (self._slow_turn or not self._ready):
+            self._slow_turn = False
+            return self._slow_ready
+        self._slow_turn = True
+        return self._ready
+
+    def _has_place(self, now_ms: int) -> bool:
+        if self._stopped_until_ms is None:
+            return self._in_flight < self._policy.in_flight
+        return now_ms >= self._stopped_until_ms and not self._in_flight
+
+    def _slow_has_place(self) -> bool:
+        return self._slow_in_flight < max(self._policy.in_flight // 2, 1)
+
+    def _next(self, ref: str, now_ms: int) -> Due | None:
+        """The next of the line, if it may move; the line is ready again then, for its next turn."""
+        line = self._lines[ref]
+        line.is_ready = False
+        due = None
+        if line.not_before_ms <= now_ms:
+            due = self._next_due(ref, line, now_ms)
+        if due is None:
+            if line.is_idle and line.not_before_ms <= now_ms:
+                del self._lines[ref]
+            return None
+        line.in_flight += 1
+        line.urgent_in_flight = line.urgent_in_flight or due.urgent
+        self._in_flight += 1
+        self._slow_in_flight += due.slow
+        if line.to_catch_up:
+            line.to_catch_up -= 1
+            self.hold(ref, now_ms + self._policy.catch_up_gap_ms)
+        self._make_ready(ref)
+        return due
+
+    def _next_due(self, ref: str, line: Line, now_ms: int) -> Due | None:
+        urgent = line.first_urgent(self._pending)
+        moves = line.may_move(now_ms, self._policy.in_flight_per_endpoint)
+        if urgent is None and (not moves or line.first(self._pending) is None):
+            return None
+        if line.slow and not self._slow_has_place():
+            self._make_ready(ref)  # it has become slow since it was
+            return None
+        kept_since_ms = now_ms - self._policy.kept_ms
+        if urgent is not None:
+            line.urgent.popleft()
+            delivery_id, probe = urgent, False
+        else:
+            delivery_id, order = line.leave(kept_since_ms)
+            self._orders[delivery_id] = order
+            probe = line.probe_ms is not None
+        row = self._pending.get(delivery_id)
+        expired = row is not None and row.since_ms <= kept_since_ms
+        return Due(delivery_id, ref, probe, line.slow, urgent is not None, expired)

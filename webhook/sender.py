@@ -1,101 +1,172 @@
-"""One HTTP exchange with a receiver. Law: it always ends, within the time-out, in an `Answer`.
+"""Webhooks over HTTP. Law: an exchange ends, within its time, in an `Answer`; and whatever a peer, the
+resolver or the proxy does, the others do not notice.
 
-aiohttp's client was chosen over curl's by measurement; docs/decisions/0002 has the numbers. Nothing of an
-answer is believed or obeyed but its status: redirects are not followed, bodies are read up to 16 KiB and
-not decompressed, cookies are not kept, and the environment's proxy settings are not read.
+One deadline covers all of it, from the look-up of the name to the last byte of the body. `dial` opens
+connections where the guard allows it, `exchange` speaks HTTP over one, `pool` keeps the idle ones.
 """
 
-import contextlib
-import errno
+import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from functools import lru_cache
 
-import aiohttp
-from yarl import URL
+from core.clock import Clock, SystemClock
+from core.urls import Target, UrlRefused
+from webhook.answer import Answer, Fault
+from webhook.dial import Dialler, Guard
+from webhook.exchange import Connection, Stale
+from webhook.failure import Failed, Progress
+from webhook.pool import IDLE_SECONDS, Key, Pool
+from webhook.proxies import read_proxy
+from webhook.resolver import Resolver
 
-READ_BYTES = 16 * 1024
-EXCERPT_CHARACTERS = 500
-# Shorter than the 5 s after which Node closes an idle connection, so that a request rarely meets the close.
-KEEPALIVE_SECONDS = 4.0
+URLS_KEPT = 4_096
 
-
-class Answer(NamedTuple):
-    """`error` is None for a status of 200 to 299; else it is `http_<status>` or why there is no status."""
-
-    status: int | None
-    error: str | None
-    excerpt: str
+_CUT_OFF = Answer(None, "internal", Fault.UNKNOWN)
+"""Of an exchange that the end of its sender came before."""
 
 
 class Sender:
     """Sends over one pool of connections; `open_sender` makes it."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+    def __init__(
+        self,
+        guard: Guard,
+        dialler: Dialler,
+        pool: Pool,
+        clock: Clock,
+        timeout_seconds: float,
+        user_agent: str,
+    ) -> None:
+        # Half of what a post costs, else: a guard is pure, so what it allowed once it allows.
+        self._check_url = lru_cache(URLS_KEPT)(guard.check_url)
+        self._dialler = dialler
+        self._pool = pool
+        self._clock = clock
+        self._timeout_seconds = timeout_seconds
+        self._fixed_headers = (
+            "Content-Type: application/json",
+            f"User-Agent: {user_agent}",
+            "Accept: */*",
+            "Accept-Encoding: identity",
+            "Connection: keep-alive",
+        )
+        self._loop = asyncio.get_running_loop()
+        self._sweeping: asyncio.TimerHandle | None = None
+        self._deadlines: set[asyncio.Timeout] = set()
+        self._all_ended = asyncio.Event()
+        self._closed = False
 
-    async def post(self, url: str, token: str | None, body: bytes) -> Answer:
-        """Sends a webhook; the token goes out as the `Authorization` header."""
-        headers = {"Authorization": token} if token is not None else {}
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Sends a webhook. Whatever goes wrong outside of this program is an answer."""
+        if self._closed:
+            return _CUT_OFF
+        progress = Progress()
+        deadline = asyncio.timeout(self._timeout_seconds)
+        self._deadlines.add(deadline)
         try:
-            target = URL(url, encoded=True)  # as the owner wrote it, not as yarl would spell it
-            async with self._session.post(
-                target, data=body, headers=headers, allow_redirects=False
-            ) as response:
-                read = await _read_some(response)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return Answer(None, _error_class(error), "")
-        status = response.status
-        failed = None if 200 <= status <= 299 else f"http_{status}"
-        text = read.decode("utf-8", "replace")
-        if token is not None:
-            text = text.replace(token, "[token]")  # some receivers echo what they get
-        return Answer(status, failed, text[:EXCERPT_CHARACTERS])
+            async with deadline:
+                return await self._post(url, headers, body, progress)
+        except TimeoutError:
+            return _CUT_OFF if self._closed else Answer(None, *progress.hung)
+        except Failed as failed:
+            return Answer(None, failed.error, failed.fault)
+        except UrlRefused:
+            return Answer(None, "blocked")
+        finally:
+            self._end(deadline)
+
+    async def close(self) -> None:
+        """Ends the exchanges under way, and returns when every socket is closed."""
+        self._closed = True
+        for deadline in self._deadlines:
+            if not deadline.expired():
+                deadline.reschedule(self._loop.time())
+        if self._deadlines:
+            await self._all_ended.wait()
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+        self._pool.close()
+        await self._dialler.closed()
+
+    def _end(self, deadline: asyncio.Timeout) -> None:
+        self._deadlines.discard(deadline)
+        if self._closed and not self._deadlines:
+            self._all_ended.set()
+
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes, progress: Progress) -> Answer:
+        target = self._check_url(url)
+        request = self._request(target, headers, body)
+        key = target.scheme, target.host, target.port
+        connection = self._pool.take(key, self._clock.monotonic_ns())
+        if connection is not None:
+            try:
+                return await self._exchange(key, connection, request)
+            except Stale:
+                # The peer closed it while the request was on its way, and may have read the request first.
+                # To send it again at once may be to send it twice; but so may any retry, and receivers tell
+                # repeats by the webhook's id. Not to, would be a failure that nobody is to blame for.
+                pass
+        return await self._exchange(key, await self._dialler.dial(target, progress), request)
+
+    async def _exchange(self, key: Key, connection: Connection, request: bytes) -> Answer:
+        try:
+            answer = await connection.exchange(request)
+        except BaseException:
+            connection.abort()
+            raise
+        if connection.idle:
+            self._pool.give(key, connection, self._clock.monotonic_ns())
+            if self._sweeping is None:
+                self._sweep()
+        return answer
+
+    def _sweep(self) -> None:
+        next_seconds = self._pool.sweep(self._clock.monotonic_ns())
+        self._sweeping = None if next_seconds is None else self._loop.call_later(next_seconds, self._sweep)
+
+    def _request(self, target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
+        lines = [
+            f"POST {target.path} HTTP/1.1",
+            f"Host: {target.authority}",
+            *self._fixed_headers,
+            *[f"{name}: {value}" for name, value in headers.items()],
+            f"Content-Length: {len(body)}",
+        ]
+        if not all(map(str.isprintable, lines)):
+            raise ValueError("a header with a line break would be two")
+        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
 
 
 @asynccontextmanager
-async def open_sender(timeout_seconds: float, user_agent: str) -> AsyncIterator[Sender]:
-    """A sender whose connections close with the context. `timeout_seconds` covers a whole exchange."""
-    async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_SECONDS),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        trust_env=False,
-        timeout=aiohttp.ClientTimeout(total=timeout_seconds),
-        headers={
-            "Content-Type": "application/json",
-            "User-Agent": user_agent,
-            "Accept-Encoding": "identity",
-        },
-    ) as session:
-        yield Sender(session)
+async def open_sender(
+    guard: Guard,
+    *,
+    timeout_seconds: float,
+    user_agent: str,
+    proxy: str | None = None,
+    name_servers: Sequence[str] = (),
+    clock: Clock | None = None,
+    idle_seconds: float = IDLE_SECONDS,
+) -> AsyncIterator[Sender]:
+    """A sender that ends with the context, with all that it has open.
 
-
-async def _read_some(response: aiohttp.ClientResponse) -> bytes:
-    """The body up to READ_BYTES; a longer one costs the connection."""
-    read = b""
-    with contextlib.suppress(aiohttp.ClientPayloadError):  # a body that breaks off: its status has come
-        async for piece in response.content.iter_any():
-            read += piece
-            if len(read) >= READ_BYTES:
-                response.close()
-                break
-    return read[:READ_BYTES]
-
-
-def _error_class(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "timeout"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "dns"
-    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
-        return "tls"
-    number = error.errno if isinstance(error, OSError) else None
-    if number == errno.ECONNREFUSED:
-        return "refused"
-    if isinstance(error, aiohttp.ServerDisconnectedError) or number in {errno.ECONNRESET, errno.EPIPE}:
-        return "reset"
-    if isinstance(error, OSError):
-        return "connect"
-    return "protocol"
+    `timeout_seconds` covers a whole exchange. `proxy` is a URL as `read_proxy` takes it, else ProxyRefused is
+    raised; `name_servers` are addresses, "address:port" if need be, and the system's if there are none.
+    Certificates are verified against the system's authorities, or those of the file `SSL_CERT_FILE`.
+    """
+    tls = ssl.create_default_context()
+    tls.set_alpn_protocols(["http/1.1"])
+    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one stops our loop for seconds.
+    tls.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
+    through = read_proxy(proxy) if proxy is not None else None
+    resolver = Resolver(name_servers)
+    dialler = Dialler(guard, resolver, tls, through)
+    pool = Pool(idle_seconds)
+    sender = Sender(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
+    try:
+        yield sender
+    finally:
+        await sender.close()
+        await resolver.close()

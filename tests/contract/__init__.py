@@ -1,14 +1,16 @@
 """The contract, sentence by sentence, over real sockets; and what its tests share."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from requests import Response
 
-from tests.gateway import BOT, SERVER, USER, ThreadGateway, eventually, running
+from tests.gateway import BOT, SERVER, USER, Client, ThreadGateway, eventually, running
 from tests.receiver import Answer, Receiver
 
 BOT_PATH = f"/manage/bots/{BOT}"
@@ -33,6 +35,12 @@ MALFORMED_IDS = {
     "space": "1" * 17 + "%20",
 }
 """As they stand in a path, by what is wrong with them."""
+
+ON_ONE_WIRE = pytest.mark.parametrize("wire", ["httptools"], indirect=True, scope="module")
+"""For what a gateway sends by itself: the server that it listens with makes no difference there."""
+
+SHORT_DRAIN_SECONDS = 0.1
+"""Of a gateway that is to be stopped while a receiver hangs."""
 
 
 class Limit(NamedTuple):
@@ -129,12 +137,18 @@ def set_webhook(gateway: ThreadGateway, url: str, path: str = BOT_PATH, **fields
     gateway.done("PUT", f"{path}/webhook", {"url": url, **fields})
 
 
-def deliveries(gateway: ThreadGateway, path: str = BOT_PATH) -> list[Any]:
-    found: list[Any] = gateway.done("GET", f"{path}/webhook/deliveries")["deliveries"]
+def webhook(gateway: Client, path: str = BOT_PATH) -> Any:
+    """The webhook as its owner sees it."""
+    return gateway.done("GET", f"{path}/webhook")
+
+
+def deliveries(gateway: Client, path: str = BOT_PATH) -> list[Any]:
+    """The log, newest first."""
+    found: list[Any] = gateway.done("GET", f"{path}/webhook/deliveries?limit=500")["deliveries"]
     return found
 
 
-def attempted(gateway: ThreadGateway, attempts: int, path: str = BOT_PATH) -> Any:
+def attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> Any:
     """The newest delivery, once it has had so many attempts."""
 
     def newest() -> Any:
@@ -146,10 +160,48 @@ def attempted(gateway: ThreadGateway, attempts: int, path: str = BOT_PATH) -> An
     return found
 
 
-def pending(gateway: ThreadGateway) -> int:
+def all_attempted(gateway: Client, attempts: int, path: str = BOT_PATH) -> list[Any]:
+    """The log, once each delivery in it has had so many attempts."""
+
+    def log() -> list[Any]:
+        found = deliveries(gateway, path)
+        return found if all(len(row["attempts"]) == attempts for row in found) else []
+
+    return eventually(log)
+
+
+def counts(gateway: Client) -> Any:
+    return gateway.done("GET", "/debug/state")["counts"]
+
+
+def pending(gateway: Client) -> int:
     """How many webhooks are still to be delivered."""
-    counts: dict[str, int] = gateway.done("GET", "/debug/state")["counts"]
-    return counts["webhooks_pending"]
+    found: int = counts(gateway)["webhooks_pending"]
+    return found
+
+
+def idle(gateway: Client) -> bool:
+    """Whether no attempt is under way and what came of the last one is durable: time or an event must come
+    before there is another."""
+    state = gateway.done("GET", "/debug/state")
+    durable: bool = state["positions"]["durable"] == state["positions"]["head"]
+    return durable and state["counts"]["webhooks_in_flight"] == 0
+
+
+def caught_up(gateway: ThreadGateway) -> bool:
+    """Whether nothing waits any more. Lets time pass: what was held back for an endpoint leaves at a pace."""
+    gateway.advance(1)
+    return pending(gateway) == 0
+
+
+def users(count: int, first: int = 0) -> list[str]:
+    """Ids in an order of their own."""
+    return [str(700_000_000_000_000_000 + number) for number in range(first, first + count)]
+
+
+def voters_of(receiver: Receiver) -> list[str]:
+    """Whose votes the receiver was told of, in the order in which it was."""
+    return [json.loads(call.body)["user"] for call in receiver.received]
 
 
 def endless(receiver: Receiver, size: int) -> Answer:

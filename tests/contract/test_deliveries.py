@@ -67,13 +67,15 @@ def test_the_log_comes_in_pages(gateway: ThreadGateway) -> None:
     assert ([row["user"] for row in second["deliveries"]], second["next"]) == ([USER], None)
 
 
-def test_behind_a_delivery_that_is_no_longer_kept_the_log_is_empty(gateway: ThreadGateway) -> None:
+def test_behind_a_delivery_that_is_no_longer_kept_come_the_older_ones(gateway: ThreadGateway) -> None:
     gateway.cast()
-    page = gateway.done("GET", f"{WEBHOOK}/deliveries?after={'0' * 24}")
-    assert (page["deliveries"], page["next"]) == ([], None)
+    queued_ms = gateway.clock.now_ms()
+    for forgotten, found in ((queued_ms, 0), (queued_ms + 1, 1)):
+        page = gateway.done("GET", f"{WEBHOOK}/deliveries?after={forgotten}-{'0' * 24}")
+        assert (len(page["deliveries"]), page["next"]) == (found, None)
 
 
-def test_a_cursor_that_is_no_delivery_id_is_refused(gateway: ThreadGateway) -> None:
+def test_a_cursor_of_another_list_is_refused(gateway: ThreadGateway) -> None:
     response = gateway.operate("GET", f"{WEBHOOK}/deliveries?after={BOT}")
     assert (response.status_code, list(response.json()["fields"])) == (400, ["after"])
 

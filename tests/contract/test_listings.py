@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 from requests import Response
 
-from listings.forms import BotCategory, ServerCategory
+from listings.fields import BotCategory, ServerCategory
 from tests.contract import BOT_PATH, Served, refusal, wrong_fields
 from tests.gateway import (
     BOT,

@@ -118,7 +118,7 @@ def test_a_receiver_that_echoes_the_token_does_not_bring_it_into_the_log(
 
     delivery = gateway.done("POST", f"/manage/bots/{BOT}/webhook/test", {"user": OWNER})
 
-    assert delivery["excerpt"] == "you sent [token]"
+    assert delivery["excerpt"] == "you sent [secret]"
     assert "the-webhook-token" not in gateway.operate("GET", f"/debug/bots/{BOT}").text
 
 

@@ -23,7 +23,7 @@ from journal.folder import FolderUnusable
 from settings import load_settings
 from snapshot.recovery import UNREADABLE
 from tests.faults.failing import FailingDisk, Fault
-from tests.gateway import OPERATOR_TOKEN, WAIT_SECONDS
+from tests.gateway import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS
 
 LOG_LINES = 5  # of the end: they tell why
 
@@ -46,8 +46,8 @@ class KillableGateway:
         self._flags = {
             "data_dir": folder,
             "server.port": 0,
-            "server.access_log": "off",
             "operator.token": OPERATOR_TOKEN,
+            **DEFAULTS,
             **settings,
         }
 

@@ -15,7 +15,7 @@ from core.clock import FakeClock
 from gateway import Gateway, serve
 from journal.disk import OsDisk
 from settings import load_settings
-from tests.gateway import BOT, OPERATOR_TOKEN, USER, WAIT_SECONDS, Client
+from tests.gateway import BOT, DEFAULTS, OPERATOR_TOKEN, USER, WAIT_SECONDS, Client
 
 TURNS = 200
 """Turns of the gateway's loop in which it could do what it should not."""
@@ -42,7 +42,7 @@ class WatchedGateway(Client):
         self.seen: list[bool] = []
         """For each sync that was watched, whether anything had come out."""
         flags = {"data_dir": folder, "server.port": 0, "operator.token": OPERATOR_TOKEN}
-        self._settings = load_settings(None, {}, flags)
+        self._settings = load_settings(None, {}, {**DEFAULTS, **flags})
         self._ready = threading.Event()
         self._thread = threading.Thread(target=asyncio.run, args=(self._serve(),))
 

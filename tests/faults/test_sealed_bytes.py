@@ -100,8 +100,7 @@ def _used(gateway: ProcessGateway, receiver: Receiver, path: Path) -> Used:
     copies: list[Path] = []
 
     def copy() -> None:
-        # A gateway at work begins a segment at any time, under another name until its header is whole.
-        begun = shutil.ignore_patterns("*" + UNFINISHED)
+        begun = shutil.ignore_patterns("*" + UNFINISHED)  # a segment may be, at any time
         copies.append(shutil.copytree(gateway.folder, path / f"copy-{len(copies)}", ignore=begun))
 
     api_keys = _fill(gateway.start(), receiver)

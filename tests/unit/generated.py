@@ -20,6 +20,7 @@ from core.rows import (
     Policy,
     ServerProfile,
     StatsWindow,
+    Suspension,
     Webhook,
 )
 from core.state import State
@@ -58,7 +59,9 @@ profiles = st.builds(
     extra_owners=st.tuples() | st.tuples(users),
     support_invite=st.none() | texts,
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
-webhooks = st.builds(Webhook, texts, times, st.none() | texts)
+failures = st.integers(0, 3)
+suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
+webhooks = st.builds(Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions)
 attempts = st.builds(
     Attempt,
     times,
@@ -84,9 +87,9 @@ def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
 
 @st.composite
 def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
-    """A next attempt is due after a retry alone."""
-    outcome: Outcome = draw(st.sampled_from(["delivered", "retry", "failed"]))
-    next_attempt_ms = draw(times) if outcome == "retry" else None
+    """A next attempt is due unless this was the last."""
+    outcome: Outcome = draw(st.sampled_from(["delivered", "retry", "held", "failed"]))
+    next_attempt_ms = draw(times) if outcome in {"retry", "held"} else None
     return ev.DeliveryAttempted(
         draw(delivery_ids), draw(refs), draw(st.integers(1, 3)), draw(attempts), outcome, next_attempt_ms
     )
@@ -107,10 +110,19 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies),
     ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks),
     ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs),
+    ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times),
     ev.UserErased: st.builds(ev.UserErased, users, st.lists(refs, max_size=3).map(tuple)),
     ev.DeliveryQueued: st.builds(ev.DeliveryQueued, delivery_ids, refs, users, st.booleans(), times),
     ev.DeliveryAttempted: deliveries_attempted(),
+    ev.DeliveryDropped: st.builds(
+        ev.DeliveryDropped,
+        delivery_ids,
+        refs,
+        st.integers(0, 3),
+        st.sampled_from(["expired", "overflow"]),
+        times,
+    ),
 }
 
 events = st.one_of(*OF_TYPE.values())
@@ -187,7 +199,7 @@ def assert_indexes_agree(state: State) -> None:
     pending_of: dict[str, dict[str, object]] = {}
     for row in state.pending.values():
         pending_of.setdefault(row.ref, {})[row.id] = row
-    assert state._pending_of == pending_of
+    assert {ref: state.pending_of(ref) for ref in state.listings if state.pending_of(ref)} == pending_of
     assert {*state.finished, *pending_of} <= set(state.listings)
     assert len(state.votes) == sum(state.votes.voters(ref) for ref in state.refs)
     for ref in state.listings:

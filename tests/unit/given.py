@@ -2,6 +2,7 @@
 
 from core.events import (
     DeliveryAttempted,
+    DeliveryDropped,
     DeliveryQueued,
     KeySaved,
     ListingReviewed,
@@ -9,7 +10,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.ledger import Ledger
-from core.rows import Attempt, BotProfile, Key, Listing, Review, ServerProfile, Webhook
+from core.rows import Attempt, BotProfile, Dropped, Key, Listing, Review, ServerProfile, Webhook
 
 BOT = "bots/111111111111111111"
 OTHER_BOT = "bots/222222222222222222"
@@ -27,6 +28,8 @@ BOT_PROFILE = BotProfile("Test bot", "A bot for the tests", "A longer descriptio
 SERVER_PROFILE = ServerProfile("Test server", "A server for the tests", ("tests",), "Gaming")
 DELIVERED = Attempt(NOW_MS, 12, 204, None, "")
 REFUSED = Attempt(NOW_MS, 3, None, "refused", "")
+SECRET = "whsec_" + "A" * 43 + "="
+OLD_SECRET = "whsec_" + "B" * 42 + "A="
 
 
 def a_listing(ledger: Ledger, ref: str = BOT, *, review: Review = "approved") -> Listing:
@@ -46,7 +49,7 @@ def a_key(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
 
 
 def a_webhook(ledger: Ledger, ref: str = BOT) -> Webhook:
-    webhook = Webhook("https://receiver.example/votes", NOW_MS, "a shared secret")
+    webhook = Webhook("https://receiver.example/votes", NOW_MS, "a shared secret", secret=SECRET)
     ledger.commit([WebhookSaved(ref, webhook)])
     return webhook
 
@@ -64,3 +67,18 @@ def a_finished_delivery(
     """A delivery that its first attempt delivered."""
     a_delivery(ledger, delivery_id, ref, user=user, at_ms=at_ms)
     ledger.commit([DeliveryAttempted(delivery_id, ref, 1, DELIVERED, "delivered", None)])
+
+
+def a_failed_delivery(
+    ledger: Ledger, delivery_id: str, *, test: bool = False, at_ms: int = NOW_MS, failed_ms: int = NOW_MS
+) -> None:
+    """A delivery that failed for good with its first attempt, which ended at `failed_ms`."""
+    attempt = Attempt(failed_ms - 3, 3, None, "refused", "")
+    ledger.commit([DeliveryQueued(delivery_id, BOT, USER, test, at_ms)])
+    ledger.commit([DeliveryAttempted(delivery_id, BOT, 1, attempt, "failed", None)])
+
+
+def a_dropped_delivery(ledger: Ledger, delivery_id: str, reason: Dropped, *, at_ms: int = NOW_MS) -> None:
+    """A delivery that was given up without an attempt."""
+    ledger.commit([DeliveryQueued(delivery_id, BOT, USER, test=False, at_ms=at_ms)])
+    ledger.commit([DeliveryDropped(delivery_id, BOT, 0, reason, at_ms)])

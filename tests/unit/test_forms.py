@@ -13,10 +13,12 @@ from listings.forms import (
     BotEdit,
     BotSubmission,
     Denial,
+    FailedSince,
     Form,
     KeyName,
     Limits,
     Nothing,
+    Overlap,
     Rotation,
     ServerEdit,
     ServerSubmission,
@@ -85,6 +87,7 @@ def test_a_server_is_read_as_it_came() -> None:
         (User, {"user": USER}, "user"),
         (Users, {"users": [USER]}, "users"),
         (ActualServerCount, {"server_count": 5}, "server_count"),
+        (FailedSince, {"failed_since": 5}, "failed_since"),
     ],
 )
 def test_a_required_field_may_not_be_missing_null_or_of_another_type(
@@ -142,7 +145,9 @@ GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
     (KeyName, {}, "name", ["production"]),
     (Rotation, {}, "overlap_seconds", [0, 604_800, 60.0]),
     (WebhookSettings, {"url": URL}, "token", [None, "x", "two words", "~!" * 256]),
-    (WebhookSettings, {"url": URL}, "language", [None]),
+    (WebhookSettings, {"url": URL}, "language", [None, "en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]),
+    (Overlap, {}, "overlap_seconds", [0, 604_800, 60.0]),
+    (FailedSince, {}, "failed_since", [0, 1_750_000_000_000, 1e12, (1 << 53) - 1]),
     (Users, {}, "users", [[], [USER, USER], [USER] * 1_000]),
     (ActualServerCount, {}, "server_count", [0, 10_000_000, 1e6]),
     (Limits, {}, "stats", [None, {"requests": 1, "window_seconds": 1}]),
@@ -162,7 +167,9 @@ WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
     (Denial, {}, "reason", ["", "x" * 1_001, "\t"]),
     (Rotation, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", float("nan")]),
     (WebhookSettings, {"url": URL}, "token", ["", "x" * 513, " padded", "padded ", "é", "a\r\nb", "\x7f"]),
-    (WebhookSettings, {"url": URL}, "language", ["en", "", 5]),
+    (WebhookSettings, {"url": URL}, "language", ["EN", "pt-br", "pt", "xx", "", 5]),
+    (Overlap, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", None, float("nan")]),
+    (FailedSince, {}, "failed_since", [-1, 1 << 53, 0.5, True, "1", None, float("inf")]),
     (Users, {}, "users", [[USER] * 1_001, ["me"]]),
     (ActualServerCount, {}, "server_count", [-1, 10_000_001, 0.5, True, "1", float("inf")]),
     (Limits, {}, "stats", [{}, {"requests": 1}, {"requests": 0, "window_seconds": 1}, 5]),
@@ -195,7 +202,7 @@ def test_what_breaks_the_rules_of_a_field_is_refused(
     assert {wrong.partition(".")[0] for wrong in wrong_fields(form, {**body, name: value})} == {name}
 
 
-@pytest.mark.parametrize("form", [Rotation, Limits, Nothing])
+@pytest.mark.parametrize("form", [Rotation, Overlap, Limits, Nothing])
 def test_a_form_of_optional_fields_may_be_empty(form: type[Form]) -> None:
     read(form, {})
 
@@ -216,7 +223,8 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
 
 
 @pytest.mark.parametrize(
-    "form", [BotSubmission, ServerSubmission, Denial, Limits, Rotation, WebhookSettings, Users, Nothing]
+    "form",
+    [BotSubmission, ServerSubmission, Denial, Limits, Rotation, WebhookSettings, FailedSince, Users, Nothing],
 )
 @examples(30)
 @given(st.data())
@@ -233,7 +241,17 @@ def test_any_json_object_is_read_or_refused(form: type[Form], choice: st.DataObj
 
 SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
     form: jsonschema_rs.validator_for(form.model_json_schema())
-    for form in (BotSubmission, ServerSubmission, Denial, KeyName, Rotation, Limits, Users)
+    for form in (
+        BotSubmission,
+        ServerSubmission,
+        Denial,
+        KeyName,
+        Rotation,
+        Overlap,
+        FailedSince,
+        Limits,
+        Users,
+    )
 }
 WHITE = " \t\n\r\v\x00\x1c\x7f\x85\u00a0\u1680\u180e\u2007\u200b\u2028\u3000\ufeff"
 tricky_texts = st.text(st.sampled_from(WHITE + "ax1é🤖"), max_size=40)

@@ -146,6 +146,7 @@ def test_what_is_queued_between_pages_of_a_log_moves_nothing(ledger: Ledger, sta
 
 
 @pytest.mark.usefixtures("five_deliveries")
-def test_behind_a_delivery_that_is_no_longer_kept_there_is_nothing(state: State) -> None:
-    assert deliveries_page(state, BOT, after="forgotten", limit=2) == ([], None)
+def test_behind_a_delivery_that_is_no_longer_kept_come_the_older_ones(state: State) -> None:
+    assert ids(deliveries_page(state, BOT, after=f"{NOW_MS + 2}-forgotten", limit=2)[0]) == ["d1", "d0"]
+    assert deliveries_page(state, BOT, after=f"{NOW_MS}-forgotten", limit=2) == ([], None)
     assert deliveries_page(state, OTHER_BOT, after=None, limit=2) == ([], None)

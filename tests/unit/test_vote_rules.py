@@ -25,10 +25,18 @@ from tests.unit.given import (
 from votes.rules import cast_vote, erase_user
 
 
-def cast(ledger: Ledger, ref: str = BOT, user: str = USER, *, now_ms: int = NOW_MS) -> VoteCast:
+def cast(
+    ledger: Ledger, ref: str = BOT, user: str = USER, *, now_ms: int = NOW_MS, pending_most: int = 10
+) -> VoteCast:
     """Casts a vote and commits it."""
     events = cast_vote(
-        ledger.state, ref, user, now_ms=now_ms, cooldown_ms=DAY_MS, delivery_id=f"delivery {now_ms}"
+        ledger.state,
+        ref,
+        user,
+        now_ms=now_ms,
+        cooldown_ms=DAY_MS,
+        delivery_id=f"delivery {ref} {now_ms}",
+        pending_most=pending_most,
     )
     ledger.commit(events)
     return events[0]
@@ -131,11 +139,37 @@ def test_a_webhook_of_another_listing_is_not_told(ledger: Ledger, state: State) 
     assert not state.pending
 
 
+def test_a_vote_for_which_too_many_wait_counts_and_is_in_the_log_but_is_not_sent(
+    ledger: Ledger, state: State, journal: MemoryJournal
+) -> None:
+    a_listing(ledger)
+    a_webhook(ledger)
+    for day in range(2):
+        cast(ledger, now_ms=NOW_MS + day * DAY_MS, pending_most=2)
+    waiting, before = list(state.pending), len(journal.records)
+    assert cast(ledger, now_ms=NOW_MS + 2 * DAY_MS, pending_most=2).count == 3
+    assert len(journal.records) == before + 1
+    assert list(state.pending) == waiting
+    (dropped,) = state.finished[BOT]
+    assert (dropped.dropped, dropped.delivered, dropped.attempts) == ("overflow", False, ())
+    assert dropped.queued_ms == NOW_MS + 2 * DAY_MS
+
+
+def test_how_many_may_wait_is_counted_for_each_listing(ledger: Ledger, state: State) -> None:
+    for ref in (BOT, OTHER_BOT):
+        a_listing(ledger, ref)
+        a_webhook(ledger, ref)
+        cast(ledger, ref, pending_most=1)
+    assert {row.ref for row in state.pending.values()} == {BOT, OTHER_BOT}
+
+
 def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
     digest = state.digest()
-    events = cast_vote(state, BOT, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first")
+    events = cast_vote(
+        state, BOT, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
+    )
     assert events == (
         VoteCast(BOT, USER, 1, NOW_MS),
         DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS),

@@ -2,25 +2,34 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from core.clock import FakeClock
 from core.events import DeliveryQueued, Event, decode_record
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.rows import Delivery
+from core.rows import Delivery, Webhook
 from core.state import State
 from tests.unit_io.disk import empty_state
 from tests.unit_io.rows import BOT_REF, NOW_MS, listed
+from webhook.answer import Answer
 from webhook.dispatcher import Dispatcher
-from webhook.outbox import DeliveryPolicy, Outbox
-from webhook.sender import Answer
+from webhook.letters import Letters
+from webhook.outbox import Outbox, OutboxPolicy
+from webhook.targets import TargetGuard
+from webhook.verdict import RetryPolicy
 
 URL = "http://127.0.0.1/hook"
-ACCEPTED = Answer(204, None, "")
-FAILED = Answer(500, "http_500", "oops")
-POLICY = DeliveryPolicy(retries=3, retry_delay_ms=5_000, in_flight=4, in_flight_per_endpoint=2)
+CHAT_HOST = "chat.example"
+CHAT_URL = f"https://{CHAT_HOST}/api/webhooks/123/token-of-the-channel"
+ACCEPTED = Answer(204, None)
+FAILED = Answer(500, "http_500", body=b"oops")
+KEPT_MS = 14 * 86_400_000
+POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS)
+RETRY = RetryPolicy(
+    retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
+)
 
 
 class MemoryJournal:
@@ -43,7 +52,7 @@ class MemoryJournal:
 
 class Sent(NamedTuple):
     url: str
-    token: str | None
+    headers: Mapping[str, str]
     body: Any
 
 
@@ -58,8 +67,8 @@ class FakeSender:
         self.takes_ms = 0
         self._clock = clock
 
-    async def post(self, url: str, token: str | None, body: bytes) -> Answer:
-        self.sent.append(Sent(url, token, json.loads(body)))
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        self.sent.append(Sent(url, headers, json.loads(body)))
         await self.may_answer.wait()
         self._clock.advance_ms(self.takes_ms)
         answer = self.answers.pop(0) if self.answers else ACCEPTED
@@ -76,12 +85,14 @@ class Stage:
         self.journal = MemoryJournal()
         self.ledger = Ledger(state or empty_state(), self.journal, head=0)
         self.sender = FakeSender(self.clock)
-        self.outbox = Outbox(POLICY)
+        self.outbox = Outbox(POLICY, self.ledger.state, NOW_MS)
         self.spawned: list[Coroutine[Any, Any, None]] = []
         self.dispatcher = Dispatcher(
             self.ledger,
             self.outbox,
+            Letters(TargetGuard(allow_private=True, allow_http=True), {CHAT_HOST}),
             self.sender,
+            RETRY,
             self.clock,
             lambda: self.journal.durable_position,
             self.spawned.append,
@@ -91,8 +102,8 @@ class Stage:
         """Commits durably."""
         self.journal.durable_position = self.ledger.commit(events)
 
-    def queue(self, delivery_id: str = "d1", user: str = "5", test: bool = False) -> None:
-        self.commit(DeliveryQueued(delivery_id, BOT_REF, user, test, self.clock.now_ms()))
+    def queue(self, delivery_id: str = "d1", user: str = "5", test: bool = False, ref: str = BOT_REF) -> None:
+        self.commit(DeliveryQueued(delivery_id, ref, user, test, self.clock.now_ms()))
 
     def step(self) -> int:
         """Starts what is due; returns how many attempts that are."""
@@ -110,7 +121,13 @@ class Stage:
         return attempts
 
     def delivery(self, delivery_id: str = "d1") -> Delivery:
-        return next(row for row in self.ledger.state.deliveries(BOT_REF) if row.id == delivery_id)
+        state = self.ledger.state
+        return next(row for ref in state.refs for row in state.deliveries(ref) if row.id == delivery_id)
+
+    def webhook(self, ref: str = BOT_REF) -> Webhook:
+        webhook = self.ledger.state.listings[ref].webhook
+        assert webhook is not None
+        return webhook
 
     def fold(self) -> None:
         """The records must give the live state."""

@@ -17,7 +17,7 @@ from journal.folder import keep_keys
 from journal.frames import FRAME_BYTES
 from journal.segments import segment_path
 from server import cli
-from tests.gateway import OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
+from tests.gateway import BOT, OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.unit_io.disk import KEYS, write_segment
 
 
@@ -195,3 +195,16 @@ def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> Non
         tokens.append(gateway.operator_token)
     assert tokens[0] == tokens[1] != OPERATOR_TOKEN
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 400), (["--allow-private-targets"], 200)])
+def test_a_flag_lets_webhooks_into_private_networks(
+    tmp_path: Path, arguments: list[str], status: int
+) -> None:
+    gateway = ProcessGateway(tmp_path, VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS="false").start(*arguments)
+    try:
+        gateway.list_bot()
+        body = {"url": "https://10.0.0.1/votes"}
+        assert gateway.operate("PUT", f"/manage/bots/{BOT}/webhook", body).status_code == status
+    finally:
+        gateway.close()

@@ -15,7 +15,7 @@ from core.events import (
 from core.rows import Attempt, Webhook
 from tests.unit_io.disk import run, turns
 from tests.unit_io.rows import BOT_REF, NOW_MS
-from tests.unit_io.stage import ACCEPTED, FAILED, URL, Sent, Stage, staged
+from tests.unit_io.stage import ACCEPTED, FAILED, KEPT_MS, URL, Stage, staged
 
 
 def test_a_queued_delivery_is_sent_and_its_outcome_recorded() -> None:
@@ -25,7 +25,8 @@ def test_a_queued_delivery_is_sent_and_its_outcome_recorded() -> None:
         stage.queue()
         assert await stage.attempt() == 1
         body = {"bot": "111111111111111111", "user": "5", "test": False}
-        assert stage.sender.sent == [Sent(URL, "a token", body)]
+        (sent,) = stage.sender.sent
+        assert (sent.url, sent.headers["Authorization"], sent.body) == (URL, "a token", body)
         delivery = stage.delivery()
         assert (delivery.delivered, delivery.next_attempt_ms) == (True, None)
         assert delivery.attempts == (Attempt(NOW_MS, 7, 204, None, ""),)
@@ -96,11 +97,10 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_not_sent_agai
         stage.sender.answers = [ACCEPTED, FAILED]
         assert await stage.attempt() == 2
         assert "outcome of delivery d1 not written yet" in caplog.text
-        stage.outbox.add("d3", BOT_REF, NOW_MS, position=0)
         stage.clock.advance(60)
         assert await stage.attempt() == 0, "nothing is sent while outcomes wait"
         stage.journal.refusing = False
-        assert await stage.attempt() == 1, "the third, which no longer exists"
+        assert await stage.attempt() == 0
         assert stage.delivery("d1").delivered
         assert [attempt.error for attempt in stage.delivery("d2").attempts] == ["http_500"]
         assert len(stage.sender.sent) == 2
@@ -190,7 +190,7 @@ def test_a_retry_goes_to_where_the_webhook_points_by_then() -> None:
         stage.commit(WebhookSaved(BOT_REF, Webhook("http://elsewhere/", NOW_MS, "new")))
         stage.clock.advance(5)
         await stage.attempt()
-        assert [(sent.url, sent.token) for sent in stage.sender.sent] == [
+        assert [(sent.url, sent.headers["Authorization"]) for sent in stage.sender.sent] == [
             (URL, "old"),
             ("http://elsewhere/", "new"),
         ]
@@ -208,8 +208,63 @@ def test_a_bug_in_the_sender_is_a_failed_attempt_and_its_words_are_not_logged(
         stage.queue()
         await stage.attempt()
         assert stage.outbox.in_flight == 0
-        assert [attempt.error for attempt in stage.delivery().attempts] == ["internal"]
+        delivery = stage.delivery()
+        assert [attempt.error for attempt in delivery.attempts] == ["internal"]
+        assert (delivery.tries, stage.webhook().failed) == (0, 0), "nobody's charge"
+        stage.fold()
 
     run(main())
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_a_letter_that_cannot_be_written_is_a_failure_of_ours_whose_words_are_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.commit(WebhookSaved(BOT_REF, Webhook(URL, NOW_MS, secret="whsec_no-base64-but-secret")))
+        stage.queue()
+        await stage.attempt()
+        assert stage.sender.sent == []
+        assert [attempt.error for attempt in stage.delivery().attempts] == ["internal"]
+        assert stage.outbox.in_flight == 0
+        stage.fold()
+
+    run(main())
+    assert "delivery d1 failed inside" in caplog.text
+    assert "whsec_" not in caplog.text
+
+
+def test_an_event_has_the_same_id_over_all_attempts_redeliveries_and_a_restart() -> None:
+    async def main() -> None:
+        before = staged()
+        before.sender.answers = [FAILED]
+        before.queue("the id")
+        await before.attempt()
+        stage = Stage(before.ledger.state)
+        stage.clock.advance(5)
+        await stage.attempt()
+        stage.clock.advance(5)
+        stage.commit(DeliveryQueued("the id", BOT_REF, "5", False, stage.clock.now_ms()))
+        await stage.attempt()
+        sent = [*before.sender.sent, *stage.sender.sent]
+        stamps = [int(each.headers["webhook-timestamp"]) - NOW_MS // 1_000 for each in sent]
+        assert {each.headers["webhook-id"] for each in sent} == {"the id"}
+        assert stamps == [0, 5, 10], "the time is the attempt's own"
+        assert sent[0].body == sent[1].body == sent[2].body
+
+    run(main())
+
+
+def test_a_redelivery_starts_its_fortnight_anew() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.queue()
+        await stage.attempt()
+        stage.clock.advance_ms(KEPT_MS)
+        stage.queue()
+        await stage.attempt()
+        assert len(stage.delivery().attempts) == 2
+
+    run(main())

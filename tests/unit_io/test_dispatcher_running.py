@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from core.events import (
-    DeliveryQueued,
-)
+from core.events import DeliveryQueued, UserErased, WebhookSaved
+from core.rows import Webhook
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS
-from tests.unit_io.stage import FAILED, POLICY, staged
-from webhook.sender import Answer
+from tests.unit_io.stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
+from webhook.answer import Answer, Fault
+from webhook.dispatcher import SLOW_MS
 
 
 def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying_in_a_circle(
@@ -118,16 +118,99 @@ def test_an_attempt_that_is_abandoned_stays_pending() -> None:
     run(main())
 
 
-def test_an_endpoint_that_timed_out_gets_one_attempt_at_a_time_until_it_answers() -> None:
+def test_what_is_abandoned_before_it_has_begun_is_not_sent() -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [Answer(None, "timeout", "")]
+        stage.queue()
+        assert stage.step() == 1
+        stage.dispatcher.abandon()
+        await stage.spawned.pop()
+        assert (stage.sender.sent, stage.outbox.in_flight) == ([], 0)
+        assert "d1" in stage.ledger.state.pending
+        await stage.dispatcher.idle()
+
+    run(main())
+
+
+def test_the_last_wait_writes_the_outcomes_that_could_not_be_written_before() -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.queue()
+        stage.journal.refusing = True
+        await stage.attempt()
+        await stage.dispatcher.idle()
+        assert not stage.delivery().delivered
+        stage.journal.refusing = False
+        await stage.dispatcher.idle()
+        assert stage.delivery().delivered
+        stage.fold()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("answer", "takes_ms", "room"),
+    [
+        (Answer(None, "timeout"), 0, 1),
+        (ACCEPTED, SLOW_MS, 1),
+        (FAILED, SLOW_MS, 1),
+        (ACCEPTED, SLOW_MS - 1, POLICY.in_flight_per_endpoint),
+        (FAILED, SLOW_MS - 1, POLICY.in_flight_per_endpoint),
+    ],
+)
+def test_an_endpoint_that_took_long_gets_one_attempt_at_a_time_until_it_is_quick(
+    answer: Answer, takes_ms: int, room: int
+) -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.sender.answers = [answer]
+        stage.sender.takes_ms = takes_ms
         stage.queue("d1")
         await stage.attempt()
+        stage.sender.takes_ms = 0
         for number in range(2, 8):
             stage.queue(f"d{number}")
-        assert await stage.attempt() == 1  # which is answered
+        assert await stage.attempt() == room
         assert await stage.attempt() == POLICY.in_flight_per_endpoint
+        stage.fold()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(None, "resolver", Fault.UNKNOWN),
+        RuntimeError("a bug"),
+        Answer(429, "http_429"),
+        Answer(429, "http_429", headers={"retry-after": "soon"}),
+    ],
+)
+def test_an_endpoint_waits_twice_as_long_each_time_when_nobody_can_say_whose_failure_it_was(
+    answer: Answer | Exception,
+) -> None:
+    async def wait_seconds(stage: Stage, number: int) -> int:
+        """How long a vote waits that has not been attempted before; the one before it is forgotten."""
+        stage.queue(f"d{number}", user=str(number))
+        stage.commit(UserErased(str(number - 1), (BOT_REF,)))
+        began_ms = stage.clock.now_ms()
+        while not await stage.attempt():
+            due_ms = stage.outbox.next_due_ms()
+            assert due_ms is not None
+            stage.clock.advance_ms(due_ms - stage.clock.now_ms())
+        return (stage.clock.now_ms() - began_ms) // 1_000
+
+    async def main() -> None:
+        stage = staged()
+        stage.commit(WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en")))
+        stage.sender.answers = [*[answer] * 8, ACCEPTED, answer]
+        stage.queue("d0", user="0")
+        assert await stage.attempt() == 1
+        waits = [await wait_seconds(stage, number) for number in range(1, 9)]
+        assert waits == [5, 10, 20, 40, 80, 160, 300, 300]
+        stage.queue("d9", user="9")
+        assert await stage.attempt() == 1, "it has been understood"
+        assert await wait_seconds(stage, 10) == 5
         stage.fold()
 
     run(main())

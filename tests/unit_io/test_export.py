@@ -105,8 +105,8 @@ def test_texts_stand_in_their_cells_and_all_else_as_json(tmp_path: Path) -> None
         b"bots/222222222222222222,18446744073709551615,1,1750000000000",
     ]
     assert (out / "deliveries.csv").read_bytes().splitlines() == [
-        b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts",
-        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[]",
+        b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms",
+        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null",
     ]
     with (out / "listings.csv").open(newline="") as file:
         listing = next(csv.DictReader(file))

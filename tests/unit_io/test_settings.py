@@ -17,12 +17,14 @@ TOKEN = "a-token-that-is-secret"
 DIGEST_SECRET = "a-digest-secret-of-the-right-length"
 SEALING_KEY = "A" * 43 + "="
 OTHER_SEALING_KEY = "B" * 42 + "A="
+PROXY = "socks5://user:a-password-that-is-secret@proxy.example:1080"
 AUTHORIZATION = "an-authorization-that-is-secret"
 GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
     "guild_counts.authorization": AUTHORIZATION,
     "sealing.keys": SEALING_KEY,
+    "webhooks.proxy": PROXY,
 }
 
 
@@ -116,11 +118,15 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "server.tls.key": "/etc/key.pem",
         "server.trusted_proxies": "10.0.0.0/8, ::1, unix",
         "guild_counts.url": "http://counts.example/{id}",
+        "webhooks.name_servers": "192.0.2.1, [::1]:5353",
+        "webhooks.chat_hosts": "chat.example, other.example:8443",
     }
 
     settings = from_environment({**{name: str(value) for name, value in shown}, **given, **GIVEN_SECRETS})
 
     assert settings.server.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"), "unix")
+    assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
+    assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
     assert {name for name, value in leaves(settings) if value != defaults[name]} == {*given, *SECRETS}
@@ -135,6 +141,8 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path, name: str) -> None:
     in_file, plain = DIGEST_SECRET, "given-beside-the-file-and-long-enough"
     if name == "sealing.keys":
         in_file, plain = SEALING_KEY, f"{OTHER_SEALING_KEY} {SEALING_KEY}"
+    elif name == "webhooks.proxy":
+        in_file, plain = PROXY, "http://proxy.example:3128"
     (tmp_path / "secret").write_text(f"  {in_file}\n")
     file = f"{name}_file"
 
@@ -220,8 +228,6 @@ def test_every_mistake_is_told_at_once_by_name(tmp_path: Path) -> None:
         ("stats.max_difference", 49),
         ("guild_counts.source", "guess"),
         ("guild_counts.cache_seconds", -1),
-        ("webhooks.retries", 21),
-        ("webhooks.deliveries_kept", 99),
         ("journal.fsync", "never"),
         ("journal.segment_bytes", 65_535),
         ("log.level", "LOUD"),
@@ -294,11 +300,6 @@ def test_the_http_source_needs_an_http_url(url: str | None) -> None:
 def test_the_url_of_the_http_source_needs_a_place_for_the_id() -> None:
     (mistake,) = mistakes(flags={"guild_counts.source": "http", "guild_counts.url": "http://a/"})
     assert mistake == "guild_counts: guild_counts.url must contain {id}, where the bot's id goes"
-
-
-def test_webhooks_cannot_be_kept_from_private_targets_by_this_version() -> None:
-    (mistake,) = mistakes(flags={"webhooks.allow_private_targets": False})
-    assert mistake.startswith("webhooks: allow_private_targets: this version cannot")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing but a comment", "server:\n", "limits:\n  stats:\n", "{}"])
@@ -386,6 +387,7 @@ def test_secrets_are_in_no_text_made_of_the_settings() -> None:
         "operator: {token: [SECRET-and-more-than-that]}",
         "operator: {token: {SECRET: SECRET}}",
         "guild_counts: {authorization: [SECRET]}",
+        "webhooks: {proxy: 'ftp://user:SECRET@proxy.example:21'}",
         "operator: SECRET-and-more-than-that",
         "operator: [SECRET]",
     ],

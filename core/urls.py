@@ -1,0 +1,111 @@
+"""URLs of endpoints, read strictly. Law: what was checked is what is dialled, because there is one reading.
+
+So a text that two parsers could read in two ways is not a URL here, although one of the two may take it.
+The grammar is a part of RFC 3986; which hosts are numbers follows https://url.spec.whatwg.org/#host-parsing.
+"""
+
+import re
+from ipaddress import IPv4Address, IPv6Address
+from typing import NamedTuple
+
+MAX_URL_CHARACTERS = 2_048
+MAX_NAME_CHARACTERS = 253  # RFC 1035: 255 bytes with the length bytes of the first label and of the root
+MAX_LABEL_CHARACTERS = 63
+
+_VISIBLE = re.compile(r"[!-\[\]-~]*")  # ASCII from ! to ~ but a backslash
+_PARTS = re.compile(r"([Hh][Tt][Tt][Pp][Ss]?)://([^/?#]*)([^#]*)(?:#.*)?")
+_AUTHORITY = re.compile(r"(?:\[([^\[\]]*)\]|([^\[\]:]*))(?::([^\[\]:]*))?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+
+class UrlRefused(ValueError):
+    """The reason, as it follows the field's name: "must be ..."."""
+
+
+class Target(NamedTuple):
+    """Where a URL leads. `host` is a name in lower case or an IP address without brackets; `path` is what
+    goes into the request line: path and query as their owner wrote them, without the fragment."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """The `Host` header: with brackets around IPv6, and the port unless it is the scheme's."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        default = 443 if self.scheme == "https" else 80
+        return host if self.port == default else f"{host}:{self.port}"
+
+
+def read_url(text: str) -> Target:
+    """Where an http or https URL leads. An IPv6 host is given in `ipaddress`'s canonical form.
+
+    Raises UrlRefused with the reason, which quotes nothing of the URL: its path may be a secret.
+    """
+    if len(text) > MAX_URL_CHARACTERS:
+        raise UrlRefused(f"must have at most {MAX_URL_CHARACTERS} characters")
+    if not _VISIBLE.fullmatch(text):
+        raise UrlRefused("must be plain ASCII without spaces, control characters or backslashes")
+    parts = _PARTS.fullmatch(text)
+    if parts is None:
+        raise UrlRefused("must be an http or https URL with a host")
+    scheme, authority, path = parts[1].lower(), parts[2], parts[3]
+    if "@" in authority:
+        raise UrlRefused("must not carry a user name or password")
+    split = _AUTHORITY.fullmatch(authority)
+    if split is None:
+        raise UrlRefused("must have a host and perhaps a port, with brackets around an IPv6 address alone")
+    ipv6, name, port = split[1], split[2], split[3]
+    host = _read_name(name.lower()) if ipv6 is None else _read_ipv6(ipv6)
+    default = 443 if scheme == "https" else 80
+    number = default if port is None else _read_port(port)
+    return Target(scheme, host, number, path if path.startswith("/") else "/" + path)
+
+
+def _read_port(text: str) -> int:
+    if not _PORT.fullmatch(text) or int(text) > 65_535:
+        raise UrlRefused("must have a port from 1 to 65535 without leading zeros, if any")
+    return int(text)
+
+
+def _read_ipv6(text: str) -> str:
+    if "%" in text:
+        raise UrlRefused("must not name a zone beside the IPv6 address of its host")
+    try:
+        return str(IPv6Address(text))
+    except ValueError:
+        raise UrlRefused("must have a valid IPv6 address between the brackets of its host") from None
+
+
+def _read_name(text: str) -> str:
+    """A name, or an IPv4 address: resolvers take every other spelling of a number for one, too."""
+    if not text:
+        raise UrlRefused("must be an http or https URL with a host")
+    if len(text) > MAX_NAME_CHARACTERS:
+        raise UrlRefused(f"must have a host of at most {MAX_NAME_CHARACTERS} characters")
+    labels = text.split(".")
+    for label in labels:
+        _check_label(label)
+    if _NUMBER.fullmatch(labels[-1]):
+        try:
+            return str(IPv4Address(text))
+        except ValueError:
+            raise UrlRefused(
+                "must write the IPv4 address of its host as four numbers from 0 to 255"
+            ) from None
+    return text
+
+
+def _check_label(label: str) -> None:
+    if not label:
+        raise UrlRefused("must not have a dot at an end of its host, or two together")
+    if len(label) > MAX_LABEL_CHARACTERS:
+        raise UrlRefused(f"must have at most {MAX_LABEL_CHARACTERS} characters between the dots of its host")
+    if label.startswith("-") or label.endswith("-"):
+        raise UrlRefused("must not have a hyphen at an end of a part of its host")
+    if not _LABEL.fullmatch(label):
+        raise UrlRefused("must have a host of letters, digits, hyphens, underscores and dots as they are")

@@ -1,0 +1,65 @@
+"""The webhook part of the composition root: where webhooks may go, how, and how often. No logic."""
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from core.clock import Clock
+from listings.webhooks import WebhookPolicy
+from settings import Settings
+from webhook.letters import Letters
+from webhook.outbox import OutboxPolicy
+from webhook.sender import Sender, open_sender
+from webhook.signature import new_secret
+from webhook.targets import TargetGuard
+from webhook.verdict import RetryPolicy
+
+
+def webhook_policy(settings: Settings, random: Callable[[int], bytes]) -> WebhookPolicy:
+    return WebhookPolicy(
+        letters(settings).is_chat,
+        new_secret=lambda: new_secret(random),
+        pending_per_endpoint=settings.webhooks.pending_per_endpoint,
+        pending_in_all=settings.webhooks.pending_in_all,
+    )
+
+
+def letters(settings: Settings) -> Letters:
+    return Letters(_guard(settings), frozenset(settings.webhooks.chat_hosts))
+
+
+def webhook_sender(settings: Settings, clock: Clock, user_agent: str) -> AbstractAsyncContextManager[Sender]:
+    webhooks = settings.webhooks
+    return open_sender(
+        _guard(settings),
+        timeout_seconds=webhooks.timeout_seconds,
+        user_agent=user_agent,
+        proxy=webhooks.proxy.get_secret_value() if webhooks.proxy is not None else None,
+        name_servers=webhooks.name_servers,
+        clock=clock,
+    )
+
+
+def outbox_policy(settings: Settings) -> OutboxPolicy:
+    webhooks = settings.webhooks
+    return OutboxPolicy(
+        webhooks.in_flight,
+        webhooks.in_flight_per_endpoint,
+        catch_up_gap_ms=math.ceil(1_000 / webhooks.catch_up_per_second),
+        kept_ms=round(webhooks.kept_seconds * 1_000),
+    )
+
+
+def retry_policy(settings: Settings) -> RetryPolicy:
+    webhooks = settings.webhooks
+    return RetryPolicy(
+        webhooks.retries,
+        round(webhooks.retry_delay_seconds * 1_000),
+        webhooks.suspend_after,
+        round(webhooks.suspension_seconds * 1_000),
+        round(webhooks.longest_suspension_seconds * 1_000),
+    )
+
+
+def _guard(settings: Settings) -> TargetGuard:
+    return TargetGuard(settings.webhooks.allow_private_targets, settings.webhooks.allow_http)

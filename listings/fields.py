@@ -1,0 +1,112 @@
+"""The fields of which forms are made. Law: a field's JSON Schema says what its validators say.
+
+Lengths are in characters (Unicode code points) after the text is taken as it came; nothing is trimmed or
+repaired. Patterns are of ECMA-262, and spell white space out because engines differ.
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from typing_extensions import TypeAliasType
+
+from core.snowflake import MAX, is_snowflake
+from core.urls import MAX_URL_CHARACTERS, read_url
+from listings.patterns import HEADER_VALUE, HTTP_URL, ONE_LINE, PROSE, SNOWFLAKE, TEXT
+
+MAX_SERVER_COUNT = 10_000_000
+MAX_MS = (1 << 53) - 1  # what every JSON reader holds exactly
+
+BotCategory = Literal[
+    "Moderation",
+    "Utility",
+    "Fun & Games",
+    "Music",
+    "Economy",
+    "Roleplay",
+    "Technology",
+    "Art & Design",
+    "Virtual Assistants",
+    "Social Media Integration",
+    "Anime & Manga",
+    "Other",
+]
+ServerCategory = Literal[
+    "Gaming",
+    "Anime",
+    "Public",
+    "Community",
+    "Music",
+    "Art",
+    "Programming",
+    "Science",
+    "Technology",
+    "Education",
+    "Language",
+    "Other",
+]
+
+
+def sized(least: int, most: int, description: str | None = None, **schema: Any) -> Any:
+    """A field of so many characters or items, with more keywords for its JSON Schema."""
+    return Field(
+        min_length=least or None, max_length=most, description=description, json_schema_extra=schema or None
+    )
+
+
+def _snowflake(text: str) -> str:
+    if not is_snowflake(text):
+        raise ValueError("must be a snowflake: 17 to 20 digits")
+    return text
+
+
+def _matching(pattern: str, otherwise: str) -> AfterValidator:
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(otherwise)
+        return text
+
+    return AfterValidator(check)
+
+
+def unique(items: list[str]) -> list[str]:
+    if len(set(items)) != len(items):
+        raise ValueError("must not name one twice")
+    return items
+
+
+def other_users(owners: list[str], info: ValidationInfo) -> list[str]:
+    if info.data.get("owner_id") in owners:
+        raise ValueError("must be other users than the owner")
+    return owners
+
+
+def _http_url(text: str) -> str:
+    """An http or https URL, as it came; nothing that two parsers could read in two ways."""
+    read_url(text)
+    return text
+
+
+Snowflake = TypeAliasType(
+    "Snowflake",
+    Annotated[
+        str,
+        Field(
+            description=f"A number of 17 to 20 digits, up to {MAX}.", json_schema_extra={"pattern": SNOWFLAKE}
+        ),
+        AfterValidator(_snowflake),
+    ],
+)
+IS_ONE_LINE = _matching(ONE_LINE, "must be visible text on one line")
+IS_PROSE = _matching(PROSE, "must be visible text")
+IS_TEXT = _matching(TEXT, "must have no control characters")
+IS_HEADER_VALUE = _matching(HEADER_VALUE, "must be visible ASCII, because it is sent as a header")
+# 1.0 is the integer 1, as in JSON Schema.
+WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
+Name = Annotated[str, sized(1, 100, pattern=ONE_LINE), IS_ONE_LINE]
+Url = Annotated[str, sized(0, MAX_URL_CHARACTERS, pattern=HTTP_URL), AfterValidator(_http_url)]
+OverlapSeconds = Annotated[
+    int,
+    Field(ge=0, le=604_800, description="0 stops the old one at once; a week is the longest."),
+    WHOLE,
+]

@@ -1,0 +1,115 @@
+"""The values that settings may have. Law: a value that is accepted can be used.
+
+Times are in seconds. What is refused is told in words that follow the setting's name.
+"""
+
+import re
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import unquote
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
+
+SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
+
+Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
+
+
+def _split(value: object) -> object:
+    """A list may be one string with commas, as the environment has it."""
+    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+
+
+def _proxy(value: object) -> IPv4Network | IPv6Network | Literal["unix"]:
+    if value == "unix":
+        return "unix"
+    if not isinstance(value, str):  # a number would be taken for an address
+        raise ValueError("must be a network, such as 10.0.0.0/8, or the word unix")
+    return ip_network(value)
+
+
+Proxy = Annotated[IPv4Network | IPv6Network | Literal["unix"], PlainValidator(_proxy)]
+Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(_split)]
+
+
+def _socket_path(path: Path) -> Path:
+    if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
+        raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
+    return path
+
+
+SocketPath = Annotated[Path, AfterValidator(_socket_path)]
+
+
+_NAME_SERVER = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?P<port>[1-9][0-9]{0,4})|(?P<bare>[0-9A-Fa-f:.]+)"
+)
+
+
+def _name_server(text: str) -> str:
+    found = _NAME_SERVER.fullmatch(text)
+    if found is None or int(found["port"] or 0) > 65_535:
+        raise ValueError("must be an address, or an address and a port such as 127.0.0.1:53 or [::1]:53")
+    ip_address(found["v6"] or found["v4"] or found["bare"])
+    return text
+
+
+NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(_split)]
+ChatHost = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(?::[1-9][0-9]{0,4})?$")]
+ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
+
+
+def _off(value: object) -> object:
+    """YAML reads a bare `off` as false."""
+    return "off" if value is False else value
+
+
+AccessLogForm = Annotated[Literal["text", "json", "off"], BeforeValidator(_off)]
+
+
+def _header_value(secret: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?", secret.get_secret_value()):
+        raise ValueError("must be visible ASCII, because it is sent as a header")
+    return secret
+
+
+def _ascii(secret: SecretStr) -> SecretStr:
+    if not secret.get_secret_value().isascii():
+        raise ValueError("must be ASCII, so that its length is its length in bytes")
+    return secret
+
+
+_PROXY_URL = re.compile(
+    r"(?:https?|socks5)://(?:(?![^\s@:]*%3[Aa])(?P<user>[^\s/?#@:]+)(?::(?P<password>[^\s/?#@:]*))?@)?"
+    r"(?:[A-Za-z0-9._-]+|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>[1-9][0-9]{0,4}))?/?"
+)
+CREDENTIAL_BYTES = 255  # RFC 1929
+
+
+def _proxy_url(secret: SecretStr) -> SecretStr:
+    found = _PROXY_URL.fullmatch(secret.get_secret_value())
+    if found is None or int(found["port"] or 0) > 65_535:
+        raise ValueError("must be http://, https:// or socks5://, perhaps user:password@, then host:port")
+    if found["ipv6"] is not None:
+        IPv6Address(found["ipv6"])
+    for credential in (found["user"], found["password"]):
+        if credential is not None and len(unquote(credential).encode()) > CREDENTIAL_BYTES:
+            raise ValueError(f"must have a user name and a password of at most {CREDENTIAL_BYTES} bytes each")
+    return secret
+
+
+def _sealing_keys(secret: SecretStr) -> SecretStr:
+    for word in secret.get_secret_value().split() or [""]:
+        if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
+            raise ValueError("must be keys of 32 bytes in base64, newest first, parted by spaces")
+    return secret
+
+
+HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
+OperatorToken = Annotated[SecretStr, Field(min_length=16), AfterValidator(_header_value)]
+DigestSecret = Annotated[SecretStr, Field(min_length=32, max_length=64), AfterValidator(_ascii)]
+ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy_url)]
+SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]

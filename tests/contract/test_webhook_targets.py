@@ -1,0 +1,234 @@
+"""Where webhooks may go: public addresses alone, when the URL is saved and again at every attempt."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending, set_webhook, webhook
+from tests.gateway import WAIT_SECONDS, ThreadGateway, running
+from tests.receiver import Receiver
+from tests.unit_io.name_server import NameServer, Says, naming
+
+pytestmark = ON_ONE_WIRE
+
+WEBHOOK = f"{BOT_PATH}/webhook"
+STRICT: dict[str, object] = {"webhooks.allow_private_targets": False}
+PRIVATE = "must not lead to a private address ({})"
+FOUR_NUMBERS = "must write the IPv4 address of its host as four numbers from 0 to 255"
+PLAIN = "must be plain ASCII without spaces, control characters or backslashes"
+NO_USER = "must not carry a user name or password"
+NO_DOT = "must not have a dot at an end of its host, or two together"
+PORT = "must have a port from 1 to 65535 without leading zeros, if any"
+OPEN_PORTS = "must have port 80, port 443 or one from 1024 to 65535"
+NO_URL = "must be an http or https URL with a host"
+
+REFUSED: dict[str, str] = {
+    "https://127.0.0.1/": PRIVATE.format("loopback"),
+    "https://127.255.255.254:8443/": PRIVATE.format("loopback"),
+    "https://[::1]/": PRIVATE.format("loopback"),
+    "https://[::ffff:127.0.0.1]/": PRIVATE.format("IPv4-mapped"),
+    "https://10.0.0.1/": PRIVATE.format("private network"),
+    "https://172.16.0.1/": PRIVATE.format("private network"),
+    "https://192.168.1.1/": PRIVATE.format("private network"),
+    "https://[fd00::1]/": PRIVATE.format("private network"),
+    "https://169.254.1.1/": PRIVATE.format("link-local"),
+    "https://169.254.169.254/latest/meta-data/": PRIVATE.format("cloud metadata"),
+    "https://[fe80::1]/": PRIVATE.format("link-local"),
+    "https://100.64.0.1/": PRIVATE.format("shared by carriers"),
+    "https://0.0.0.0/": PRIVATE.format("unspecified"),
+    "https://224.0.0.1/": PRIVATE.format("multicast"),
+    "https://255.255.255.255/": PRIVATE.format("broadcast"),
+    "https://localhost/": PRIVATE.format("localhost"),
+    "https://LOCALHOST:8443/": PRIVATE.format("localhost"),
+    "https://bot.localhost/": PRIVATE.format("localhost"),
+    "https://printer.local/": PRIVATE.format("local"),
+    "https://metadata.google.internal/": PRIVATE.format("internal"),
+    "https://router.home.arpa/": PRIVATE.format("home.arpa"),
+    "https://intranet/": PRIVATE.format("a name without a dot"),
+    "https://2130706433/": FOUR_NUMBERS,
+    "https://0x7f000001/": FOUR_NUMBERS,
+    "https://0x7f.1/": FOUR_NUMBERS,
+    "https://0177.0.0.1/": FOUR_NUMBERS,
+    "https://127.1/": FOUR_NUMBERS,
+    "https://127.0.0.256/": FOUR_NUMBERS,
+    "https://１２７.0.0.1/": PLAIN,
+    "https://①②⑦.0.0.1/": PLAIN,
+    "https://127。0。0。1/": PLAIN,
+    "https://example.com\\@127.0.0.1/": PLAIN,
+    "https://example.com/\r\nHost: 127.0.0.1": PLAIN,
+    "https://exam\tple.com/": PLAIN,
+    "https://example.com/\x00": PLAIN,
+    " https://example.com/": PLAIN,
+    "https://user@example.com/": NO_USER,
+    "https://user:password@example.com/": NO_USER,
+    "https://example.com@127.0.0.1/": NO_USER,
+    "https://127.0.0.1./": NO_DOT,
+    "https://example.com./": NO_DOT,
+    "https://example..com/": NO_DOT,
+    "https://example.com:0/": PORT,
+    "https://example.com:65536/": PORT,
+    "https://example.com:0443/": PORT,
+    "https://example.com:-1/": PORT,
+    "https://example.com:/": PORT,
+    "https://example.com:22/": OPEN_PORTS,
+    "https://example.com:1023/": OPEN_PORTS,
+    "https://[fe80::1%25eth0]/": "must not name a zone beside the IPv6 address of its host",
+    "ftp://example.com/": NO_URL,
+    "gopher://example.com/": NO_URL,
+    "//example.com/": NO_URL,
+    "http://example.com/": "must be https",
+    "https://a.example/" + "a" * 2_031: "string should have at most 2048 characters",
+}
+"""URLs, with what their owner is told."""
+
+
+@pytest.fixture(scope="module")
+def strict(wire: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
+    """A gateway with an approved bot, as it is by default: webhooks go to public addresses alone."""
+    with running(tmp_path_factory.mktemp(wire) / "data", **STRICT) as gateway:
+        gateway.list_bot()
+        yield gateway
+
+
+@contextmanager
+def listed(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
+    with running(folder, **settings) as gateway:
+        gateway.list_bot()
+        yield gateway
+
+
+@contextmanager
+def named(says: Says) -> Iterator[NameServer]:
+    """A name server, in a thread, that says the same of every name."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    server = naming(says)
+    try:
+        entered = asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result(WAIT_SECONDS)
+        yield entered
+    finally:
+        leaving = server.__aexit__(None, None, None)
+        asyncio.run_coroutine_threadsafe(_awaited(leaving), loop).result(WAIT_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _awaited(leaving: Any) -> None:
+    await leaving
+
+
+@pytest.mark.parametrize(("url", "reason"), REFUSED.items(), ids=[ascii(url)[:50] for url in REFUSED])
+def test_a_url_that_leads_to_no_public_place_or_can_be_read_in_two_ways_is_400_with_the_reason(
+    strict: ThreadGateway, url: str, reason: str
+) -> None:
+    response = strict.operate("PUT", WEBHOOK, {"url": url})
+
+    assert (response.status_code, response.json()["fields"]) == (400, {"url": reason})
+    assert strict.operate("GET", WEBHOOK).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/",
+        "https://example.com:80/",
+        "https://example.com:1024/",
+        "https://example.com:65535/",
+        "https://8.8.8.8/",
+        "https://[2606:4700::1111]/",
+        "https://a.example/" + "a" * 2_030,
+    ],
+)
+def test_a_public_https_url_is_accepted(tmp_path: Path, url: str) -> None:
+    with listed(tmp_path, **STRICT) as gateway:
+        set_webhook(gateway, url)
+
+        assert webhook(gateway)["url"] == url
+
+
+def test_http_is_accepted_where_it_is_allowed_and_private_addresses_are_not(tmp_path: Path) -> None:
+    with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
+        set_webhook(gateway, "http://example.com/")
+
+        refused = gateway.operate("PUT", WEBHOOK, {"url": "http://127.0.0.1:8080/"})
+
+        assert refused.json()["fields"] == {"url": PRIVATE.format("loopback")}
+        assert webhook(gateway)["url"] == "http://example.com/"
+
+
+def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway: ThreadGateway) -> None:
+    gateway.list_bot()
+    for url in ("http://localhost:9/", "http://127.0.0.1:9/", "http://[::1]:9/", "https://10.0.0.1/"):
+        set_webhook(gateway, url)
+
+    for url in ("http://10.0.0.1/", "http://example.com/"):
+        refused = gateway.operate("PUT", WEBHOOK, {"url": url})
+        assert refused.json()["fields"] == {"url": "must be https"}
+
+
+def test_a_url_saved_while_private_addresses_were_allowed_is_blocked_once_they_are_not(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    with listed(tmp_path) as gateway:
+        set_webhook(gateway, receiver.url)
+
+    with running(tmp_path, **STRICT) as gateway:
+        gateway.cast()
+
+        blocked = attempted(gateway, 1)
+        assert (blocked["state"], blocked["status"], blocked["error"]) == ("pending", None, "blocked")
+        assert blocked["next_attempt_at"] == gateway.clock.now_ms() + 5_000
+    assert receiver.received == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
+def test_a_name_that_leads_to_a_private_address_is_blocked_at_its_attempt(
+    tmp_path: Path, receiver: Receiver, address: str
+) -> None:
+    port = receiver.url.rpartition(":")[2]
+    with named([address]) as names:
+        settings = STRICT | {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
+        with listed(tmp_path, **settings) as gateway:
+            set_webhook(gateway, f"http://bot.example:{port}/")
+            gateway.cast()
+
+            assert attempted(gateway, 1)["error"] == "blocked"
+            assert {name for name, _ in names.questions} == {"bot.example"}
+    assert receiver.received == []
+
+
+def test_a_name_that_changes_its_mind_is_judged_by_what_it_says_at_the_attempt(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    port = receiver.url.rpartition(":")[2]
+    with named("NXDOMAIN") as names:
+        settings = {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
+        with listed(tmp_path, **settings) as gateway:
+            set_webhook(gateway, f"http://bot.example:{port}/votes")
+            gateway.cast()
+            assert attempted(gateway, 1)["error"] == "dns"
+
+            names.says = lambda _, __: ["127.0.0.1"]
+            gateway.advance(5)
+
+            assert attempted(gateway, 2)["state"] == "delivered"
+            assert receiver.received[0].headers["host"] == f"bot.example:{port}"
+
+
+def test_what_is_blocked_is_the_owner_s_failure(tmp_path: Path, receiver: Receiver) -> None:
+    with listed(tmp_path) as gateway:
+        set_webhook(gateway, receiver.url)
+
+    with running(tmp_path, **STRICT, **{"webhooks.retries": 0}) as gateway:
+        gateway.cast()
+
+        assert attempted(gateway, 1)["state"] == "failed"
+        assert (webhook(gateway)["failed_in_a_row"], pending(gateway)) == (1, 0)
+        assert len(deliveries(gateway)) == 1

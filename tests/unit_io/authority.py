@@ -1,0 +1,82 @@
+"""A certificate authority, and the certificates of its servers."""
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
+END = datetime(2120, 1, 1, tzinfo=UTC)
+
+
+class Authority:
+    """`file` holds its own certificate, to be trusted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "authority.pem"
+        self._folder = folder
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _named("An authority of the tests")
+        certificate = (
+            _builder(self._name, self._name, self._key, END)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.file.write_bytes(certificate.public_bytes(Encoding.PEM))
+
+    def server(self, *names: str, expired: bool = False, self_signed: bool = False) -> ssl.SSLContext:
+        """The TLS of a server that has a certificate for these names and addresses."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = _named(names[0])
+        issuer, signer = (subject, key) if self_signed else (self._name, self._key)
+        end = BEGIN + timedelta(days=1) if expired else END
+        certificate = (
+            _builder(subject, issuer, key, end)
+            .add_extension(x509.SubjectAlternativeName([_general(name) for name in names]), critical=False)
+            .sign(signer, hashes.SHA256())
+        )
+        file = self._folder / f"{certificate.serial_number}.pem"
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(file)
+        return context
+
+
+def trusted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    """An authority that is trusted as a deployment trusts one of its own."""
+    authority = Authority(folder)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    return authority
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _general(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, end: datetime
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(BEGIN)
+        .not_valid_after(end)
+    )

@@ -1,0 +1,169 @@
+"""The settings of webhooks: their bounds, and what the gateway makes of them."""
+
+from typing import Any
+
+import pytest
+
+from delivery import outbox_policy, retry_policy, webhook_policy
+from settings import SettingsError, Webhooks, load_settings
+from webhook.outbox import OutboxPolicy
+from webhook.verdict import RetryPolicy
+
+BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
+    "timeout_seconds": ([0.1, 300], [0, -1, 301, "nan"]),
+    "retries": ([0, 20], [-1, 21, 0.5]),
+    "retry_delay_seconds": ([0, 86_400], [-1, 86_401, "inf"]),
+    "suspend_after": ([1, 1_000], [0, 1_001]),
+    "suspension_seconds": ([1, 86_400], [0, 0.5, 86_401]),
+    "longest_suspension_seconds": ([1, 604_800], [0, 0.5, 604_801]),
+    "kept_seconds": ([1, 31_536_000], [0, 31_536_001]),
+    "pending_per_endpoint": ([1, 1_000_000_000], [0, 0.5]),
+    "pending_in_all": ([1, 1_000_000_000], [0, 0.5]),
+    "catch_up_per_second": ([0.01, 1_000], [0, 0.009, 1_001]),
+    "in_flight": ([1, 100_000], [0]),
+    "in_flight_per_endpoint": ([1, 100], [0]),
+    "deliveries_kept": ([100, 10_000], [99, 10_001]),
+    "allow_private_targets": ([True, False], ["maybe", 5]),
+    "allow_http": ([True, False], ["maybe", 5]),
+}
+LISTS: dict[str, tuple[list[tuple[str, ...]], list[Any]]] = {
+    "name_servers": (
+        [(), ("192.0.2.1",), ("192.0.2.1:53", "::1", "[::1]:5353")],
+        [
+            "resolver.example",
+            "192.0.2",
+            "192.0.2.1:",
+            "192.0.2.1:0",
+            "192.0.2.1:65536",
+            "[::1]:x",
+            [53],
+            [""],
+        ],
+    ),
+    "chat_hosts": (
+        [(), ("discord.com", "127.0.0.1:8080")],
+        ["Discord.com", "https://discord.com", "discord.com/", "discord.com:0", "a b", [5], [""]],
+    ),
+}
+PROXIES = [
+    "http://proxy.example:3128",
+    "https://user:password@proxy.example:443/",
+    "socks5://192.0.2.1:1080",
+    "http://[::1]:3128",
+]
+NO_PROXIES = [
+    "",
+    "proxy.example:3128",
+    "ftp://proxy.example:21",
+    "socks4://proxy.example:1080",
+    "http://proxy.example:0",
+    "http://proxy.example:65536",
+    "http://:3128",
+    "http://proxy.example:3128/path",
+    "http://proxy.example:3128?query",
+    "http://user:pass@word@proxy.example:3128",
+    "http://proxy.example:3128\nAnother: header",
+]
+
+
+def webhooks(**values: object) -> Webhooks:
+    return load_settings(None, {}, {f"webhooks.{name}": value for name, value in values.items()}).webhooks
+
+
+def mistake(name: str, value: object) -> str:
+    """The one mistake in the settings."""
+    with pytest.raises(SettingsError) as raised:
+        webhooks(**{name: value})
+    (line,) = str(raised.value).splitlines()
+    return line
+
+
+def cases(table: dict[str, tuple[list[Any], list[Any]]], which: int) -> list[tuple[str, Any]]:
+    return [(name, value) for name, row in table.items() for value in row[which]]
+
+
+def test_every_setting_of_webhooks_has_its_bounds_tested() -> None:
+    assert {*BOUNDS, *LISTS, "proxy"} == set(Webhooks.model_fields)
+
+
+@pytest.mark.parametrize(("name", "value"), cases(BOUNDS, 0))
+def test_the_bounds_of_a_setting_are_inside(name: str, value: object) -> None:
+    assert getattr(webhooks(**{name: value}), name) == value
+
+
+@pytest.mark.parametrize(("name", "value"), cases(LISTS, 0))
+def test_a_list_may_be_a_list_or_one_text_with_commas(name: str, value: tuple[str, ...]) -> None:
+    assert getattr(webhooks(**{name: list(value)}), name) == value
+    assert getattr(webhooks(**{name: ", ".join(value)}), name) == value
+
+
+@pytest.mark.parametrize(("name", "value"), cases(BOUNDS, 1) + cases(LISTS, 1))
+def test_a_value_that_cannot_be_used_is_refused_by_name(name: str, value: object) -> None:
+    assert mistake(name, value).startswith(f"webhooks.{name}")
+
+
+@pytest.mark.parametrize("url", PROXIES)
+def test_a_proxy_is_kept_out_of_sight(url: str) -> None:
+    settings = webhooks(proxy=url)
+    assert settings.proxy is not None
+    assert settings.proxy.get_secret_value() == url
+    assert url not in repr(settings) + settings.model_dump_json()
+
+
+@pytest.mark.parametrize("url", NO_PROXIES)
+def test_what_is_no_proxy_is_refused_without_its_words(url: str) -> None:
+    line = mistake("proxy", url)
+    assert line == (
+        "webhooks.proxy: must be http://, https:// or socks5://, perhaps user:password@, then host:port"
+    )
+
+
+def test_the_defaults_are_those_of_the_contract() -> None:
+    settings = load_settings(None, {}, {})
+    assert settings.webhooks.timeout_seconds == 5
+    assert not settings.webhooks.allow_private_targets
+    assert not settings.webhooks.allow_http
+    policy = retry_policy(settings)
+    assert policy == RetryPolicy(
+        retries=3,
+        retry_delay_ms=5_000,
+        suspend_after=10,
+        suspension_ms=60_000,
+        longest_suspension_ms=3_600_000,
+    )
+    assert outbox_policy(settings) == OutboxPolicy(
+        in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000
+    )
+    assert webhook_policy(settings, bytes).pending_per_endpoint == 10_000
+
+
+def test_every_setting_has_its_effect() -> None:
+    given = {
+        "retries": 1,
+        "retry_delay_seconds": 0.5,
+        "suspend_after": 2,
+        "suspension_seconds": 3,
+        "longest_suspension_seconds": 4,
+        "kept_seconds": 5,
+        "pending_per_endpoint": 6,
+        "pending_in_all": 9,
+        "catch_up_per_second": 0.1,
+        "in_flight": 7,
+        "in_flight_per_endpoint": 8,
+        "chat_hosts": "chat.example",
+        "allow_private_targets": True,
+        "allow_http": True,
+    }
+    settings = load_settings(None, {}, {f"webhooks.{name}": value for name, value in given.items()})
+    assert retry_policy(settings) == RetryPolicy(1, 500, 2, 3_000, 4_000)
+    assert outbox_policy(settings) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, kept_ms=5_000)
+    policy = webhook_policy(settings, bytes)
+    assert (policy.pending_per_endpoint, policy.pending_in_all) == (6, 9)
+    assert policy.is_chat("https://chat.example/api/webhooks/123/token")
+    assert not policy.is_chat("http://10.0.0.1/")
+    assert policy.new_secret().startswith("whsec_")
+
+
+def test_a_pace_however_quick_leaves_a_moment_between_two() -> None:
+    settings = load_settings(None, {}, {"webhooks.catch_up_per_second": 1_000})
+    assert outbox_policy(settings).catch_up_gap_ms == 1

@@ -1,0 +1,172 @@
+"""Chat-platform webhooks (Discord's). Law: an owner's words are shown, not obeyed.
+
+A chat webhook's URL is its password: whoever has the token, its last part, may write in the channel. Nothing
+in an answer makes this module raise.
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from core import rows
+from core.rows import Delivery, Listing
+from core.urls import Target, UrlRefused
+from webhook.languages import translator
+
+TITLE_UNITS = 256  # of an embed, counted as UTF-16 does, the least generous way
+LONGEST_WAIT_SECONDS = 3_600
+UNKNOWN_WEBHOOK = 10_015
+# Below version 8, and without a version, waits are answered in milliseconds.
+API_VERSION, FIRST_VERSION_IN_SECONDS = 10, 8
+
+_PATH = re.compile(
+    r"/api(?:/v(?P<version>[1-9][0-9]?))?/webhooks/(?P<id>[0-9]{1,20})/(?P<token>[A-Za-z0-9_-]+)/?"
+    r"(?P<query>\?[^#]*)?"
+)
+# Controls, what turns text around, and what is there but not to be seen.
+_INVISIBLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff]"
+)
+_JOINERS = "\u200c\u200d"  # within words and emoji they have their place; alone they are invisible, too
+_SYNTAX = re.compile(r"[\\`*_~|<>@#:/\[\]()+.-]")
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True)
+class ChatUrl:
+    """`id` is public. `path` is what goes into the request line, in a version whose waits are in seconds."""
+
+    id: str
+    token: str = field(repr=False)
+    path: str = field(repr=False)
+
+
+class Verdict(NamedTuple):
+    """What an answer asks for: `wait_ms` before the next message, to the chat platform as a whole if
+    `everywhere`; `gone` if the webhook was deleted."""
+
+    wait_ms: int = 0
+    everywhere: bool = False
+    gone: bool = False
+
+
+# -- URLs ----------------------------------------------------------------------------------------------
+
+
+def chat_target(target: Target, hosts: Collection[str]) -> ChatUrl | None:
+    """The chat webhook that a URL names; None if its host is no chat platform's. Raises UrlRefused.
+
+    `hosts` are names in lower case, meaning https on its own port, and "name:port", meaning that port alone.
+    """
+    name = f"[{target.host}]" if ":" in target.host else target.host
+    if f"{name}:{target.port}" not in hosts:
+        if name not in hosts:
+            if any(name.endswith(f".{host}") for host in hosts):
+                raise UrlRefused("must be on the chat platform's host itself")
+            return None
+        if (target.scheme, target.port) != ("https", 443):
+            raise UrlRefused("must be an https URL without a port on a chat platform's host")
+    found = _PATH.fullmatch(target.path)
+    if found is None:
+        raise UrlRefused(
+            "must end in /api/webhooks/<id>/<token> on a chat platform's host; "
+            "other forms, such as /slack and /github, are not supported"
+        )
+    version = int(found["version"] or 0)
+    version = version if version >= FIRST_VERSION_IN_SECONDS else API_VERSION
+    path = f"/api/v{version}/webhooks/{found['id']}/{found['token']}{found['query'] or ''}"
+    return ChatUrl(found["id"], found["token"], path)
+
+
+# -- the message ---------------------------------------------------------------------------------------
+
+
+def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
+    """The JSON body: one embed that says who voted for what and when, and notifies nobody."""
+    say = translator(language)
+    if delivery.test:
+        title = say("Test message for {name}")
+        sentence = say("This is a test with the user {user}. Nobody voted.")
+    else:
+        title = say("New vote for {name}")
+        bot = listing.ref.startswith(rows.BOTS)
+        sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
+    name = _shown(_line(listing.profile.name) or listing.id, TITLE_UNITS - _units(title.format(name="")))
+    moment = f"<t:{delivery.queued_ms // 1_000}:F>"  # each reader sees it in their own time zone and language
+    embed = {
+        "title": title.format(name=name),
+        "description": f"{sentence.format(user=f'<@{delivery.user}>')}\n{moment}",
+    }
+    return _encode({"embeds": [embed], "allowed_mentions": {"parse": []}})
+
+
+def _line(name: str) -> str:
+    line = _INVISIBLE.sub("", " ".join(name.split())).strip()
+    return line if line.strip(_JOINERS) else ""
+
+
+def _shown(line: str, most_units: int) -> str:
+    """A line that renders as it is written, cut to so many units.
+
+    A backslash shows the ASCII punctuation after it: no format, mention, emoji, link, heading or list begins.
+    """
+    pieces = [_SYNTAX.sub(r"\\\g<0>", character) for character in line]
+    if sum(map(_units, pieces)) <= most_units:
+        return "".join(pieces)
+    room = most_units - 1
+    kept = ""
+    for piece in pieces:
+        room -= _units(piece)
+        if room < 0:
+            break
+        kept += piece
+    return kept + "…"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+# -- what an answer means ------------------------------------------------------------------------------
+
+
+def chat_verdict(status: int, headers: Mapping[str, str], body: bytes) -> Verdict:
+    """Reads an answer; names of headers are in lower case. What makes no sense asks for nothing."""
+    answer = _object(body) if status in {404, 429} else {}
+    waits = [0]
+    if headers.get("x-ratelimit-remaining") == "0":
+        waits.append(_wait_ms(headers.get("x-ratelimit-reset-after")))
+    if status == 429:
+        waits += [_wait_ms(headers.get("retry-after")), _number_ms(answer.get("retry_after"))]
+    stated = headers.get("x-ratelimit-global", "").lower() == "true" or answer.get("global") is True
+    return Verdict(
+        max(waits),
+        everywhere=status == 429 and stated,
+        gone=status == 404 and answer.get("code") == UNKNOWN_WEBHOOK,
+    )
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        answer = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _wait_ms(header: str | None) -> int:
+    return _number_ms(float(header)) if header is not None and _SECONDS.fullmatch(header) else 0
+
+
+def _number_ms(seconds: object) -> int:
+    """Milliseconds, rounded up and bounded; 0 for what is no number."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        return 0
+    return math.ceil(min(max(0, seconds), LONGEST_WAIT_SECONDS) * 1_000)

@@ -1,0 +1,108 @@
+"""What is sent for a delivery, and what is kept of the answer. Law: a webhook's secrets are in neither log.
+
+Every attempt of a delivery carries the same id and the same body; the timestamp and with it the signature
+are the attempt's own.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import NamedTuple
+
+from msgspec import json
+
+from core.rows import Attempt, Delivery, Listing, Webhook
+from core.urls import UrlRefused, read_url
+from webhook.answer import READ_BYTES, Answer, Fault
+from webhook.chat import chat_message, chat_target, chat_verdict
+from webhook.payloads import payload
+from webhook.signature import signed_headers
+from webhook.targets import TargetGuard
+from webhook.verdict import Finding
+
+EXCERPT_CHARACTERS = 500
+
+
+class Letter(NamedTuple):
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Letters:
+    def __init__(self, guard: TargetGuard, chat_hosts: Collection[str]) -> None:
+        self._guard = guard
+        self._chat_hosts = chat_hosts
+
+    def is_chat(self, url: str) -> bool:
+        """Whether the URL is a chat platform's webhook. Raises UrlRefused for one that nothing goes to."""
+        return chat_target(self._guard.check_url(url), self._chat_hosts) is not None
+
+    def letter(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> Letter:
+        """Raises UrlRefused for a chat platform's URL whose host is none any more."""
+        if webhook.language is not None:
+            return Letter(self._chat_url(webhook.url), {}, chat_message(delivery, listing, webhook.language))
+        body = payload(delivery)
+        headers = signed_headers(delivery.id, at_ms // 1_000, body, _secrets(webhook, at_ms))
+        if webhook.token is not None:
+            headers["Authorization"] = webhook.token
+        return Letter(webhook.url, headers, body)
+
+    def _chat_url(self, url: str) -> str:
+        """In the version of the platform's API that `chat` speaks. Raises UrlRefused."""
+        target = read_url(url)
+        chat = chat_target(target, self._chat_hosts)
+        if chat is None:
+            raise UrlRefused("must be on a chat platform's host")
+        return f"{target.scheme}://{target.authority}{chat.path}"
+
+
+def finding(answer: Answer, webhook: Webhook, at_ms: int, duration_ms: int) -> Finding:
+    """What an answer to the webhook shows."""
+    attempt = Attempt(at_ms, duration_ms, answer.status, answer.error, _excerpt(answer.body, webhook))
+    charged = answer.fault is Fault.ENDPOINT
+    if answer.status is None:
+        return Finding(attempt, charged)
+    if webhook.language is None:
+        return Finding(attempt, charged, gone=answer.status == 410)
+    chat = chat_verdict(answer.status, answer.headers, answer.body)
+    return Finding(
+        attempt,
+        charged=answer.status != 429,
+        gone=chat.gone or answer.status == 410,
+        wait_ms=chat.wait_ms,
+        everywhere=chat.everywhere,
+    )
+
+
+def _secrets(webhook: Webhook, at_ms: int) -> list[str]:
+    """Those that sign, the newest first."""
+    secrets = [webhook.secret] if webhook.secret is not None else []
+    if webhook.old_secret is not None and at_ms < webhook.old_secret_until_ms:
+        secrets.append(webhook.old_secret)
+    return secrets
+
+
+def _excerpt(body: bytes, webhook: Webhook) -> str:
+    """The beginning of an answer, harmless to show: some receivers echo what they get."""
+    known = (webhook.token, webhook.secret, webhook.old_secret, webhook.chat_token)
+    secrets = [secret for secret in known if secret is not None]
+    text = body.decode("utf-8", "replace")
+    if secrets:
+        echoes = {echo for secret in secrets for echo in _echoes(secret)}
+        text = re.sub("|".join(map(re.escape, sorted(echoes, key=len, reverse=True))), "[secret]", text)
+        if len(body) >= READ_BYTES:  # it may end with the beginning of one
+            text = text[: -max(map(len, echoes))]
+    return "".join(map(_shown, text[:EXCERPT_CHARACTERS]))[:EXCERPT_CHARACTERS]
+
+
+def _echoes(secret: str) -> Iterator[str]:
+    """How a secret reads in an answer: as it is, or as JSON has it."""
+    in_json = json.encode(secret)[1:-1].decode()
+    yield from (secret, in_json, secret.replace("/", "\\/"), in_json.replace("/", "\\/"))
+
+
+def _shown(character: str) -> str:
+    """Control characters, and those that turn or hide text, as escapes."""
+    if character.isprintable() or character in "\t\n\r":
+        return character
+    return character.encode("unicode_escape").decode()

@@ -1,0 +1,105 @@
+"""Addresses that are not the public internet. Law: what is not known to be public is not public.
+
+The tables follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), globally reachable
+entries too, because no owner's endpoint lives there; with what these leave out: multicast, addresses that
+clouds give to services beside every machine, and every form of IPv6 that carries an IPv4 address. Of IPv6
+only 2000::/3 is handed out at all. What no table can know is a NAT64 prefix that a network chose for itself.
+
+`is_global` of `ipaddress` is not enough: it changes with the patch release and takes multicast, NAT64,
+IPv4-compatible and unassigned addresses for public ones.
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import NamedTuple
+
+
+class Range(NamedTuple):
+    """`name` says what its addresses are, `source` who says so."""
+
+    network: IPv4Network | IPv6Network
+    name: str
+    source: str
+
+
+# Where one range lies within another, the inner one comes first.
+IPV4_RANGES = tuple(
+    Range(IPv4Network(network), name, source)
+    for network, name, source in [
+        ("0.0.0.0/32", "unspecified", "RFC 1122, 3.2.1.3"),
+        ("0.0.0.0/8", "this network", "RFC 791, 3.2"),
+        ("10.0.0.0/8", "private network", "RFC 1918"),
+        ("100.100.100.200/32", "cloud metadata", "Alibaba Cloud, instance metadata"),
+        ("100.64.0.0/10", "shared by carriers", "RFC 6598"),
+        ("127.0.0.0/8", "loopback", "RFC 1122, 3.2.1.3"),
+        ("168.63.129.16/32", "cloud metadata", "Azure, WireServer; a public address elsewhere"),
+        ("169.254.169.254/32", "cloud metadata", "AWS, Azure, Google Cloud and others, instance metadata"),
+        ("169.254.0.0/16", "link-local", "RFC 3927"),
+        ("172.16.0.0/12", "private network", "RFC 1918"),
+        ("192.0.0.192/32", "cloud metadata", "Oracle Cloud, instance metadata"),
+        ("192.0.0.0/24", "IETF protocols", "RFC 6890, 2.1"),
+        ("192.0.2.0/24", "documentation", "RFC 5737"),
+        ("192.31.196.0/24", "AS112", "RFC 7535"),
+        ("192.52.193.0/24", "AMT", "RFC 7450"),
+        ("192.88.99.0/24", "6to4 relay", "RFC 7526"),
+        ("192.168.0.0/16", "private network", "RFC 1918"),
+        ("192.175.48.0/24", "AS112", "RFC 7534"),
+        ("198.18.0.0/15", "benchmarking", "RFC 2544"),
+        ("198.51.100.0/24", "documentation", "RFC 5737"),
+        ("203.0.113.0/24", "documentation", "RFC 5737"),
+        ("224.0.0.0/4", "multicast", "RFC 5771"),
+        ("255.255.255.255/32", "broadcast", "RFC 919, 7"),
+        ("240.0.0.0/4", "reserved", "RFC 1112, 4: class E"),
+    ]
+)
+IPV6_RANGES = tuple(
+    Range(IPv6Network(network), name, source)
+    for network, name, source in [
+        ("::/128", "unspecified", "RFC 4291, 2.5.2"),
+        ("::1/128", "loopback", "RFC 4291, 2.5.3"),
+        ("::/96", "IPv4-compatible", "RFC 4291, 2.5.5.1"),
+        ("::ffff:0:0/96", "IPv4-mapped", "RFC 4291, 2.5.5.2"),
+        ("::ffff:0:0:0/96", "IPv4-translated", "RFC 2765, 2.1"),
+        ("64:ff9b::/96", "NAT64", "RFC 6052, 2.1"),
+        ("64:ff9b:1::/48", "NAT64", "RFC 8215"),
+        ("100::/64", "discard-only", "RFC 6666"),
+        ("100:0:0:1::/64", "dummy", "RFC 9780"),
+        ("2001::/32", "Teredo", "RFC 4380"),
+        ("2001:2::/48", "benchmarking", "RFC 5180"),
+        ("2001:10::/28", "ORCHID", "RFC 4843"),
+        ("2001:20::/28", "ORCHID", "RFC 7343"),
+        ("2001:30::/28", "remote identification", "RFC 9374"),
+        ("2001::/23", "IETF protocols", "RFC 2928"),
+        ("2001:db8::/32", "documentation", "RFC 3849"),
+        ("2002::/16", "6to4", "RFC 3056"),
+        ("2620:4f:8000::/48", "AS112", "RFC 7534"),
+        ("3fff::/20", "documentation", "RFC 9637"),
+        ("5f00::/16", "segment routing", "RFC 9602"),
+        ("fd00:ec2::254/128", "cloud metadata", "AWS, instance metadata"),
+        ("fd20:ce::254/128", "cloud metadata", "Google Cloud, instance metadata"),
+        ("fc00::/7", "private network", "RFC 4193: unique local"),
+        ("fe80::/10", "link-local", "RFC 4291, 2.5.6"),
+        ("fec0::/10", "site-local", "RFC 3879"),
+        ("ff00::/8", "multicast", "RFC 4291, 2.7"),
+    ]
+)
+GLOBAL_UNICAST = IPv6Network("2000::/3")  # IANA, IPv6 Global Unicast Address Assignments
+UNASSIGNED = "unassigned"
+# RFC 5214, 6.1: an interface id that begins so ends with an IPv4 address, whatever the network.
+ISATAP_IDS = (0x0000_5EFE, 0x0200_5EFE)
+ISATAP = "ISATAP"
+
+
+def special_range(address: IPv4Address | IPv6Address) -> str | None:
+    """The name of the special range that the address lies in; None for a public address."""
+    if isinstance(address, IPv4Address):
+        return _name_in(IPV4_RANGES, address)
+    name = _name_in(IPV6_RANGES, address)
+    if name is None and address not in GLOBAL_UNICAST:
+        name = UNASSIGNED
+    if name is None and (int(address) >> 32) & 0xFFFF_FFFF in ISATAP_IDS:
+        name = ISATAP
+    return name
+
+
+def _name_in(ranges: tuple[Range, ...], address: IPv4Address | IPv6Address) -> str | None:
+    return next((name for network, name, _ in ranges if address in network), None)
