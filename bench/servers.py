@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
 from bench.load import SERVER_CORES, on_cores
 from bench.world import LIMIT
@@ -106,32 +107,38 @@ def peers(world: Path, answer: Path) -> list[Server]:
     ]
 
 
-class _Sink(asyncio.Protocol):
+class Sink(asyncio.Protocol):
     """Answers every request with 204, whatever it says."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one without being a subclass
         self._buffer = b""
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
         while (end := self._buffer.find(b"\r\n\r\n")) != -1:
             head = self._buffer[:end].lower()
-            length = 0
-            if b"content-length:" in head:
-                length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
+            length = int(header_of(head, b"content-length") or 0)
             if len(self._buffer) < end + 4 + length:
                 return
             self._buffer = self._buffer[end + 4 + length :]
+            self.arrived(head)
             self._transport.write(NO_CONTENT)
+
+    def arrived(self, head: bytes) -> None:
+        """A whole request is there. Its head is in lower case."""
+
+
+def header_of(head: bytes, name: bytes) -> bytes | None:
+    """A header's value; the head and the name are in lower case."""
+    return head.partition(b"\r\n" + name + b":")[2].partition(b"\r\n")[0].strip() or None
 
 
 def sink(pipe: Connection) -> None:
     """A webhook receiver that does nothing."""
 
     async def main() -> None:
-        server = await asyncio.get_running_loop().create_server(_Sink, "127.0.0.1", 0)
+        server = await asyncio.get_running_loop().create_server(Sink, "127.0.0.1", 0)
         pipe.send(server.sockets[0].getsockname()[1])
         await server.serve_forever()
 

@@ -1,0 +1,141 @@
+"""Webhook receivers, all in one process of their own: any number of ports, which answer at once or never.
+
+Those that answer keep when each webhook was there, whole, by its id; on the monotonic clock, which all
+processes of a machine share.
+"""
+
+import asyncio
+import socket
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+import uvloop
+
+from bench.load import LOAD_CORES, asking, on_cores
+from bench.servers import Sink, header_of
+
+PATH = "/bench-webhooks"
+BACKLOG = 1_024
+PATIENCE_SECONDS = 60
+LOOK_SECONDS = 0.05
+
+
+class Arrivals(NamedTuple):
+    at_ns: dict[str, int]
+    """By webhook id."""
+    repeats: int
+    """How many came again."""
+    busy_seconds: float
+    """What the process has taken of its core since it was last asked."""
+
+
+class Receivers:
+    """What the benchmark asks of the process."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+
+    def open(self, ports: int, *, answering: bool) -> list[str]:
+        """URLs of receivers, each on a port of its own."""
+        self._pipe.send(("open", ports, answering))
+        return [f"http://127.0.0.1:{port}{PATH}" for port in self._pipe.recv()]
+
+    def forget(self) -> None:
+        self._arrivals()
+
+    def arrivals(self, expected: Collection[str]) -> Arrivals:
+        """What came since this was last asked, once as many are there as are expected. Raises AssertionError
+        when others came than those, or one came twice."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while self.count() < len(expected) and time.monotonic() < give_up:
+            time.sleep(LOOK_SECONDS)
+        arrivals = self._arrivals()
+        if arrivals.repeats or arrivals.at_ns.keys() != set(expected):
+            missing = sorted(set(expected) - arrivals.at_ns.keys())
+            strange = sorted(arrivals.at_ns.keys() - set(expected))
+            raise AssertionError(
+                f"{arrivals.repeats} of {len(expected)} webhooks came again, {len(missing)} are missing: "
+                f"{missing[:3]}, {len(strange)} are nobody's: {strange[:3]}"
+            )
+        return arrivals
+
+    def count(self) -> int:
+        """How many ids have come."""
+        self._pipe.send(("count",))
+        return int(self._pipe.recv())
+
+    def so_far(self) -> dict[str, int]:
+        """Arrivals until now, which nothing is expected of but that each came once."""
+        arrivals = self._arrivals()
+        if arrivals.repeats:
+            raise AssertionError(f"{arrivals.repeats} webhooks came again")
+        return arrivals.at_ns
+
+    def _arrivals(self) -> Arrivals:
+        self._pipe.send(("arrivals",))
+        arrivals: Arrivals = self._pipe.recv()
+        return arrivals
+
+
+@contextmanager
+def receiving() -> Iterator[Receivers]:
+    """Receivers on the load's core, until the context ends."""
+    with on_cores(LOAD_CORES), asking(_receivers) as (_, pipe):
+        yield Receivers(pipe)
+
+
+class _Process:
+    def __init__(self) -> None:
+        self._at_ns: dict[str, int] = {}
+        self._repeats = 0
+        self._busy_seconds = time.process_time()
+        self._servers: list[asyncio.Server] = []
+
+    async def told(self, what: str, *arguments: int) -> object:
+        if what == "open":
+            return await self.open(*arguments)
+        return len(self._at_ns) if what == "count" else self._taken()
+
+    async def open(self, ports: int, answering: int) -> list[int]:
+        loop, opened = asyncio.get_running_loop(), list[int]()
+        protocol = self._sink if answering else asyncio.Protocol  # which takes all and says nothing
+        for _ in range(ports):
+            listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+            self._servers.append(await loop.create_server(protocol, sock=listening))
+            opened.append(listening.getsockname()[1])
+        return opened
+
+    def arrived(self, webhook_id: str) -> None:
+        self._repeats += webhook_id in self._at_ns
+        self._at_ns.setdefault(webhook_id, time.monotonic_ns())
+
+    def _sink(self) -> asyncio.Protocol:
+        return _KeepingSink(self)
+
+    def _taken(self) -> Arrivals:
+        busy_seconds = time.process_time()
+        arrivals = Arrivals(self._at_ns, self._repeats, busy_seconds - self._busy_seconds)
+        self._at_ns, self._repeats, self._busy_seconds = {}, 0, busy_seconds
+        return arrivals
+
+
+class _KeepingSink(Sink):
+    def __init__(self, process: _Process) -> None:
+        self._process = process
+
+    def arrived(self, head: bytes) -> None:
+        if head.startswith(f"post {PATH} ".encode()):  # else meant for whoever had the port before
+            self._process.arrived((header_of(head, b"webhook-id") or b"").decode())
+
+
+def _receivers(pipe: Connection) -> None:
+    async def main() -> None:
+        process, loop = _Process(), asyncio.get_running_loop()
+        pipe.send((await process.open(1, answering=1))[0])
+        while True:
+            pipe.send(await process.told(*await loop.run_in_executor(None, pipe.recv)))
+
+    uvloop.run(main())
