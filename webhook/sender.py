@@ -6,6 +6,8 @@ connections where the guard allows it, `exchange` speaks HTTP over one, `pool` k
 """
 
 import asyncio
+import functools
+import os
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -139,6 +141,16 @@ class Sender:
         return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
 
 
+@functools.cache
+def _client_tls(_: str | None) -> ssl.SSLContext:
+    """One for each file of authorities that the environment may name: to read them takes a while."""
+    tls = ssl.create_default_context()
+    tls.set_alpn_protocols(["http/1.1"])
+    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one stops our loop for seconds.
+    tls.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
+    return tls
+
+
 @asynccontextmanager
 async def open_sender(
     guard: Guard,
@@ -156,10 +168,7 @@ async def open_sender(
     raised; `name_servers` are addresses, "address:port" if need be, and the system's if there are none.
     Certificates are verified against the system's authorities, or those of the file `SSL_CERT_FILE`.
     """
-    tls = ssl.create_default_context()
-    tls.set_alpn_protocols(["http/1.1"])
-    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one stops our loop for seconds.
-    tls.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
+    tls = _client_tls(os.environ.get("SSL_CERT_FILE"))
     through = read_proxy(proxy) if proxy is not None else None
     resolver = Resolver(name_servers)
     dialler = Dialler(guard, resolver, tls, through)
