@@ -72,9 +72,8 @@ class ManageWebhooks:
 
     async def save(self, request: Request) -> Reply:
         ref = self._ref(request)
-        listing_of(self._state, ref)
-        form = read(WebhookSettings, request.json_object())
         before = listing_of(self._state, ref).webhook
+        form = read(WebhookSettings, request.json_object())
         events = save_webhook(self._state, ref, form, self._context.webhooks, self._clock.now_ms())
 
         def saved() -> Reply:

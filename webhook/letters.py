@@ -5,7 +5,8 @@ are the attempt's own.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec import json
@@ -20,6 +21,7 @@ from webhook.targets import TargetGuard
 from webhook.verdict import Finding
 
 EXCERPT_CHARACTERS = 500
+SECRETS_KEPT = 4_096  # webhooks whose answers are looked through without compiling their secrets again
 
 
 class Letter(NamedTuple):
@@ -84,21 +86,34 @@ def _secrets(webhook: Webhook, at_ms: int) -> list[str]:
 
 def _excerpt(body: bytes, webhook: Webhook) -> str:
     """The beginning of an answer, harmless to show: some receivers echo what they get."""
-    known = (webhook.token, webhook.secret, webhook.old_secret, webhook.chat_token)
-    secrets = [secret for secret in known if secret is not None]
+    if not body:
+        return ""
     text = body.decode("utf-8", "replace")
+    secrets = tuple(filter(None, (webhook.token, webhook.secret, webhook.old_secret, webhook.chat_token)))
     if secrets:
-        echoes = {echo for secret in secrets for echo in _echoes(secret)}
-        text = re.sub("|".join(map(re.escape, sorted(echoes, key=len, reverse=True))), "[secret]", text)
+        echoes = _echoes(secrets)
+        text = echoes.any.sub("[secret]", text)
         if len(body) >= READ_BYTES:  # it may end with the beginning of one
-            text = text[: -max(map(len, echoes))]
+            text = text[: -echoes.longest]
     return "".join(map(_shown, text[:EXCERPT_CHARACTERS]))[:EXCERPT_CHARACTERS]
 
 
-def _echoes(secret: str) -> Iterator[str]:
-    """How a secret reads in an answer: as it is, or as JSON has it."""
-    in_json = json.encode(secret)[1:-1].decode()
-    yield from (secret, in_json, secret.replace("/", "\\/"), in_json.replace("/", "\\/"))
+class _Echoes(NamedTuple):
+    """What finds some secrets in an answer, and the length of the longest form of one."""
+
+    any: re.Pattern[str]
+    longest: int
+
+
+@lru_cache(SECRETS_KEPT)
+def _echoes(secrets: tuple[str, ...]) -> _Echoes:
+    """Secrets as they are, and as JSON has them."""
+    forms: set[str] = set()
+    for secret in secrets:
+        in_json = json.encode(secret)[1:-1].decode()
+        forms |= {secret, in_json, secret.replace("/", "\\/"), in_json.replace("/", "\\/")}
+    longest_first = sorted(forms, key=len, reverse=True)
+    return _Echoes(re.compile("|".join(map(re.escape, longest_first))), len(longest_first[0]))
 
 
 def _shown(character: str) -> str:

@@ -10,7 +10,7 @@ PATIENT_PROBES = 5  # with the oldest event: half an hour, if the first suspensi
 class Line:
     """`probe_ms` is set while the endpoint is suspended: when it is next asked for a sign of life.
 
-    `slow`: it has just timed out. `misses`: how often in a row nobody could say whose failure it was.
+    `slow`: its last answer took long. `misses`: how often in a row nobody could say whose failure it was.
     `to_catch_up`: how many are to leave at the endpoint's pace and not as fast as they can. `is_ready`: the
     line is among those that take turns. `gone`: so is the endpoint, for all that is known.
     """

@@ -4,8 +4,8 @@ The outbox reads the log: a queued delivery, or one to be attempted again, enter
 record and may leave once that position is durable, its time has come, and its endpoint can take it. Each
 endpoint has a line of its own, in the order of votes; endpoints take turns. A line moves while its endpoint
 has room: it is not suspended (but for one probe at a time), not told to wait, and not being caught up with
-faster than its pace. Endpoints that have just timed out have room for one, and all of them together for half
-of the places, so that the slow can never take every place from the quick. A test goes ahead of its line.
+faster than its pace. Endpoints that took long the last time have room for one, and all of them together for
+half of the places, so that the slow can never take every place from the quick. A test goes ahead of its line.
 """
 
 import heapq

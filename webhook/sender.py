@@ -6,12 +6,11 @@ connections where the guard allows it, `exchange` speaks HTTP over one, `pool` k
 """
 
 import asyncio
-import functools
 import os
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from core.clock import Clock, SystemClock
 from core.urls import Target, UrlRefused
@@ -141,7 +140,7 @@ class Sender:
         return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
 
 
-@functools.cache
+@cache
 def _client_tls(_: str | None) -> ssl.SSLContext:
     """One for each file of authorities that the environment may name: to read them takes a while."""
     tls = ssl.create_default_context()

@@ -188,6 +188,11 @@ def idle(gateway: Client) -> bool:
     return durable and state["counts"]["webhooks_in_flight"] == 0
 
 
+def arrive(gateway: Client, receiver: Receiver, count: int) -> None:
+    """Waits until the receiver has had so many requests, and nothing is under way."""
+    eventually(lambda: len(receiver.received) == count and idle(gateway))
+
+
 def caught_up(gateway: ThreadGateway) -> bool:
     """Whether nothing waits any more. Lets time pass: what was held back for an endpoint leaves at a pace."""
     gateway.advance(1)

@@ -1,9 +1,12 @@
 """Votes for endpoints that fail, with a clock that the test moves."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tests.contract import deliveries, idle, set_webhook, users, webhook
-from tests.gateway import ThreadGateway, eventually
+from tests.gateway import ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
 
 ONCE: dict[str, object] = {"webhooks.retries": 0}
@@ -13,6 +16,14 @@ ONCE: dict[str, object] = {"webhooks.retries": 0}
 def listed(gateway: ThreadGateway, receiver: Receiver) -> None:
     gateway.list_bot()
     set_webhook(gateway, receiver.url)
+
+
+@contextmanager
+def trying_once(folder: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
+    """A gateway that tries everything once, with a bot whose webhook goes to the receiver."""
+    with running(folder, **ONCE) as gateway:
+        listed(gateway, receiver)
+        yield gateway
 
 
 def cast(gateway: ThreadGateway, voters: list[str]) -> None:
@@ -34,6 +45,18 @@ def suspend(gateway: ThreadGateway, receiver: Receiver, events: int = 10) -> Any
     suspension = eventually(lambda: webhook(gateway)["suspension"])
     eventually(lambda: idle(gateway))
     return suspension
+
+
+def hold(gateway: ThreadGateway, receiver: Receiver, events: int) -> list[str]:
+    """Suspends the endpoint and lets so many events wait for it; the receiver is well from then on.
+
+    Returns who voted, in order."""
+    suspend(gateway, receiver)
+    held = users(events, first=100)
+    cast(gateway, held)
+    receiver.received.clear()
+    receiver.default = status(204)
+    return held
 
 
 def probed(gateway: ThreadGateway, receiver: Receiver) -> Any:

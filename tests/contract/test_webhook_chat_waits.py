@@ -8,6 +8,7 @@ import pytest
 
 from tests.contract import (
     ON_ONE_WIRE,
+    arrive,
     attempted,
     counts,
     deliveries,
@@ -73,7 +74,7 @@ def test_to_be_asked_to_wait_is_no_failure_however_often(chat: ThreadGateway, re
     receiver.default = status(429, b'{"retry_after": 1}')
     cast(chat, users(2))
     for asked in range(1, 13):
-        eventually(lambda: len(receiver.received) == asked and idle(chat))  # noqa: B023 (called at once)
+        arrive(chat, receiver, asked)
         chat.advance(1)
 
     shown = webhook(chat)
@@ -169,6 +170,6 @@ def test_a_channel_that_recovers_is_not_sent_more_than_it_asks_for(
     assert idle(chat)
     assert told(receiver) == [voters[0]] * 2
     chat.advance(0.001)
-    eventually(lambda: len(receiver.received) == 3 and idle(chat))
+    arrive(chat, receiver, 3)
     chat.advance(0.02)
     eventually(lambda: told(receiver) == [voters[0], *voters])

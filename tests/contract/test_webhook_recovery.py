@@ -8,6 +8,7 @@ import pytest
 from tests.contract import (
     BOT_PATH,
     ON_ONE_WIRE,
+    arrive,
     attempted,
     caught_up,
     counts,
@@ -20,7 +21,7 @@ from tests.contract import (
     voters_of,
     webhook,
 )
-from tests.contract.suspending import ONCE, cast, listed, probed, suspend
+from tests.contract.suspending import ONCE, cast, hold, listed, probed, suspend, trying_once
 from tests.gateway import OTHER_USER, USER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
 
@@ -32,31 +33,25 @@ DAY = 86_400
 
 @pytest.fixture
 def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway that tries everything once, with a bot whose webhook goes to the receiver."""
-    with running(tmp_path / "data", **ONCE) as gateway:
-        listed(gateway, receiver)
+    with trying_once(tmp_path / "data", receiver) as gateway:
         yield gateway
 
 
 def test_after_a_delivered_probe_everything_that_was_held_arrives_in_order_paced_and_once(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
-    suspend(gateway, receiver)
-    held = users(20, first=100)
-    cast(gateway, held)
-    receiver.received.clear()
-    receiver.default = status(204)
+    held = hold(gateway, receiver, 20)
 
     gateway.advance(60)
     eventually(lambda: webhook(gateway)["suspension"] is None)
-    eventually(lambda: len(receiver.received) == 2 and idle(gateway))
+    arrive(gateway, receiver, 2)
 
     for arrived in range(3, 21):
         gateway.advance(0.019)
         assert idle(gateway)
         assert len(receiver.received) == arrived - 1
         gateway.advance(0.001)
-        eventually(lambda: idle(gateway) and len(receiver.received) == arrived)  # noqa: B023 (called at once)
+        arrive(gateway, receiver, arrived)
     assert voters_of(receiver) == held
     assert (pending(gateway), webhook(gateway)["failed_in_a_row"]) == (0, 0)
     assert counts(gateway)["endpoints_suspended"] == 0
@@ -100,17 +95,13 @@ def test_a_suspension_and_what_it_holds_survive_a_restart(gateway: ThreadGateway
 
 
 def test_the_pace_of_what_was_held_survives_a_restart(gateway: ThreadGateway, receiver: Receiver) -> None:
-    suspend(gateway, receiver)
-    held = users(10, first=100)
-    cast(gateway, held)
-    receiver.received.clear()
-    receiver.default = status(204)
+    held = hold(gateway, receiver, 10)
     gateway.advance(60)
-    eventually(lambda: len(receiver.received) == 2 and idle(gateway))
+    arrive(gateway, receiver, 2)
 
     gateway.restart()
 
-    eventually(lambda: idle(gateway) and len(receiver.received) == 3)
+    arrive(gateway, receiver, 3)
     eventually(lambda: caught_up(gateway))
     assert voters_of(receiver) == held
 
@@ -119,11 +110,7 @@ def test_the_pace_of_what_was_held_survives_a_restart(gateway: ThreadGateway, re
 def test_saving_the_settings_lifts_a_suspension(
     gateway: ThreadGateway, receiver: Receiver, elsewhere: bool
 ) -> None:
-    suspend(gateway, receiver)
-    held = users(3, first=100)
-    cast(gateway, held)
-    receiver.received.clear()
-    receiver.default = status(204)
+    held = hold(gateway, receiver, 3)
 
     set_webhook(gateway, receiver.url + "/elsewhere" * elsewhere)
 
@@ -137,11 +124,7 @@ def test_saving_the_settings_lifts_a_suspension(
 def test_a_test_goes_to_a_suspended_endpoint_and_lifts_the_suspension_if_it_succeeds(
     gateway: ThreadGateway, receiver: Receiver
 ) -> None:
-    suspend(gateway, receiver)
-    held = users(3, first=100)
-    cast(gateway, held)
-    receiver.received.clear()
-    receiver.default = status(204)
+    held = hold(gateway, receiver, 3)
 
     tested = gateway.done("POST", f"{WEBHOOK}/test", {"user": USER})
 
@@ -222,7 +205,7 @@ def test_an_event_that_has_waited_for_14_days_is_in_the_log_as_expired(
 
     gateway.advance(DAY)
 
-    eventually(lambda: len(receiver.received) == sent + 1 and idle(gateway))
+    arrive(gateway, receiver, sent + 1)
     rows = {row["user"]: row for row in deliveries(gateway)}
     assert {(rows[user]["state"], rows[user]["error"]) for user in old} == {("failed", "expired")}
     assert (rows[young[0]]["state"], voters_of(receiver)[-1]) == ("pending", young[0])

@@ -21,7 +21,7 @@ from tests.contract import (
     voters_of,
     webhook,
 )
-from tests.contract.suspending import ONCE, cast, listed, probed, settled, suspend
+from tests.contract.suspending import ONCE, cast, listed, probed, settled, suspend, trying_once
 from tests.gateway import OTHER_BOT, OTHER_USER, USER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
 
@@ -32,9 +32,7 @@ WEBHOOK = f"{BOT_PATH}/webhook"
 
 @pytest.fixture
 def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
-    """A gateway that tries everything once, with a bot whose webhook goes to the receiver."""
-    with running(tmp_path / "data", **ONCE) as gateway:
-        listed(gateway, receiver)
+    with trying_once(tmp_path / "data", receiver) as gateway:
         yield gateway
 
 
