@@ -5,7 +5,7 @@ PEERS := $(VENV)/peers
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run test test-long crash lint bench bench-tools bench-packages bench-state bench-webhooks lock system-packages clean
+.PHONY: help run fleet test test-long crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock system-packages clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -13,8 +13,11 @@ help:            ## list the targets
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder; webhooks may go to this machine
 	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
 
-test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test, with branch coverage of the core packages
-	@$(BIN)/python -m pytest
+fleet: $(VENV)/dev.stamp ## serve as two nodes on 127.0.0.1:8080 and :8081 with a Redis between them: docs/replication.md
+	@$(BIN)/python examples/two_nodes.py
+
+test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones, with branch coverage of the core packages
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
 lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
 	@$(BIN)/ruff format --check .
@@ -25,6 +28,10 @@ lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times and count what was lost (about 5 minutes)
 	@$(BIN)/python -m tests.faults.crash --rounds $(ROUNDS)
+
+soak: SECONDS := 150
+soak: $(VENV)/dev.stamp ## break everything around a fleet for SECONDS=150 and compare its nodes (about 3 minutes)
+	@$(BIN)/python -m tests.replication.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
 	@$(BIN)/python -m pytest --no-cov -m long
@@ -38,6 +45,9 @@ bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote chec
 
 bench-webhooks: $(VENV)/dev.stamp ## webhooks beside bare clients, SECONDS=2 a measurement (about 3 minutes): bench/results/
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
+
+bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 a measurement (about 3 minutes): bench/results/
+	@$(BIN)/python -m bench.fleet --seconds $(SECONDS)
 
 bench-tools:
 	@$(PYTHON) -m bench.tools

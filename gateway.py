@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.rows import Policy
 from core.state import State
 from delivery import letters, outbox_policy, retry_policy, webhook_policy, webhook_sender
+from fleet import Fleet, open_fleet, policy_of, voters_buckets
 from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
@@ -30,11 +30,13 @@ from handlers.routes import Route, debug_routes, manage_routes, open_routes, pub
 from handlers.vitals import LoopLag
 from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
+from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
-from settings import Settings, StatsLimit, VotersLimit
+from settings import Settings
 from snapshot.recovery import UNREADABLE, recover
 from snapshot.snapshotter import give_way
 from store import Store, empty_state, held_folder, open_store
+from votes.search import Searches
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import Outbox
 
@@ -102,22 +104,35 @@ async def serve(
         )
         store.journal.on_durable(dispatcher.wake)
         lag, running = LoopLag(clock), Running()
-        public = _public_api(settings, clock, store.ledger, counts, digester)
-        routes = _routes(settings, clock, store, public, digester, operator, outbox, lag, stop)
+        voters, searches = voters_buckets(settings), Searches(store.ledger)
+        public = _public_api(settings, clock, store.ledger, counts, digester, voters)
+        fleet = await stack.enter_async_context(
+            open_fleet(settings, clock, folder, store, searches, tasks, voters)
+        )
+        routes = _routes(
+            settings, clock, store, public, digester, operator, outbox, lag, stop, searches, fleet
+        )
         policy = EdgePolicy(
             settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
         )
         http = http_server(settings, clock, front, make_application(routes, policy), public)
         http.add_sockets(front.sockets)
-        for running_on in (store.journal.run(), dispatcher.run()):
+        for running_on in (store.journal.run(), _dispatch(dispatcher, fleet, stop)):
             tasks.create_task(running_on)
-        logs = [front.access.run()] if front.access is not None else []
-        timers = [tasks.create_task(each) for each in (store.snapshotter.run(), lag.run(), *logs)]
+        more = [front.access.run()] if front.access is not None else []
+        more += [fleet.node.run()] if fleet is not None else []
+        timers = [tasks.create_task(each) for each in (store.snapshotter.run(), lag.run(), *more)]
         log.info("serving on %s, position %d", front.url, store.ledger.head)
         await started(Gateway(front.url, clock, store.ledger, dispatcher, digester, front.reload))
         await stop.wait()
-        await _drain(settings, store, http, running, dispatcher, timers)
+        await _drain(settings, store, http, running, dispatcher, timers, fleet)
     log.info("stopped at position %d", store.ledger.head)
+
+
+async def _dispatch(dispatcher: Dispatcher, fleet: Fleet | None, stop: asyncio.Event) -> None:
+    if fleet is not None:  # others may have sent what this node was to send
+        await fleet.node.until_ready(stop)
+    await dispatcher.run()
 
 
 async def _drain(
@@ -127,6 +142,7 @@ async def _drain(
     running: Running,
     dispatcher: Dispatcher,
     timers: list[asyncio.Task[None]],
+    fleet: Fleet | None,
 ) -> None:
     """Finishes what runs, within `server.drain_seconds`, then puts everything on disk."""
     log.info("stopping")
@@ -147,28 +163,37 @@ async def _drain(
     for timer in timers:
         timer.cancel()
     await asyncio.wait(timers)
+    if fleet is not None:
+        await fleet.node.leave()
     await store.snapshotter.step()
     await store.journal.close()
 
 
 def _public_api(
-    settings: Settings, clock: Clock, ledger: Ledger, counts: GuildCounts, digester: KeyDigester
+    settings: Settings,
+    clock: Clock,
+    ledger: Ledger,
+    counts: GuildCounts,
+    digester: KeyDigester,
+    voters: Buckets | None,
 ) -> PublicApi:
+    limits = settings.limits
     guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
     return PublicApi(
         ledger,
         clock,
         digester,
-        PublicLimits(guard, _policy(settings.limits.stats), _policy(settings.limits.voters)),
+        PublicLimits(
+            guard,
+            policy_of(limits.stats),
+            policy_of(limits.voters),
+            voters=Buckets() if voters is None else voters,
+        ),
         counts,
         window_ms=round(settings.votes.window_seconds * 1_000),
         max_difference=settings.stats.max_difference,
         max_body_bytes=settings.server.max_body_bytes,
     )
-
-
-def _policy(limit: StatsLimit | VotersLimit) -> Policy:
-    return Policy(limit.requests, limit.window_seconds)
 
 
 def _routes(
@@ -181,6 +206,8 @@ def _routes(
     outbox: Outbox,
     lag: LoopLag,
     stop: asyncio.Event,
+    searches: Searches,
+    fleet: Fleet | None,
 ) -> list[Route]:
     """Every endpoint, with what it works on."""
     manage = ManageContext(
@@ -193,8 +220,11 @@ def _routes(
         cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings, secrets.token_bytes),
+        searches=searches,
+        claims=fleet.claims if fleet is not None else None,
+        mark=fleet.mark if fleet is not None else lambda _: "",
     )
-    sources = _debug_sources(store, outbox, stop)
+    sources = _debug_sources(store, outbox, stop, fleet)
     watch = AttemptWatch()
     store.ledger.subscribe(watch.on_record)
     return [
@@ -205,7 +235,7 @@ def _routes(
     ]
 
 
-def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSources:
+def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event, fleet: Fleet | None) -> DebugSources:
     def readiness() -> str | None:
         if stop.is_set():
             return "stopping"
@@ -234,6 +264,7 @@ def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event) -> DebugSo
         take_snapshot=store.snapshotter.take,
         backup=store.snapshotter.backup,
         verify=verify,
+        replication=fleet.node.view if fleet is not None else lambda: None,
     )
 
 

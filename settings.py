@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from settings_sources import SourceUnreadable, merged_sources
 from settings_values import (
@@ -19,10 +19,13 @@ from settings_values import (
     Count,
     DigestSecret,
     HeaderSecret,
+    KeyPrefix,
     NameServers,
+    NodeName,
     OperatorToken,
     Proxies,
     ProxyUrl,
+    RedisUrl,
     SealingKeys,
     Seconds,
     SocketPath,
@@ -35,6 +38,8 @@ SECRETS = {
     "guild_counts.authorization",
     "sealing.keys",
     "webhooks.proxy",
+    "redis.url",
+    "redis.password",
 }
 
 
@@ -186,6 +191,32 @@ class Sealing(_Section):
     keys: SealingKeys | None = None
 
 
+class Redis(_Section):
+    url: RedisUrl | None = None
+    node: NodeName | None = None
+    password: SecretStr | None = None
+    ca: Path | None = None
+    prefix: KeyPrefix = "votegate"
+    beat_seconds: Annotated[float, Field(ge=0.05, le=60)] = 1
+    lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60
+    claim_timeout_seconds: Annotated[float, Field(gt=0, le=5)] = 0.1
+    usage_seconds: Annotated[float, Field(ge=0.01, le=60)] = 0.25
+    stream_bytes: Annotated[int, Field(ge=65_536, le=1 << 40)] = 256 << 20
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Redis":
+        if self.url is None:
+            return self
+        if self.node is None:
+            raise ValueError("redis.node is missing; each gateway of a fleet has a name of its own")
+        is_tls = self.url.get_secret_value().startswith("rediss://")
+        if self.ca is not None and not is_tls:
+            raise ValueError("redis.ca is for rediss:// only")
+        if self.ca is not None and not self.ca.is_file():
+            raise ValueError(f"redis.ca: {self.ca} is no file")
+        return self
+
+
 class Log(_Section):
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
@@ -203,6 +234,7 @@ class Settings(_Section):
     snapshot: Snapshot = Snapshot()
     journal: JournalSettings = JournalSettings()
     sealing: Sealing = Sealing()
+    redis: Redis = Redis()
     log: Log = Log()
 
 

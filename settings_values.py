@@ -101,6 +101,23 @@ def _proxy_url(secret: SecretStr) -> SecretStr:
     return secret
 
 
+_REDIS_URL = re.compile(
+    r"rediss?://(?:(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#@:]*))?@)?"
+    r"(?:[A-Za-z0-9._-]+|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>[1-9][0-9]{0,4}))?(?:/[0-9]{0,5})?"
+)
+
+
+def _redis_url(secret: SecretStr) -> SecretStr:
+    found = _REDIS_URL.fullmatch(secret.get_secret_value())
+    if found is None or int(found["port"] or 0) > 65_535:
+        raise ValueError(
+            "must be redis:// or rediss://, perhaps user:password@, then host:port, perhaps /database"
+        )
+    if found["ipv6"] is not None:
+        IPv6Address(found["ipv6"])
+    return secret
+
+
 def _sealing_keys(secret: SecretStr) -> SecretStr:
     for word in secret.get_secret_value().split() or [""]:
         if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
@@ -112,4 +129,7 @@ HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
 OperatorToken = Annotated[SecretStr, Field(min_length=16), AfterValidator(_header_value)]
 DigestSecret = Annotated[SecretStr, Field(min_length=32, max_length=64), AfterValidator(_ascii)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy_url)]
+RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
+NodeName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
+KeyPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}:-]{1,64}$")]
 SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]

@@ -28,6 +28,7 @@ from journal.folder import (
 from journal.journal import Journal, JournalPolicy
 from journal.sealing import keyring_of
 from journal.segments import list_segments
+from replication.stamps import Stamper
 from settings import Settings
 from snapshot.files import list_snapshots
 from snapshot.recovery import EmptyState, Recovered, no_garbage, recover
@@ -88,7 +89,9 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     remove_unfinished(folder)
     journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
     journal.begin()
-    ledger = Ledger(recovered.state, journal, recovered.tail.head)
+    is_fleets = settings.redis.url is not None or recovered.state.fleet.label
+    stamper = Stamper(recovered.state.fleet, clock) if is_fleets else None
+    ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
     snapshotter = Snapshotter(
         folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
     )

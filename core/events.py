@@ -15,8 +15,10 @@ import msgspec
 from core.rows import (
     Attempt,
     BotProfile,
+    Delivery,
     Dropped,
     Key,
+    Listing,
     Outcome,
     Policy,
     Review,
@@ -27,11 +29,17 @@ from core.rows import (
 )
 
 
-class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    pass
+class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
+    """What has a default is of a fleet, and not written outside of one."""
 
 
-class ListingSaved(_Event, frozen=True, tag="listing_saved.1"):
+class _Written(_Event, frozen=True, kw_only=True):
+    """Of two that are about the same, the one with the later stamp stands. 0 outside of a fleet."""
+
+    stamp_ms: int = 0
+
+
+class ListingSaved(_Written, frozen=True, tag="listing_saved.1"):
     """Submitted or edited. `review` is in_review, or what it was when an approved listing is edited."""
 
     ref: str
@@ -41,32 +49,32 @@ class ListingSaved(_Event, frozen=True, tag="listing_saved.1"):
     at_ms: int
 
 
-class ListingReviewed(_Event, frozen=True, tag="listing_reviewed.1"):
+class ListingReviewed(_Written, frozen=True, tag="listing_reviewed.1"):
     ref: str
     review: Review
     reason: str | None
     at_ms: int
 
 
-class ListingRemoved(_Event, frozen=True, tag="listing_removed.1"):
+class ListingRemoved(_Written, frozen=True, tag="listing_removed.1"):
     """Takes its keys, webhook, votes and deliveries with it."""
 
     ref: str
 
 
-class KeySaved(_Event, frozen=True, tag="key_saved.1"):
+class KeySaved(_Written, frozen=True, tag="key_saved.1"):
     """Issued or rotated."""
 
     ref: str
     key: Key
 
 
-class KeyDeleted(_Event, frozen=True, tag="key_deleted.1"):
+class KeyDeleted(_Written, frozen=True, tag="key_deleted.1"):
     ref: str
     key_id: str
 
 
-class StatsUpdated(_Event, frozen=True, tag="stats_updated.1"):
+class StatsUpdated(_Written, frozen=True, tag="stats_updated.1"):
     """Both counts as they are now, also the one that the request left alone."""
 
     ref: str
@@ -76,12 +84,12 @@ class StatsUpdated(_Event, frozen=True, tag="stats_updated.1"):
     at_ms: int
 
 
-class ActualCountSet(_Event, frozen=True, tag="actual_count_set.1"):
+class ActualCountSet(_Written, frozen=True, tag="actual_count_set.1"):
     ref: str
     server_count: int
 
 
-class LimitsSet(_Event, frozen=True, tag="limits_set.1"):
+class LimitsSet(_Written, frozen=True, tag="limits_set.1"):
     """None means the deployment's default."""
 
     ref: str
@@ -89,12 +97,12 @@ class LimitsSet(_Event, frozen=True, tag="limits_set.1"):
     voters: Policy | None
 
 
-class WebhookSaved(_Event, frozen=True, tag="webhook_saved.1"):
+class WebhookSaved(_Written, frozen=True, tag="webhook_saved.1"):
     ref: str
     webhook: Webhook
 
 
-class WebhookRemoved(_Event, frozen=True, tag="webhook_removed.1"):
+class WebhookRemoved(_Written, frozen=True, tag="webhook_removed.1"):
     """Takes what is pending for it, and its log, with it."""
 
     ref: str
@@ -109,19 +117,27 @@ class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
 
 
 class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
-    """`count` is the user's cumulative count, this vote included."""
+    """`count` is the user's cumulative count at the node where the vote was cast, this vote included.
+
+    `node` is where, if it was another one. The greater of two counts of a node stands, and the later time.
+    """
 
     ref: str
     user: str
     count: int
     at_ms: int
+    node: str = ""
 
 
-class UserErased(_Event, frozen=True, tag="user_erased.1"):
-    """Takes the user's votes for these listings, and their deliveries that name the user."""
+class UserErased(_Written, frozen=True, tag="user_erased.1"):
+    """Takes the user's votes for these listings, and their deliveries that name the user.
+
+    `mark` stands for the user where a fleet remembers who was erased; empty outside of one.
+    """
 
     user: str
     refs: tuple[str, ...]
+    mark: str = ""
 
 
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
@@ -155,6 +171,60 @@ class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
     at_ms: int
 
 
+class DeliveryTaken(_Event, frozen=True, tag="delivery_taken.1"):
+    """From now on this node sends what another one was to send."""
+
+    delivery_id: str
+    ref: str
+    at_ms: int
+
+
+class NodeNamed(_Event, frozen=True, tag="node_named.1"):
+    """What this journal holds behind it was done by the node of this label."""
+
+    label: str
+
+
+class Merged(_Event, frozen=True, tag="merged.1"):
+    """First of a record: the others in it say what came of other nodes' changes. All that the node of this
+    label has told up to `position` is merged then; without a label, nothing is said about that."""
+
+    label: str
+    position: int
+
+
+class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
+    """The whole row. `updates` counts the other nodes' stats updates in it that are news here."""
+
+    row: Listing
+    updates: int = 0
+
+    @property
+    def ref(self) -> str:
+        return self.row.ref
+
+
+class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
+    """Votes for a listing as `core/votes.py` has them in leaves; `nodes` are the labels that the numbers of
+    nodes in the leaf stand for. `parts` are of voters of several nodes: (user, label, count there, last
+    vote)."""
+
+    ref: str
+    nodes: tuple[str, ...]
+    leaf: bytes
+    parts: tuple[tuple[int, str, int, int], ...] = ()
+
+
+class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
+    """The whole row."""
+
+    row: Delivery
+
+    @property
+    def ref(self) -> str:
+        return self.row.ref
+
+
 Event = (
     ListingSaved
     | ListingReviewed
@@ -172,7 +242,27 @@ Event = (
     | DeliveryQueued
     | DeliveryAttempted
     | DeliveryDropped
+    | DeliveryTaken
+    | NodeNamed
+    | Merged
+    | ListingMerged
+    | VotesMerged
+    | DeliveryMerged
 )
+
+Written = (
+    ListingSaved
+    | ListingReviewed
+    | ListingRemoved
+    | KeySaved
+    | KeyDeleted
+    | StatsUpdated
+    | ActualCountSet
+    | LimitsSet
+    | WebhookSaved
+    | WebhookRemoved
+)
+"""What is written of a listing, and stamped in a fleet."""
 
 
 class UnknownEvent(ValueError):

@@ -12,6 +12,7 @@ from core.events import Event, encode_record
 from core.state import State
 
 Reader = Callable[[int, Sequence[Event]], None]
+Stamper = Callable[[Sequence[Event]], Sequence[Event]]
 
 
 class Journal(Protocol):
@@ -25,10 +26,12 @@ class Journal(Protocol):
 
 
 class Ledger:
-    def __init__(self, state: State, journal: Journal, head: int) -> None:
+    def __init__(self, state: State, journal: Journal, head: int, stamp: Stamper | None = None) -> None:
+        """`stamp` makes of a record's events those that a fleet can put in order."""
         self.state = state
         self.head = head
         self._journal = journal
+        self._stamp = stamp
         self._readers: list[Reader] = []
 
     def subscribe(self, reader: Reader) -> None:
@@ -42,6 +45,8 @@ class Ledger:
         """
         if not events:
             return self.head
+        if self._stamp is not None:
+            events = self._stamp(events)
         self.head = self._journal.append(encode_record(events))
         for event in events:
             self.state.apply(event)

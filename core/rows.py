@@ -47,6 +47,38 @@ class ServerProfile(
     category: str
 
 
+class Stamp(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """When and at which node of a fleet something was last written. Of two, the greater one stands.
+
+    The time is a node's wall time, or the newest time it has seen and one more, if that is later: what is
+    written in the knowledge of something else is always newer. Without a fleet nothing is stamped.
+    """
+
+    ms: int = 0
+    node: str = ""
+
+
+UNSTAMPED = Stamp()
+
+
+class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Of the parts of a listing that are written independently of each other."""
+
+    profile: Stamp = UNSTAMPED
+    """Review included."""
+    counts: Stamp = UNSTAMPED
+    actual: Stamp = UNSTAMPED
+    limits: Stamp = UNSTAMPED
+    webhook: Stamp = UNSTAMPED
+
+
+class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """A key that was deleted, remembered so that no other node brings it back."""
+
+    ms: int
+    key_id: str
+
+
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """An API key without its value: only keyed digests are kept.
 
@@ -61,6 +93,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     rotated_ms: int | None = None
     old_digest: str | None = None
     old_until_ms: int = 0
+    stamp: Stamp = UNSTAMPED
 
 
 class KeyGrant(NamedTuple):
@@ -135,8 +168,19 @@ class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
     used: int
 
 
+class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """The same for the updates that another node of the fleet has committed."""
+
+    node: str
+    started_ms: int
+    used: int
+
+
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>"."""
+    """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
+
+    `stats_window` is of this node's updates, `windows` of those of other nodes, by their names.
+    """
 
     ref: str
     owner_id: str
@@ -155,6 +199,9 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     voters_limit: Policy | None = None
     webhook: Webhook | None = None
     keys: tuple[Key, ...] = ()
+    windows: tuple[NodeWindow, ...] = ()
+    revoked: tuple[Revocation, ...] = ()
+    stamps: Stamps = Stamps()
 
     @property
     def id(self) -> str:
@@ -183,7 +230,8 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     `made` counts all attempts, `tries` those of the current round that count: a redelivery starts a new round
     at `round_ms`, under the same id. `attempts` are the latest of them. While pending, `next_attempt_ms` is
     when the next attempt is due; None means that it is finished. `dropped` says why it was given up without
-    a further attempt.
+    a further attempt. `owner` is the node of a fleet that sends it, since `owned_ms` if that is not the node
+    of the vote; empty for this one.
     """
 
     id: str
@@ -199,8 +247,22 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     round_ms: int | None = None
     dropped: Dropped | None = None
     dropped_ms: int | None = None
+    owner: str = ""
+    owned_ms: int = 0
 
     @property
     def since_ms(self) -> int:
         """When its current round began."""
         return self.queued_ms if self.round_ms is None else self.round_ms
+
+
+class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a node of a fleet knows beside listings, votes and deliveries: see `core/fleet.py`."""
+
+    label: str
+    labels: tuple[str, ...]
+    cursors: dict[str, int]
+    removed: dict[str, int]
+    erased: dict[str, int]
+    latest_ms: int
+    is_copy: bool = False

@@ -4,7 +4,7 @@ Law: a leaf is a copy; going on behind its last user, a reader meets every vote 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 SLICE_BYTES = 64 << 10
@@ -23,16 +23,39 @@ class VotesView(Protocol):
     def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
         """(user, count, last vote in Unix milliseconds) in the order of user ids."""
 
+    def parts(self, ref: str, user: int) -> Mapping[int, int]:
+        """The user's cumulative count by the numbers of the nodes where it was cast."""
+
+    @property
+    def several(self) -> Mapping[str, Mapping[int, Mapping[int, int]]]:
+        """The same by ref and user for all users who voted at several nodes."""
+
     def next_leaf(self, ref: str, after: int) -> bytes | None:
         """Some of the users behind user `after` (-1: from the first), then their packed votes, as
         little-endian 64-bit numbers; None at the end."""
+
+    def by_node(self, ref: str, leaf: bytes) -> tuple[bytes, list[int]]:
+        """What `next_leaf` gave for the listing, without the voters of several nodes; and those."""
+
+    @staticmethod
+    def users(leaf: bytes) -> Sequence[int]:
+        """Those of a leaf, in order."""
+
+    @staticmethod
+    def without_nodes(packed: bytes) -> bytes:
+        """The second half of a leaf, as if all votes had been cast at one node."""
 
     def __len__(self) -> int:
         """(listing, user) pairs held."""
 
 
 class Votes(VotesView, Protocol):
-    def put(self, ref: str, user: int, count: int, last_ms: int) -> None: ...
+    def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
+        """The user's count at a node, and the time of a vote there, unless more or later is known."""
+
+    def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
+        """Puts each vote of a leaf that `by_node` of another table gave; `nodes[n]` is node n of that."""
+
     def load(self, leaves: Iterable[tuple[str, bytes]]) -> None: ...
     def remove_listing(self, ref: str) -> None: ...
     def remove(self, ref: str, user: int) -> None: ...

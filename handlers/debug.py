@@ -57,6 +57,8 @@ class DebugSources:
     take_snapshot: Callable[[], Awaitable[Taken]]
     backup: Callable[[], AsyncGenerator[bytes, None]]
     verify: Callable[[], Awaitable[Verification]]
+    replication: Callable[[], dict[str, Any] | None]
+    """None outside of a fleet."""
 
 
 class Debug:
@@ -110,6 +112,7 @@ class Debug:
             },
             webhook_proxy_down=sources.proxy_down(),
             digest=state.digest(),
+            replication=sources.replication(),
             memory={"resident_bytes": resident_bytes()},
             loop_lag_ms={"last": self._lag.last_ms, "max": self._lag.max_ms},
         )
@@ -117,7 +120,7 @@ class Debug:
     def bot(self, request: Request) -> Reply:
         ref, state = bot_ref(request), self._ledger.state
         listing = listing_of(state, ref)
-        deliveries, pending, now_ms = state.deliveries(ref), len(state.pending_of(ref)), self._clock.now_ms()
+        deliveries, pending, now_ms = state.deliveries(ref), state.waiting(ref), self._clock.now_ms()
         limits: dict[str, Any] = {
             name: {
                 "limit": decision.limit,
@@ -164,3 +167,6 @@ async def refreshed_digest(state: State) -> None:
     for _ in range(DIGEST_ROUNDS):
         for _ in state.refresh_digest():
             await asyncio.sleep(0)
+        if state.fleet.label:
+            for _ in state.refresh_shared_digest():
+                await asyncio.sleep(0)

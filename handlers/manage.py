@@ -5,7 +5,9 @@ import hmac
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from core import rows
 from core.clock import Clock
@@ -16,6 +18,7 @@ from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
+from votes.search import Searches
 
 ID_PATTERN = r"^[0-9a-f]{24}$"  # of keys and deliveries
 DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
@@ -23,9 +26,20 @@ PAGE = 50
 MAX_PAGE = 500
 
 
+class VoteClaims(Protocol):
+    """What keeps two nodes of a fleet from taking a user's vote for the same listing at once."""
+
+    def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
+        """A context in which this node alone may take the vote. What is raised in it gives the claim back;
+        otherwise it stands until the user may vote again. Raises VotedTooSoon."""
+
+
 @dataclass(frozen=True)
 class ManageContext:
-    """What the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes for a key."""
+    """What the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes for a key.
+
+    `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
+    """
 
     ledger: Ledger
     clock: Clock
@@ -36,6 +50,9 @@ class ManageContext:
     cooldown_ms: int
     keys_per_listing: int
     webhooks: WebhookPolicy
+    searches: Searches
+    claims: VoteClaims | None = None
+    mark: Callable[[str], str] = lambda _: ""
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commits, and answers with `reply()` once the record is durable. Raises Unavailable.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import to_builtins
 
-from core.events import DeliveryQueued, Event, VoteCast
+from core.events import Event
 from core.refusals import Invalid
 from core.snowflake import is_snowflake
 from handlers.manage import ManageContext
@@ -13,7 +13,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from listings.forms import User, Users, read
 from listings.rules import listing_of
-from votes.queries import listings_that_know, vote_status
+from votes.queries import vote_status
 from votes.rules import cast_vote, erase_user
 
 
@@ -29,21 +29,31 @@ class ManageVotes:
         listing_of(self._state, ref)
         form = read(User, request.json_object())
         now_ms = self._clock.now_ms()
-        events = cast_vote(
+        events = self._vote(ref, form.user, now_ms)
+        if context.claims is None:
+            return await self._commit(ref, form.user, events, now_ms)
+        async with context.claims.holding(ref, form.user, now_ms):
+            # Meanwhile the vote may have come from elsewhere, or the listing may have gone.
+            return await self._commit(ref, form.user, self._vote(ref, form.user, now_ms), now_ms)
+
+    def _vote(self, ref: str, user: str, now_ms: int) -> Sequence[Event]:
+        context = self._context
+        return cast_vote(
             self._state,
             ref,
-            form.user,
+            user,
             now_ms=now_ms,
             cooldown_ms=context.cooldown_ms,
             delivery_id=context.new_id(),
             pending_most=context.webhooks.pending_most(self._state),
         )
-        return await context.commit(
-            events,
-            lambda: success(
-                201, vote=events[0].count, lastVote=now_ms, nextVoteAt=now_ms + context.cooldown_ms
-            ),
-        )
+
+    async def _commit(self, ref: str, user: str, events: Sequence[Event], now_ms: int) -> Reply:
+        def cast() -> Reply:
+            count, _ = self._state.votes.get(ref, int(user)) or (0, 0)
+            return success(201, vote=count, lastVote=now_ms, nextVoteAt=now_ms + self._context.cooldown_ms)
+
+        return await self._context.commit(events, cast)
 
     def check(self, request: Request) -> Reply:
         ref = self._ref(request)
@@ -60,31 +70,13 @@ class ManageVotes:
 class ManageUsers:
     def __init__(self, context: ManageContext) -> None:
         self._context = context
-        self._erasing: list[tuple[str, set[str]]] = []
-        """Users being erased, and the listings that know them."""
-        context.ledger.subscribe(self._on_record)
-
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
-        """A listing may get to know the user after its turn in the search."""
-        for user, refs in self._erasing:
-            refs.update(
-                event.ref
-                for event in events
-                if isinstance(event, VoteCast | DeliveryQueued) and event.user == user
-            )
 
     async def erase(self, request: Request) -> Reply:
         """Succeeds whether or not the user ever voted: afterwards nothing is known either way."""
         user = request.params[0]
         if not is_snowflake(user):
             raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})
-        erasing = user, refs = user, set[str]()
-        self._erasing.append(erasing)
-        try:
-            for found in listings_that_know(self._context.ledger.state, user):
-                refs.update(found)
+        with self._context.searches.of(user) as search:
+            for _ in search.slices():
                 await asyncio.sleep(0)
-            return await self._context.commit(erase_user(user, refs))
-        finally:
-            # By identity: another erasure of the same user may have found the same.
-            self._erasing = [other for other in self._erasing if other is not erasing]
+            return await self._context.commit(erase_user(user, search.refs, self._context.mark(user)))

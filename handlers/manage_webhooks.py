@@ -87,7 +87,7 @@ class ManageWebhooks:
         return success(**self._view(self._ref(request)))
 
     def _view(self, ref: str) -> dict[str, Any]:
-        pending = len(self._state.pending_of(ref))
+        pending = self._state.waiting(ref)
         return webhook_view(webhook_of(self._state, ref), pending, self._clock.now_ms())
 
     async def rotate_secret(self, request: Request) -> Reply:

@@ -189,6 +189,26 @@ ANSWERS: Mapping[str, Example] = {
                 limiter={"stats_buckets": 4, "voters_buckets": 9, "failing_addresses": 1},
                 webhook_proxy_down=False,
                 digest=DIGEST,
+                replication={
+                    "node": "paris.1795265000000",
+                    "holds_name": True,
+                    "failing": {},
+                    "claims_votes": True,
+                    "stream_position": 6_204,
+                    "unsent": 0,
+                    "copying_from": None,
+                    "digest": DIGEST,
+                    "refused": {},
+                    "nodes": {
+                        "tokyo": {
+                            "node": "tokyo.1795265000321",
+                            "there": True,
+                            "silent_ms": 612,
+                            "read_to": 871,
+                            "behind": 0,
+                        }
+                    },
+                },
                 memory={"resident_bytes": 67_108_864},
                 loop_lag_ms={"last": 0.112, "max": 1.904},
             )

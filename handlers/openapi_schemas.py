@@ -151,6 +151,28 @@ _SERVER: Mapping[str, Node] = {
     "category": {"type": "string", "enum": [*get_args(ServerCategory)]},
     **_REVIEW,
 }
+_BY_NODE: Node = {"type": "object", "additionalProperties": TEXT}
+_REPLICATION = closed(
+    node=said("Its name and its epoch.", TEXT),
+    holds_name=said("Whether no other process bears the name.", FLAG),
+    failing=said("What fails, and why; nothing, if all is well.", _BY_NODE),
+    claims_votes=said("Whether Redis answers in time when votes are claimed.", FLAG),
+    stream_position=or_null(COUNT),
+    unsent=said("How many positions the stream is behind the journal.", COUNT),
+    copying_from=said("Whose state is being taken.", or_null(TEXT)),
+    digest=said("Equal at all nodes that know the same.", DIGEST),
+    refused=said("Why nothing is taken from a node.", _BY_NODE),
+    nodes={
+        "type": "object",
+        "additionalProperties": closed(
+            node=TEXT,
+            there=said("Whether it has been heard of lately.", FLAG),
+            silent_ms=COUNT,
+            read_to=COUNT,
+            behind=said("How many of its positions are not merged here yet.", COUNT),
+        ),
+    },
+)
 _DEBUG_STATE: Mapping[str, Node] = {
     "version": said("The program's.", TEXT),
     "uptime_seconds": COUNT,
@@ -175,6 +197,7 @@ _DEBUG_STATE: Mapping[str, Node] = {
     ),
     "webhook_proxy_down": said("Whether the webhooks' proxy fails, so that none leaves.", FLAG),
     "digest": DIGEST,
+    "replication": said("Of a node of a fleet; null outside of one.", or_null(_REPLICATION)),
     "memory": closed(resident_bytes=COUNT),
     "loop_lag_ms": said("Of the last minute.", closed(last=AMOUNT, max=AMOUNT)),
 }

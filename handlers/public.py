@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from core.clock import NS_PER_SECOND, Clock
-from core.events import Event, ListingRemoved
+from core.events import Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import StatsRefused, Unavailable
 from core.rows import BOTS, Listing
@@ -35,7 +35,7 @@ from handlers.reply import (
 )
 from handlers.request import json_object
 from listings.keys import KeyDigester, is_granted
-from listings.stats import check_difference, read_stats, update_stats
+from listings.stats import check_difference, committed_window, read_stats, update_stats
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
@@ -221,15 +221,28 @@ class PublicApi:
             if isinstance(event, ListingRemoved):
                 self.limits.stats.forget(event.ref)
                 self.limits.voters.forget(event.ref)
+            elif isinstance(event, ListingMerged) and event.updates:
+                self._count_updates(event.row, event.updates)
+
+    def _count_updates(self, bot: Listing, updates: int) -> None:
+        """Counts the updates that other nodes have committed."""
+        policy, now_ns = bot.stats_limit or self.limits.stats_policy, self._clock.monotonic_ns()
+        if not self.limits.stats.add(bot.ref, policy, now_ns, updates):
+            self._restore_stats_window(bot, self._clock.now_ms(), now_ns)
 
     def _restore_stats_windows(self) -> None:
         """Takes up the windows of committed updates, so that a restart gives no one new tokens."""
         now_ms, now_ns = self._clock.now_ms(), self._clock.monotonic_ns()
         for bot in self._state.listings.values():
-            window, policy = bot.stats_window, bot.stats_limit or self.limits.stats_policy
-            if window is None:
-                continue
-            open_ms = max(now_ms - window.started_ms, 0)
-            if open_ms < policy.window_seconds * 1_000:
-                started_ns = now_ns - open_ms * (NS_PER_SECOND // 1_000)
-                self.limits.stats.restore(bot.ref, started_ns, window.used)
+            if bot.stats_window is not None or bot.windows:
+                self._restore_stats_window(bot, now_ms, now_ns)
+
+    def _restore_stats_window(self, bot: Listing, now_ms: int, now_ns: int) -> None:
+        policy = bot.stats_limit or self.limits.stats_policy
+        window = committed_window(bot, policy.window_seconds)
+        if window is None:
+            return
+        open_ms = max(now_ms - window.started_ms, 0)
+        if open_ms < policy.window_seconds * 1_000:
+            started_ns = now_ns - open_ms * (NS_PER_SECOND // 1_000)
+            self.limits.stats.restore(bot.ref, started_ns, window.used)

@@ -12,7 +12,7 @@ from core.refusals import (
     ServerCountOutOfRange,
     ServerCountTooFarOff,
 )
-from core.rows import StatsWindow
+from core.rows import Listing, StatsWindow
 from core.state import State
 from listings.fields import MAX_SERVER_COUNT
 from listings.rules import listing_of
@@ -59,6 +59,19 @@ def check_difference(given: int, actual: int | None, max_difference: int) -> Non
         raise ServerCountTooFarOff(given, allowed, actual)
 
 
+def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | None:
+    """The newest window of committed updates, over all nodes of a fleet: theirs are the same if they start
+    within half a window of each other."""
+    known = [StatsWindow(window.started_ms, window.used) for window in listing.windows]
+    if listing.stats_window is not None:
+        known.append(listing.stats_window)
+    newest_ms = max((window.started_ms for window in known), default=0)
+    same = [window for window in known if (newest_ms - window.started_ms) * 2 < window_seconds * 1_000]
+    if not same:
+        return None
+    return StatsWindow(min(window.started_ms for window in same), sum(window.used for window in same))
+
+
 def update_stats(
     state: State, ref: str, update: StatsUpdate, *, window_started_ms: int, window_seconds: int, now_ms: int
 ) -> list[Event]:
@@ -72,6 +85,8 @@ def update_stats(
     window = StatsWindow(window_started_ms, 1)
     if known is not None and abs(window_started_ms - known.started_ms) * 2 < window_seconds * 1_000:
         window = StatsWindow(known.started_ms, known.used + 1)
+    elif known is not None and window_started_ms < known.started_ms:  # the clock was set back
+        window = StatsWindow(known.started_ms + 1, 1)  # other nodes go by the latest
     return [
         StatsUpdated(
             ref,

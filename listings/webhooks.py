@@ -95,12 +95,11 @@ def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: in
 def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, now_ms: int) -> list[Event]:
     """Sends a finished delivery again, under its own id."""
     webhook_of(state, ref)
-    pending = state.pending.get(delivery_id)
-    if pending is not None and pending.ref == ref:
-        raise Conflict("The delivery is still pending.")
-    found = next((row for row in state.finished.get(ref, ()) if row.id == delivery_id), None)
+    found = state.delivery(ref, delivery_id)
     if found is None:
         raise NotFound("delivery")
+    if found.next_attempt_ms is not None:
+        raise Conflict("The delivery is still pending.")
     if len(state.pending_of(ref)) >= policy.pending_most(state):
         raise Conflict("Too many deliveries wait for this endpoint.")
     return [_again(found, now_ms)]

@@ -82,19 +82,28 @@ class Buckets:
             return _decision(policy.requests > 0, policy, 0, now_ns, now_ns)
         return _decision(bucket.used < policy.requests, policy, bucket.used, bucket.started_ns, now_ns)
 
-    def give_back(self, key: str, decision: Decision) -> None:
-        """Undoes an allowed `take`, unless its window has ended meanwhile."""
+    def give_back(self, key: str, decision: Decision) -> bool:
+        """Undoes an allowed `take`, unless its window has ended meanwhile; tells whether it has."""
         bucket = self._buckets.get(key)
         if bucket is None or bucket.started_ns != decision.started_ns or not decision.allowed:
-            return
+            return False
         bucket.used -= 1
         if bucket.used <= 0:
             del self._buckets[key]
+        return True
 
     def restore(self, key: str, started_ns: int, used: int) -> None:
         """Takes up a window that an earlier process opened (`started_ns` may be negative)."""
         bucket = self._buckets[key] = _Bucket(started_ns)
         bucket.used = used
+
+    def add(self, key: str, policy: Policy, now_ns: int, used: int) -> bool:
+        """Counts what was taken elsewhere, if a window is open here; tells whether one is."""
+        bucket = self._buckets.get(key)
+        if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
+            return False
+        bucket.used = max(bucket.used + used, 0)
+        return True
 
     def forget(self, key: str) -> None:
         self._buckets.pop(key, None)

@@ -6,12 +6,15 @@ carry results.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from core.state import State
 from core.votes import copy_votes
-from snapshot.files import Deliveries, Leaves, Listings
+from snapshot.files import Deliveries, Fleet, Leaves, Listings, Parts
 
 DELIVERIES_PER_CHUNK = 64
+PARTS_PER_CHUNK = 256
+Copied = Fleet | Listings | Deliveries | Leaves | Parts
 
 
 class StateCopy:
@@ -24,6 +27,7 @@ class StateCopy:
         self.rows = 0
         self._state = state
         self._copy = state.copy_rows()
+        self._fleet = state.fleet.row
 
     def __enter__(self) -> "StateCopy":
         return self
@@ -31,15 +35,37 @@ class StateCopy:
     def __exit__(self, *_: object) -> None:
         self._state.end_copy(self._copy)
 
-    def __iter__(self) -> Iterator[Listings | Deliveries | Leaves]:
+    def __iter__(self) -> Iterator[Copied]:
         for chunk in self._chunks():
             self.rows += len(chunk.rows)
             yield chunk
 
-    def _chunks(self) -> Iterator[Listings | Deliveries | Leaves]:
+    def _chunks(self) -> Iterator[Copied]:
+        if self._fleet.labels:
+            yield Fleet([self._fleet])
         for slice_ in self._copy.slices():
             yield Listings([rows.listing for rows in slice_ if rows.listing is not None])
             deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
             for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
                 yield Deliveries(deliveries[start : start + DELIVERIES_PER_CHUNK])
-        yield from map(Leaves, copy_votes(self._state.votes, self._state.refs))
+        yield from self._votes()
+        parts = self._parts()
+        while few := list(islice(parts, PARTS_PER_CHUNK)):
+            yield Parts(few)
+
+    def _votes(self) -> Iterator[Leaves]:
+        """Those whose listing is not known yet come first: it may come meanwhile."""
+        early: set[str] = set()
+        for leaves in copy_votes(self._state.votes, self._state.ghosts):
+            early.update(ref for ref, _ in leaves)
+            yield Leaves(leaves)
+        for leaves in copy_votes(self._state.votes, self._state.refs):
+            yield Leaves([row for row in leaves if row[0] not in early] if early else leaves)
+
+    def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:
+        several = self._state.votes.several
+        for ref in list(several):
+            for user in list(several.get(ref, ())):
+                counts = several.get(ref, {}).get(user)
+                if counts is not None:
+                    yield ref, user, dict(counts)

@@ -18,7 +18,7 @@ from journal.disk import OS_DISK, Disk, write_all
 from snapshot.recovery import Progress
 from snapshot.tables import Format, Kind, Row, Vote, encoded
 
-VERSION = 1
+VERSION = 2
 MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery}
 """In the order in which they are read: what hangs on a listing comes behind it."""
@@ -46,8 +46,10 @@ class NotEmpty(Exception):
 
 
 def counts_of(state: State) -> Counts:
-    deliveries = len(state.pending) + sum(map(len, state.finished.values()))
-    return Counts(len(state.listings), len(state.votes), deliveries)
+    unfinished = len(state.pending) + sum(map(len, state.elsewhere.values()))
+    deliveries = unfinished + sum(map(len, state.finished.values()))
+    unlisted = sum(map(state.votes.voters, state.ghosts))  # nobody could take these back
+    return Counts(len(state.listings), len(state.votes) - unlisted, deliveries)
 
 
 def export_state(
@@ -124,6 +126,8 @@ def _votes(state: State) -> Iterator[Row]:
 def _deliveries(state: State) -> Iterator[Row]:
     """Finished ones as they finished: the oldest are the first to be dropped."""
     yield from chain.from_iterable(state.finished.values())
+    for elsewhere in state.elsewhere.values():
+        yield from elsewhere.values()
     yield from state.pending.values()
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from core.rows import Delivery, Listing
+from core.rows import Delivery, FleetRow, Listing
 from journal.disk import Disk, write_all
 from journal.folder import UNFINISHED, list_numbered
 from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
@@ -55,6 +55,18 @@ class Leaves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes
     rows: list[tuple[str, bytes]]
 
 
+class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
+    """(ref, user, count by number of node) for users who voted at several nodes of a fleet."""
+
+    rows: list[tuple[str, int, dict[int, int]]]
+
+
+class Fleet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
+    """What a node of a fleet knows of it: one row."""
+
+    rows: list[FleetRow]
+
+
 class Records(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
     """The journal behind the file's position, in a backup, which has no journal beside it."""
 
@@ -68,7 +80,7 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
     durable: int
 
 
-Chunk = Listings | Deliveries | Leaves | Records | End
+Chunk = Listings | Deliveries | Leaves | Parts | Fleet | Records | End
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode

@@ -16,8 +16,10 @@ from snapshot.files import (
     PREFIX,
     Deliveries,
     End,
+    Fleet,
     Leaves,
     Listings,
+    Parts,
     Records,
     SnapshotCorrupt,
     SnapshotReader,
@@ -90,6 +92,10 @@ def load_snapshot(
                 state.load(chunk.rows)
             case Leaves():
                 state.load_votes(chunk.rows)
+            case Parts():
+                state.load_parts(chunk.rows)
+            case Fleet():
+                state.load_fleet(chunk.rows[0])
             case Records():
                 if position == reader.header.position:
                     state.loaded()

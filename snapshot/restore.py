@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from core.events import VoteCast
 from core.rows import Delivery
@@ -32,9 +33,9 @@ from journal.frames import Kind
 from journal.sealing import Keyring
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
-from snapshot.copying import StateCopy
+from snapshot.copying import Copied, StateCopy
 from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.files import End, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
+from snapshot.files import End, Fleet, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
 from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
 
@@ -106,7 +107,7 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     try:
         with StateCopy(source.state) as copy:
             for chunk in copy:
-                file.add(chunk)
+                file.add(_as_copy(chunk))
             file.add(End(copy.rows, source.position))
         file.finish()
     finally:
@@ -119,6 +120,11 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
             with contextlib.suppress(OSError):  # what made it fail is the error to tell
                 folder.disk.unlink(left)
         raise
+
+
+def _as_copy(chunk: Copied) -> Copied:
+    """The node that the state is of may live on: whoever gets it back is another node of the fleet."""
+    return Fleet([replace(row, is_copy=True) for row in chunk.rows]) if isinstance(chunk, Fleet) else chunk
 
 
 def _begin_journal(folder: Folder, position: int) -> None:

@@ -9,6 +9,31 @@ from tests.contract import Served, serving
 from tests.gateway import ProcessGateway, ThreadGateway, running
 from tests.receiver import Receiver, receiving
 
+TESTS = Path(__file__).parent
+LONGEST_FIRST = ["test_schemathesis.py", "wire", "faults", "unit_io", "unit"]
+"""Rooms with modules that take long; those of the others end close together."""
+UNTRACED = {"test_schemathesis.py", "wire", "faults"}
+"""Rooms whose tests are about other packages than those whose coverage is measured."""
+
+
+def room(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
+
+
+@pytest.hookimpl(trylast=True)  # once Hypothesis has marked its own
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Orders modules so that no worker is left alone with a long one, and says what runs without coverage.
+
+    Tracing makes a test twice as slow. A property would pay that for each of its examples, and covers no
+    more by them than the examples by hand beside it.
+    """
+    items.sort(key=lambda item: [*LONGEST_FIRST, room(item)].index(room(item)))
+    if config.getoption("no_cov"):  # with which pytest-cov 7.1 trips over its own marker
+        return
+    for item in items:
+        if room(item) in UNTRACED or item.get_closest_marker("hypothesis"):
+            item.add_marker("no_cover")
+
 
 @pytest.fixture
 def gateway(tmp_path: Path) -> Iterator[ThreadGateway]:

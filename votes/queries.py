@@ -37,10 +37,11 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
-    after = ""
-    while refs := state.refs[(start := bisect_right(state.refs, after)) : start + SLICE_LISTINGS]:
-        yield [ref for ref in refs if _knows(state, ref, user)]
-        after = refs[-1]
+    for known in (state.ghosts, state.refs):  # in this order: a ghost may become a listing meanwhile
+        after = ""
+        while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
+            yield [ref for ref in refs if _knows(state, ref, user)]
+            after = refs[-1]
 
 
 def _knows(state: State, ref: str, user: str) -> bool:

@@ -19,11 +19,12 @@ def cast_vote(
         raise NotFound("listing")
     if listing.review != "approved":
         raise Conflict("Only an approved listing can be voted for.")
-    count, last_ms = state.votes.get(ref, int(user)) or (0, None)
+    _, last_ms = state.votes.get(ref, int(user)) or (0, None)
     if last_ms is not None and now_ms - last_ms < cooldown_ms:
         next_vote_ms = last_ms + cooldown_ms
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
-    vote = VoteCast(ref, user, count + 1, now_ms)
+    count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
+    vote = VoteCast(ref, user, count_here + 1, now_ms)
     if listing.webhook is None:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
@@ -32,6 +33,9 @@ def cast_vote(
     return vote, queued, DeliveryDropped(delivery_id, ref, made=0, reason="overflow", at_ms=now_ms)
 
 
-def erase_user(user: str, refs: Collection[str]) -> list[Event]:
-    """Forgets the user's votes for the listings, and every delivery of theirs that names the user."""
-    return [UserErased(user, tuple(sorted(refs)))] if refs else []
+def erase_user(user: str, refs: Collection[str], mark: str = "") -> list[Event]:
+    """Forgets the user's votes for the listings, and every delivery of theirs that names the user.
+
+    `mark` stands for the user in a fleet, where others may know what nothing here knows of.
+    """
+    return [UserErased(user, tuple(sorted(refs)), mark)] if refs or mark else []

@@ -1,8 +1,13 @@
-"""Votes in packed columns. Law: a vote is 16 bytes, whoever cast it.
+"""Votes in packed columns. Law: a vote is 16 bytes, whoever cast it and wherever.
 
 Per listing, the voters stand in sorted leaves of at most `LEAF` entries. A leaf is one `array('Q')` of two
 columns, one behind the other: the user ids, then for each the last vote in milliseconds (42 bits, until the
-year 2109) packed with the cumulative count (22 bits). A dict of tuples takes about eight times as much.
+year 2109) packed with the node where it was cast (6 bits) and the cumulative count (16 bits). A dict of
+tuples takes about eight times as much.
+
+Counts are kept by node, because nodes of a fleet count for themselves: of each node the greatest count
+stands, and a user's count is their sum. So votes may be put again, and in any order. Nearly all users vote at
+one node; the counts of others (node `SEVERAL`) are kept apart too.
 
 Most listings have few voters, and theirs is a single leaf without anything around it; only when it overflows
 does it become a row of leaves.
@@ -11,13 +16,17 @@ does it become a row of leaves.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import final
 
 LEAF = 1_024
-COUNT_BITS = 22
+COUNT_BITS = 16
+NODE_BITS = 6
+MS_SHIFT = COUNT_BITS + NODE_BITS
 MAX_COUNT = (1 << COUNT_BITS) - 1
-MAX_MS = (1 << 64 - COUNT_BITS) - 1
+SEVERAL = (1 << NODE_BITS) - 1
+MAX_MS = (1 << 64 - MS_SHIFT) - 1
+WITHOUT_NODE = (1 << 64) - 1 ^ SEVERAL << COUNT_BITS
 _LITTLE = sys.byteorder == "little"
 
 _Leaf = array  # of 2n numbers: n users in ascending order, then their n packed votes
@@ -50,6 +59,9 @@ class _Leaves:
 class VoteTable:
     def __init__(self) -> None:
         self._listings: dict[str, _Leaf[int] | _Leaves] = {}
+        self._parts: dict[str, dict[int, dict[int, int]]] = {}
+        self.several: Mapping[str, Mapping[int, Mapping[int, int]]] = self._parts
+        """The counts of voters of several nodes: ref -> user -> node -> count."""
         self._total = 0
 
     def get(self, ref: str, user: int) -> tuple[int, int] | None:
@@ -64,44 +76,81 @@ class VoteTable:
         if at == half or leaf[at] != user:
             return None
         packed = leaf[half + at]
-        return packed & MAX_COUNT, packed >> COUNT_BITS
+        return packed & MAX_COUNT, packed >> MS_SHIFT
 
-    def put(self, ref: str, user: int, count: int, last_ms: int) -> None:
-        """What does not fit its field stays at its end: counts at 4,194,303, times in the year 2109."""
-        packed = min(max(last_ms, 0), MAX_MS) << COUNT_BITS | min(count, MAX_COUNT)
+    def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
+        """The user's count at a node, and the time of a vote there, unless more or later is known.
+
+        What does not fit its field stays at its end: counts at 65,535, times in the year 2109.
+        """
+        count, last_ms = min(count, MAX_COUNT), min(max(last_ms, 0), MAX_MS)
         voters = self._listings.get(ref)
         if voters is None:
-            self._listings[ref] = array("Q", (user, packed))
-            self._total += 1
-        elif type(voters) is _Leaves:
-            index = voters.index_of(user)
-            leaf = voters.leaves[index]
-            self._total += _put(leaf, user, packed)
+            voters = self._listings[ref] = array("Q")
+        index, leaf = _leaf_of(voters, user)
+        half = len(leaf) >> 1
+        at = bisect_left(leaf, user, 0, half)
+        if at < half and leaf[at] == user:
+            leaf[half + at] = self._joined(ref, user, leaf[half + at], count, last_ms, node)
+            return
+        if node >= SEVERAL:
+            self._parts.setdefault(ref, {})[user] = {node: count}
+        leaf.insert(half + at, last_ms << MS_SHIFT | min(node, SEVERAL) << COUNT_BITS | count)
+        leaf.insert(at, user)
+        self._total += 1
+        if type(voters) is _Leaves:
             voters.firsts[index] = leaf[0]
             if len(leaf) > 2 * LEAF:
                 voters.split(index)
-        else:
-            self._total += _put(voters, user, packed)
-            if len(voters) > 2 * LEAF:
-                self._listings[ref] = _Leaves(_cut(voters, LEAF))
+        elif len(leaf) > 2 * LEAF:
+            self._listings[ref] = _Leaves(_cut(leaf, LEAF))
+
+    def _joined(self, ref: str, user: int, packed: int, count: int, last_ms: int, node: int) -> int:
+        last_ms = max(last_ms, packed >> MS_SHIFT)
+        known = packed >> COUNT_BITS & SEVERAL
+        if known == node != SEVERAL:
+            return last_ms << MS_SHIFT | node << COUNT_BITS | max(count, packed & MAX_COUNT)
+        of_listing = self._parts.setdefault(ref, {})
+        if user not in of_listing:
+            of_listing[user] = {known: packed & MAX_COUNT} if known != SEVERAL else {}
+        parts = of_listing[user]
+        parts[node] = max(count, parts.get(node, 0))
+        return last_ms << MS_SHIFT | SEVERAL << COUNT_BITS | min(sum(parts.values()), MAX_COUNT)
+
+    def parts(self, ref: str, user: int) -> Mapping[int, int]:
+        """The user's count by the nodes where it was cast."""
+        several = self._parts.get(ref, {}).get(user)
+        if several is not None:
+            return several
+        packed = self._packed(ref, user)
+        return {packed >> COUNT_BITS & SEVERAL: packed & MAX_COUNT} if packed is not None else {}
+
+    def _packed(self, ref: str, user: int) -> int | None:
+        voters = self._listings.get(ref)
+        if voters is None:
+            return None
+        _, leaf = _leaf_of(voters, user)
+        half = len(leaf) >> 1
+        at = bisect_left(leaf, user, 0, half)
+        return leaf[half + at] if at < half and leaf[at] == user else None
 
     def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
         """(user, count, last vote in Unix milliseconds) in the order of user ids."""
         for leaf in self._leaves(ref):
             half = len(leaf) >> 1
             for user, packed in zip(leaf[:half], leaf[half:], strict=True):
-                yield user, packed & MAX_COUNT, packed >> COUNT_BITS
+                yield user, packed & MAX_COUNT, packed >> MS_SHIFT
 
     def remove(self, ref: str, user: int) -> None:
         """Forgets the user's votes for the listing, if there are any."""
         voters = self._listings.get(ref)
         if voters is None:
             return
-        index = voters.index_of(user) if type(voters) is _Leaves else 0
-        leaf = voters.leaves[index] if type(voters) is _Leaves else voters
+        index, leaf = _leaf_of(voters, user)
         if not _remove(leaf, user):
             return
         self._total -= 1
+        self._forget_parts(ref, user)
         if type(voters) is not _Leaves:
             if not leaf:
                 del self._listings[ref]
@@ -112,9 +161,15 @@ class VoteTable:
             if len(voters.leaves) == 1:
                 self._listings[ref] = voters.leaves[0]
 
+    def _forget_parts(self, ref: str, user: int) -> None:
+        of_listing = self._parts.get(ref)
+        if of_listing is not None and of_listing.pop(user, None) is not None and not of_listing:
+            del self._parts[ref]
+
     def remove_listing(self, ref: str) -> None:
         self._total -= self.voters(ref)
         self._listings.pop(ref, None)
+        self._parts.pop(ref, None)
 
     def voters(self, ref: str) -> int:
         return sum(len(leaf) >> 1 for leaf in self._leaves(ref))
@@ -154,6 +209,46 @@ class VoteTable:
             elif voters is not leaf:
                 self._listings[ref] = _Leaves([voters, leaf])
 
+    def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
+        """Puts each vote of a leaf that `by_node` gave; `nodes[n]` is what is called node n there."""
+        content = _from_bytes(leaf)
+        half = len(content) >> 1
+        if half and max(nodes) < SEVERAL and self._last_user(ref) < content[0]:
+            bits = [node << COUNT_BITS for node in nodes]
+            packed = [vote & WITHOUT_NODE | bits[vote >> COUNT_BITS & SEVERAL] for vote in content[half:]]
+            self.load([(ref, _to_bytes(content[:half] + array("Q", packed)))])
+            return
+        for user, vote in zip(content[:half], content[half:], strict=True):
+            self.put(ref, user, vote & MAX_COUNT, vote >> MS_SHIFT, nodes[vote >> COUNT_BITS & SEVERAL])
+
+    def _last_user(self, ref: str) -> int:
+        voters = self._listings.get(ref)
+        if voters is None:
+            return -1
+        leaf = voters.leaves[-1] if type(voters) is _Leaves else voters
+        return leaf[(len(leaf) >> 1) - 1]
+
+    def by_node(self, ref: str, leaf: bytes) -> tuple[bytes, list[int]]:
+        """What `next_leaf` gave for the listing, without the voters of several nodes; and those."""
+        content = _from_bytes(leaf)
+        half = len(content) >> 1
+        if ref not in self._parts:
+            return leaf, []
+        rest = [at for at in range(half) if content[half + at] >> COUNT_BITS & SEVERAL != SEVERAL]
+        several = [content[at] for at in range(half) if content[half + at] >> COUNT_BITS & SEVERAL == SEVERAL]
+        kept = array("Q", [content[at] for at in rest] + [content[half + at] for at in rest])
+        return _to_bytes(kept), several
+
+    @staticmethod
+    def users(leaf: bytes) -> Sequence[int]:
+        """Those of a leaf that `next_leaf` gave, in order."""
+        return _from_bytes(leaf[: len(leaf) // 2])
+
+    @staticmethod
+    def without_nodes(packed: bytes) -> bytes:
+        """The second half of a leaf that `next_leaf` gave, as if all votes had been cast at one node."""
+        return _to_bytes(array("Q", [vote & WITHOUT_NODE for vote in _from_bytes(packed)]))
+
     def __len__(self) -> int:
         return self._total
 
@@ -164,16 +259,12 @@ class VoteTable:
         return voters.leaves if type(voters) is _Leaves else (voters,)
 
 
-def _put(leaf: "_Leaf[int]", user: int, packed: int) -> bool:
-    """True when the user is new."""
-    half = len(leaf) >> 1
-    at = bisect_left(leaf, user, 0, half)
-    if at < half and leaf[at] == user:
-        leaf[half + at] = packed
-        return False
-    leaf.insert(half + at, packed)
-    leaf.insert(at, user)
-    return True
+def _leaf_of(voters: "_Leaf[int] | _Leaves", user: int) -> "tuple[int, _Leaf[int]]":
+    """The leaf where the user stands or would stand, and its index."""
+    if isinstance(voters, _Leaves):
+        index = voters.index_of(user)
+        return index, voters.leaves[index]
+    return 0, voters
 
 
 def _remove(leaf: "_Leaf[int]", user: int) -> bool:

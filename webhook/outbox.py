@@ -17,6 +17,7 @@ from typing import NamedTuple
 from core.events import (
     DeliveryAttempted,
     DeliveryQueued,
+    DeliveryTaken,
     EndpointHealthSet,
     Event,
     ListingRemoved,
@@ -107,7 +108,7 @@ class Outbox:
         """Reads a committed record."""
         for event in events:
             match event:
-                case DeliveryQueued() if event.delivery_id in self._pending:
+                case DeliveryQueued() | DeliveryTaken() if event.delivery_id in self._pending:
                     self._add(event.delivery_id, event.at_ms, position)
                 case DeliveryAttempted() if event.next_attempt_ms is not None:
                     self._add(event.delivery_id, event.next_attempt_ms, position)

@@ -39,6 +39,15 @@ MALFORMED_IDS = {
 ON_ONE_WIRE = pytest.mark.parametrize("wire", ["httptools"], indirect=True, scope="module")
 """For what a gateway sends by itself: the server that it listens with makes no difference there."""
 
+TORNADO_WHEN_LONG = pytest.mark.parametrize(
+    "wire",
+    ["httptools", pytest.param("tornado", marks=pytest.mark.long)],
+    indirect=True,
+    scope="module",
+)
+"""For what the management view does: `test_every_route` asks each of its routes over both servers, and
+`make test-long` the rest of it too."""
+
 SHORT_DRAIN_SECONDS = 0.1
 """Of a gateway that is to be stopped while a receiver hangs."""
 

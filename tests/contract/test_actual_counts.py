@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import BOT_PATH, NO_ACTUAL_COUNT, refusal
+from tests.contract import BOT_PATH, NO_ACTUAL_COUNT, TORNADO_WHEN_LONG, refusal
 from tests.gateway import BOT, OTHER_BOT, ThreadGateway, running
 from tests.receiver import Answer, Receiver, drop, status
+
+pytestmark = TORNADO_WHEN_LONG
 
 
 @pytest.fixture(params=["no actual count", "no look-up"])

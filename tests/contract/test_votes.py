@@ -8,9 +8,9 @@ from requests import Response
 
 from core.events import VoteCast
 from core.state import State
-from handlers import manage_votes
 from tests.contract import (
     BOT_PATH,
+    TORNADO_WHEN_LONG,
     Served,
     attempted,
     deliveries,
@@ -31,7 +31,10 @@ from tests.gateway import (
 )
 from tests.receiver import Receiver, status
 from votes import queries
+from votes import search as votes_search
 from votes.queries import listings_that_know
+
+pytestmark = TORNADO_WHEN_LONG
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 UNKNOWN = "9" * 18
@@ -242,7 +245,7 @@ def test_a_vote_cast_during_an_erasure_for_a_listing_already_searched_is_forgott
                 gateway.gateway.ledger.commit([VoteCast(f"bots/{BOT}", USER, 1, gateway.clock.now_ms())])
 
     monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
-    monkeypatch.setattr(manage_votes, "listings_that_know", search)
+    monkeypatch.setattr(votes_search, "listings_that_know", search)
     gateway.done("DELETE", f"/manage/users/{USER}")
 
     for bot in (BOT, OTHER_BOT):

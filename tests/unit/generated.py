@@ -1,10 +1,10 @@
-"""Events as hypothesis makes them, and what every state must keep whatever led to it.
+"""Events as hypothesis makes them. What every state must keep whatever led to it: pictured.py.
 
 Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -13,24 +13,24 @@ from core import events as ev
 from core.rows import (
     Attempt,
     BotProfile,
+    Delivery,
     Key,
-    KeyGrant,
     Listing,
+    NodeWindow,
     Outcome,
     Policy,
+    Review,
+    Revocation,
     ServerProfile,
+    Stamp,
+    Stamps,
     StatsWindow,
     Suspension,
     Webhook,
 )
-from core.state import State
-from core.votes import leaves_of
-from tests.unit.conftest import empty_state
 from tests.unit.given import BOT, NOW_MS, OTHER_USER, SERVER, USER
+from votes.table import VoteTable
 
-Picture = tuple[object, ...]
-Columns = tuple[bytes, bytes]
-Leaves = Mapping[str, Sequence[bytes]]
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -47,8 +47,12 @@ users = st.sampled_from([USER, OTHER_USER, str((1 << 64) - 1)])
 delivery_ids = st.sampled_from(["first", "second", "third", "fourth"])
 key_ids = st.sampled_from(["k1", "k2"])
 times = st.integers(NOW_MS, NOW_MS + 4)
+labels = st.sampled_from(["a.1", "b.1", "b.2"])
+authors = st.just("") | labels
+stamp_times = st.just(0) | times
+stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
 counts = st.none() | st.integers(0, 3)
-reviews = st.sampled_from(["in_review", "approved", "denied"])
+reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 profiles = st.builds(
     BotProfile,
@@ -72,17 +76,67 @@ attempts = st.builds(
 )
 
 
-@st.composite
-def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
+def key_of(draw: st.DrawFn, ref: str, key_id: str) -> Key:
     """Digests are never shared between keys: they have 256 bits."""
-    ref, key_id, version = draw(refs), draw(key_ids), draw(st.integers(1, 3))
+    version = draw(st.integers(1, 3))
     old = f"{ref} {key_id} {version - 1}" if draw(st.booleans()) else None
     digest = f"{ref} {key_id} {version}"
-    rotated_ms = draw(st.none() | times)
-    key = Key(
-        key_id, draw(texts), digest, digest[:8], draw(times), rotated_ms, old, draw(times) if old else 0
+    return Key(
+        key_id,
+        draw(texts),
+        digest,
+        digest[:8],
+        draw(times),
+        draw(st.none() | times),
+        old,
+        draw(times) if old else 0,
+        draw(stamps),
     )
-    return ev.KeySaved(ref, key)
+
+
+@st.composite
+def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
+    ref = draw(refs)
+    return ev.KeySaved(ref, key_of(draw, ref, draw(key_ids)), stamp_ms=draw(stamp_times))
+
+
+@st.composite
+def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
+    ref = draw(refs)
+    windows = st.builds(NodeWindow, labels, times, st.integers(1, 3))
+    row = Listing(
+        ref,
+        draw(users),
+        draw(profiles),
+        draw(reviews),
+        draw(times),
+        draw(times),
+        server_count=draw(counts),
+        stats_window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
+        webhook=draw(st.none() | webhooks),
+        keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
+        windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
+        revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
+        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 5)),
+    )
+    return ev.ListingMerged(row, draw(st.integers(0, 2)))
+
+
+@st.composite
+def votes_merged(draw: st.DrawFn) -> ev.VotesMerged:
+    """One leaf of another node's table, and the voters of several nodes among them."""
+    named, ref = tuple(draw(st.permutations(["a.1", "b.1", "c.1"]))), draw(refs)
+    table = VoteTable()
+    put = st.tuples(users, st.integers(1, 3), times, st.integers(0, len(named) - 1))
+    for user, count, last_ms, node in draw(st.lists(put, max_size=4)):
+        table.put(ref, int(user), count, last_ms, node)
+    leaf, several = table.by_node(ref, table.next_leaf(ref, -1) or b"")
+    parts = tuple(
+        (user, named[node], count, (table.get(ref, user) or (0, 0))[1])
+        for user in several
+        for node, count in table.parts(ref, user).items()
+    )
+    return ev.VotesMerged(ref, named, leaf, parts)
 
 
 @st.composite
@@ -95,25 +149,62 @@ def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
     )
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times)
+# Other nodes tell of these deliveries. An id is never shared between listings: it has 128 bits.
+LISTING_OF = {"third": BOT, "fourth": SERVER}
+
+
+@st.composite
+def deliveries_queued(draw: st.DrawFn) -> ev.DeliveryQueued:
+    id_, ref = draw(delivery_ids), draw(refs)
+    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), draw(users), draw(st.booleans()), draw(times))
+
+
+@st.composite
+def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
+    id_ = draw(st.sampled_from(sorted(LISTING_OF)))
+    due_ms = draw(st.none() | times)
+    made = draw(st.integers(0, 2))
+    owner, owned_ms = draw(authors), draw(stamp_times)
+    row = Delivery(
+        id_, LISTING_OF[id_], draw(users), False, draw(times), due_ms, made, owner=owner, owned_ms=owned_ms
+    )
+    return ev.DeliveryMerged(row)
+
+
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, stamp_ms=stamp_times)
+named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingSaved: listings_saved,
-    ev.ListingReviewed: st.builds(ev.ListingReviewed, refs, reviews, st.none() | texts, times),
-    ev.ListingRemoved: st.builds(ev.ListingRemoved, refs),
-    ev.KeySaved: keys_saved(),
-    ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids),
-    ev.StatsUpdated: st.builds(
-        ev.StatsUpdated, refs, counts, counts, st.builds(StatsWindow, times, st.integers(1, 3)), times
+    ev.ListingReviewed: st.builds(
+        ev.ListingReviewed, refs, reviews, st.none() | texts, times, stamp_ms=stamp_times
     ),
-    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3)),
-    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies),
-    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks),
-    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs),
+    ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
+    ev.KeySaved: keys_saved(),
+    ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, stamp_ms=stamp_times),
+    ev.StatsUpdated: st.builds(
+        ev.StatsUpdated,
+        refs,
+        counts,
+        counts,
+        st.builds(StatsWindow, times, st.integers(1, 3)),
+        times,
+        stamp_ms=stamp_times,
+    ),
+    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3), stamp_ms=stamp_times),
+    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, stamp_ms=stamp_times),
+    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, stamp_ms=stamp_times),
+    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, stamp_ms=stamp_times),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
-    ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times),
-    ev.UserErased: st.builds(ev.UserErased, users, st.lists(refs, max_size=3).map(tuple)),
-    ev.DeliveryQueued: st.builds(ev.DeliveryQueued, delivery_ids, refs, users, st.booleans(), times),
+    ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.UserErased: st.builds(
+        ev.UserErased,
+        users,
+        st.lists(refs, max_size=3).map(tuple),
+        st.sampled_from(["", "m1", "m2"]),
+        stamp_ms=times,
+    ),
+    ev.DeliveryQueued: deliveries_queued(),
     ev.DeliveryAttempted: deliveries_attempted(),
     ev.DeliveryDropped: st.builds(
         ev.DeliveryDropped,
@@ -123,6 +214,12 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         st.sampled_from(["expired", "overflow"]),
         times,
     ),
+    ev.DeliveryTaken: st.builds(ev.DeliveryTaken, delivery_ids, refs, times),
+    ev.NodeNamed: named,
+    ev.Merged: st.builds(ev.Merged, authors, st.integers(0, 5)),
+    ev.ListingMerged: listings_merged(),
+    ev.VotesMerged: votes_merged(),
+    ev.DeliveryMerged: deliveries_merged(),
 }
 
 events = st.one_of(*OF_TYPE.values())
@@ -136,6 +233,7 @@ frequent = st.sampled_from(
         OF_TYPE[ev.DeliveryQueued],
         OF_TYPE[ev.DeliveryAttempted],
         OF_TYPE[ev.DeliveryAttempted],
+        OF_TYPE[ev.DeliveryMerged],
     ]
 ).flatmap(lambda chosen: chosen)
 
@@ -145,73 +243,10 @@ def histories(steps: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[
     return st.integers(0, most).flatmap(lambda length: st.lists(steps, min_size=length, max_size=length))
 
 
-# Most events need a listing to be about.
+# Most events need a listing to be about, and many mean more at a node that has a name.
 sequences = st.builds(
-    lambda first, then: [*first, *then],
+    lambda name, first, then: [*name, *first, *then],
+    st.lists(named, max_size=1),
     st.lists(listings_saved, min_size=1, max_size=3),
     histories(frequent, 40),
 )
-
-
-def picture(state: State) -> Picture:
-    """All that the state holds, in a form that is equal for equal states."""
-    finished = {ref: sorted(rows, key=lambda row: row.id) for ref, rows in state.finished.items() if rows}
-    votes = {ref: voted(state, ref) for ref in voted_for(state)}
-    return dict(state.listings), dict(state.pending), finished, votes
-
-
-def voted_for(state: State) -> list[str]:
-    """The listings that have votes."""
-    return [ref for ref in state.refs if state.votes.voters(ref)]
-
-
-def voted(state: State, ref: str) -> tuple[bytes, bytes]:
-    """All users of a listing and all their packed votes, whatever their leaves."""
-    leaves = list(leaves_of(state.votes, ref))
-    return (
-        b"".join(leaf[: len(leaf) // 2] for leaf in leaves),
-        b"".join(leaf[len(leaf) // 2 :] for leaf in leaves),
-    )
-
-
-def leaves_by_ref(state: State) -> Leaves:
-    return {ref: list(leaves_of(state.votes, ref)) for ref in voted_for(state)}
-
-
-def reloaded(state: State, votes: Leaves | None = None) -> State:
-    """A state that took up the tables of another, or its rows and other votes, as from a snapshot."""
-    copy = empty_state()
-    copy.load(state.listings.values())
-    for rows in state.finished.values():
-        copy.load(rows)
-    copy.load(state.pending.values())
-    for ref, leaves in (leaves_by_ref(state) if votes is None else votes).items():
-        copy.load_votes((ref, leaf) for leaf in leaves)
-    copy.loaded()
-    return copy
-
-
-def assert_indexes_agree(state: State) -> None:
-    """Every secondary index says what the tables say, and nothing hangs on a listing that is gone."""
-    assert list(state.refs) == sorted(state.listings)
-    assert dict(state.grants) == _grants(state.listings)
-    assert state.key_count == sum(len(listing.keys) for listing in state.listings.values())
-    pending_of: dict[str, dict[str, object]] = {}
-    for row in state.pending.values():
-        pending_of.setdefault(row.ref, {})[row.id] = row
-    assert {ref: state.pending_of(ref) for ref in state.listings if state.pending_of(ref)} == pending_of
-    assert {*state.finished, *pending_of} <= set(state.listings)
-    assert len(state.votes) == sum(state.votes.voters(ref) for ref in state.refs)
-    for ref in state.listings:
-        kept = [*state.finished.get(ref, ()), *(row for row in state.pending.values() if row.ref == ref)]
-        assert sorted(row.id for row in state.deliveries(ref)) == sorted(row.id for row in kept)
-
-
-def _grants(listings: Mapping[str, Listing]) -> dict[str, KeyGrant]:
-    grants = {}
-    for listing in listings.values():
-        for key in listing.keys:
-            grants[key.digest] = KeyGrant(listing.ref, key.id, None)
-            if key.old_digest is not None:
-                grants[key.old_digest] = KeyGrant(listing.ref, key.id, key.old_until_ms)
-    return grants

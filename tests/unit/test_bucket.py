@@ -230,6 +230,22 @@ def test_a_key_that_opens_a_new_window_stands_behind_the_others() -> None:
     assert [buckets.peek(key, TWO_IN_TEN, WINDOW_NS).remaining for key in "cfghi"] == [1] * 5
 
 
+def test_what_was_taken_elsewhere_counts_in_an_open_window() -> None:
+    buckets = Buckets()
+    first = buckets.take("a", Policy(5, 10), 0)
+    assert buckets.add("a", Policy(5, 10), WINDOW_NS - 1, 2)
+    after = buckets.take("a", Policy(5, 10), WINDOW_NS - 1)
+    assert (after.remaining, after.started_ns) == (1, first.started_ns)
+
+
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_nothing_is_counted_where_no_window_is_open(key: str) -> None:
+    buckets = Buckets()
+    buckets.take("a", TWO_IN_TEN, 0)
+    assert not buckets.add(key, TWO_IN_TEN, WINDOW_NS, 2)
+    assert buckets.peek(key, TWO_IN_TEN, WINDOW_NS).remaining == 2
+
+
 moments = st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([0, 1, NS, WINDOW_NS - 1, WINDOW_NS]))
 
 

@@ -15,11 +15,13 @@ from votes.table import VoteTable
 Copied = list[tuple[Listing, tuple[Delivery, ...]]]
 
 
+def place(row: Delivery) -> tuple[str, str]:
+    """What came from another node may have the id of one that is pending here."""
+    return row.id, row.owner
+
+
 def rows_now(state: State) -> Copied:
-    return [
-        (state.listings[ref], tuple(sorted(state.deliveries(ref), key=lambda row: row.id)))
-        for ref in state.refs
-    ]
+    return [(state.listings[ref], tuple(sorted(state.deliveries(ref), key=place))) for ref in state.refs]
 
 
 @examples(200)
@@ -38,7 +40,7 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
         for rows in copy.slices():
             for listing, deliveries in rows:
                 assert listing is not None
-                copied.append((listing, tuple(sorted(deliveries, key=lambda row: row.id))))
+                copied.append((listing, tuple(sorted(deliveries, key=place))))
             for event in islice(happening, 1):
                 state.apply(event)
         state.end_copy(copy)

@@ -10,8 +10,9 @@ from core import digest
 from core.events import Event, ListingReviewed, ListingSaved
 from core.state import State
 from core.votes import leaves_of
-from tests.unit.generated import examples, frequent, histories, reloaded, sequences
+from tests.unit.generated import examples, frequent, histories, sequences
 from tests.unit.given import BOT_PROFILE, NOW_MS
+from tests.unit.pictured import reloaded
 from votes import table
 from votes.table import VoteTable
 

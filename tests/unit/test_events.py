@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import Event, UnknownEvent, UserErased, VoteCast, decode_record, encode_record
+from core.events import (
+    Event,
+    KeyDeleted,
+    Merged,
+    UnknownEvent,
+    UserErased,
+    VoteCast,
+    VotesMerged,
+    decode_record,
+    encode_record,
+)
 from core.rows import Webhook
 from tests.unit.generated import OF_TYPE, examples
 from tests.unit.given import BOT, NOW_MS, USER
@@ -66,15 +76,61 @@ def test_an_unknown_type_or_version_is_refused(tag: object) -> None:
         decode_record(json.dumps([{**spelt(VoteCast(BOT, USER, 7, NOW_MS)), "type": tag}]).encode())
 
 
+def in_a_fleet(event_type: type[msgspec.Struct]) -> set[str]:
+    """The names of the fields that have a default."""
+    return {field.name for field in msgspec.structs.fields(event_type) if not field.required}
+
+
 @pytest.mark.parametrize("event_type", TYPES)
 @examples(10)
 @given(choice=st.data())
-def test_an_event_without_one_of_its_fields_is_refused(event_type: type, choice: st.DataObject) -> None:
+def test_an_event_without_one_of_its_fields_is_refused(
+    event_type: type[msgspec.Struct], choice: st.DataObject
+) -> None:
     fields = spelt(choice.draw(OF_TYPE[event_type]))
-    missing = choice.draw(st.sampled_from(sorted(fields)))
+    missing = choice.draw(st.sampled_from(sorted(set(fields) - in_a_fleet(event_type))))
     del fields[missing]
     with pytest.raises(UnknownEvent):
         decode_record(json.dumps([fields]).encode())
+
+
+@pytest.mark.parametrize("event_type", [each for each in TYPES if in_a_fleet(each)])
+@examples(20)
+@given(choice=st.data())
+def test_what_is_only_of_a_fleet_is_not_written_outside_of_one(
+    event_type: type[msgspec.Struct], choice: st.DataObject
+) -> None:
+    """So records read as they did before there were fleets, and older ones are read still."""
+    event = choice.draw(OF_TYPE[event_type])
+    defaults = {each.name: each.default for each in msgspec.structs.fields(event_type) if not each.required}
+    alone = msgspec.structs.replace(event, **defaults)
+    assert set(spelt(alone)) & set(defaults) == set()
+    assert decode_record(encode_record([alone])) == [alone]
+
+
+def test_an_event_of_a_fleet_reads_like_this() -> None:
+    events: list[Event] = [
+        KeyDeleted(BOT, "k1", stamp_ms=NOW_MS),
+        VoteCast(BOT, USER, 7, NOW_MS, "b.1"),
+        UserErased(USER, (), "mark", stamp_ms=NOW_MS),
+        VotesMerged(BOT, ("a.1", "b.2"), b"\x01\x02", ((5, "a.1", 2, NOW_MS),)),
+        Merged("b.1", 7),
+    ]
+    spellings = [
+        {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT, "key_id": "k1"},
+        {"type": "vote_cast.1", "ref": BOT, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
+        {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
+        {
+            "type": "votes_merged.1",
+            "ref": BOT,
+            "nodes": ["a.1", "b.2"],
+            "leaf": "AQI=",
+            "parts": [[5, "a.1", 2, NOW_MS]],
+        },
+        {"type": "merged.1", "label": "b.1", "position": 7},
+    ]
+    assert json.loads(encode_record(events)) == spellings
+    assert decode_record(json.dumps(spellings).encode()) == events
 
 
 @pytest.mark.parametrize(

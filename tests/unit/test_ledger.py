@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.events import ActualCountSet, Event, ListingReviewed, UserErased, VoteCast, decode_record
 from core.ledger import Ledger
@@ -86,6 +87,19 @@ def test_an_event_that_cannot_be_written_does_not_happen(ledger: Ledger, journal
     with pytest.raises(UnicodeEncodeError):
         ledger.commit([ListingReviewed(BOT, "denied", "half a character: \ud800", NOW_MS)])
     assert (ledger.state.digest(), ledger.head, len(journal.records)) == (digest, head, head)
+
+
+def test_what_is_stamped_is_what_is_written_applied_and_read(journal: MemoryJournal) -> None:
+    def stamp(events: Sequence[Event]) -> Sequence[Event]:
+        return [replace(event, stamp_ms=7) if isinstance(event, UserErased) else event for event in events]
+
+    ledger, seen = Ledger(empty_state(), journal, 0, stamp), list[Sequence[Event]]()
+    ledger.subscribe(lambda _, events: seen.append(events))
+    ledger.commit([UserErased(USER, (), "mark")])
+    stamped = UserErased(USER, (), "mark", stamp_ms=7)
+    assert seen == [[stamped]]
+    assert decode_record(journal.records[0]) == [stamped]
+    assert ledger.state.fleet.erased == {"mark": 7}
 
 
 def test_whether_a_position_is_durable_is_for_the_journal_to_say(

@@ -15,6 +15,7 @@ from core.events import (
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    NodeNamed,
     StatsUpdated,
     UserErased,
     VoteCast,
@@ -27,17 +28,7 @@ from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
 from core.votes import leaves_of
 from tests.unit.conftest import empty_state, fold
-from tests.unit.generated import (
-    Picture,
-    assert_indexes_agree,
-    events,
-    examples,
-    picture,
-    reloaded,
-    sequences,
-    voted,
-    voted_for,
-)
+from tests.unit.generated import OF_TYPE, events, examples, sequences
 from tests.unit.given import (
     BOT,
     BOT_PROFILE,
@@ -45,12 +36,23 @@ from tests.unit.given import (
     NOW_MS,
     OTHER_USER,
     OWNER,
+    SERVER,
     USER,
     a_delivery,
     a_finished_delivery,
     a_key,
     a_listing,
     a_webhook,
+)
+from tests.unit.pictured import (
+    Picture,
+    assert_indexes_agree,
+    digested,
+    parts_of,
+    picture,
+    reloaded,
+    voted,
+    voted_for,
 )
 
 
@@ -59,6 +61,10 @@ def state_after(sequence: list[Event]) -> State:
     for event in sequence:
         state.apply(event)
     return state
+
+
+def submitted(ref: str) -> ListingSaved:
+    return ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", NOW_MS)
 
 
 @examples(150)
@@ -81,11 +87,26 @@ def test_an_event_applied_twice_is_an_event_applied_once(sequence: list[Event], 
     assert_indexes_agree(state)
 
 
+@pytest.mark.parametrize("event_type", OF_TYPE)
+@examples(20)
+@given(choice=st.data())
+def test_an_event_of_any_type_applied_twice_is_one_applied_once(
+    event_type: type[Event], choice: st.DataObject
+) -> None:
+    state = state_after([NodeNamed("a.1"), *(submitted(ref) for ref in (BOT, SERVER))])
+    event = choice.draw(OF_TYPE[event_type])
+    state.apply(event)
+    once = picture(state)
+    state.apply(event)
+    assert picture(state) == once
+
+
 @examples(100)
 @given(sequences)
 def test_every_event_of_a_history_applied_twice_is_the_history(sequence: list[Event]) -> None:
-    twice = [event for event in sequence for _ in range(2)]
-    assert state_after(twice).digest() == state_after(sequence).digest()
+    once, twice = state_after(sequence), state_after([event for event in sequence for _ in range(2)])
+    assert twice.digest() == once.digest()
+    assert picture(twice) == picture(once)
 
 
 @examples(150)
@@ -124,10 +145,10 @@ def test_a_state_loads_from_the_tables_of_another(before: list[Event], after: li
 @given(sequences)
 def test_digests_are_equal_for_equal_states_and_for_no_others(sequence: list[Event]) -> None:
     state = empty_state()
-    moments: list[tuple[str, Picture]] = [(state.digest(), picture(state))]
+    moments: list[tuple[str, Picture]] = [(state.digest(), digested(state))]
     for event in sequence:
         state.apply(event)
-        moments.append((state.digest(), picture(state)))
+        moments.append((state.digest(), digested(state)))
     for number, (digest, pictured) in enumerate(moments):
         for other_digest, other_pictured in moments[:number]:
             assert (digest == other_digest) == (pictured == other_pictured)
@@ -202,19 +223,25 @@ def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) ->
     assert digests[-1] == state.digest()
 
 
-@examples(150)
+@examples(200)
 @given(sequences, st.data())
 def test_votes_newer_than_the_rows_beside_them_replay_to_the_same_state(
     sequence: list[Event], choice: st.DataObject
 ) -> None:
-    """A snapshot copies rows at one moment, and the votes of each listing some time later."""
+    """A snapshot copies rows at one moment, the votes of each listing some time later, and the counts of
+    voters of several nodes later still."""
     moment = choice.draw(st.integers(0, len(sequence)))
-    rows = state_after(sequence[:moment])
-    later = {ref: choice.draw(st.integers(moment, len(sequence))) for ref in voted_for(rows)}
-    copy = reloaded(
-        rows, {ref: list(leaves_of(state_after(sequence[:end]).votes, ref)) for ref, end in later.items()}
-    )
+    later = st.integers(moment, len(sequence))
+    ends = sorted(choice.draw(st.lists(later, min_size=3, max_size=3)))
+    leaves: dict[str, list[bytes]] = {}
+    for ref, end in zip(choice.draw(st.permutations([BOT, SERVER])), ends, strict=False):
+        state = state_after(sequence[:end])
+        if ref in voted_for(state):
+            leaves[ref] = list(leaves_of(state.votes, ref))
+    copy = reloaded(state_after(sequence[:moment]), leaves, parts_of(state_after(sequence[: ends[-1]])))
     for event in sequence[moment:]:
         copy.apply(event)
-    assert copy.digest() == state_after(sequence).digest()
+    whole = state_after(sequence)
+    assert copy.digest() == whole.digest()
+    assert picture(copy) == picture(whole)
     assert_indexes_agree(copy)

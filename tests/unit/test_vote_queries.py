@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.events import ListingRemoved, UserErased, VoteCast
+from core.events import ListingRemoved, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.state import State
 from tests.unit.given import (
@@ -104,3 +104,17 @@ def test_the_search_for_those_who_know_a_user_goes_on_when_listings_come_and_go(
     ledger.commit([ListingRemoved("bots/2"), ListingRemoved("bots/4")])
     a_listing(ledger, "bots/5")
     assert list(search) == [[], ["bots/6"]]
+
+
+def test_a_listing_that_is_not_known_yet_may_know_a_user(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, OTHER_BOT)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS, "b.1"), VoteCast(OTHER_BOT, USER, 1, NOW_MS)])
+    assert sorted(ref for found in listings_that_know(state, USER) for ref in found) == [BOT, OTHER_BOT]
+    assert [ref for found in listings_that_know(state, OTHER_USER) for ref in found] == []
+
+
+def test_votes_of_all_nodes_are_one_status(ledger: Ledger, state: State) -> None:
+    ledger.commit([NodeNamed("a.1")])
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, USER, 2, NOW_MS), VoteCast(BOT, USER, 3, NOW_MS - DAY_MS, "b.1")])
+    assert status(state) == VoteStatus(True, 5, NOW_MS)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.events import DeliveryQueued, UserErased, VoteCast
+from core.events import DeliveryQueued, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.rows import Review
@@ -189,3 +189,28 @@ def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) 
 
 def test_erasing_a_user_whom_nothing_knows_changes_nothing() -> None:
     assert erase_user(USER, set()) == []
+
+
+def test_in_a_fleet_an_erasure_is_told_also_when_nothing_here_knows_the_user() -> None:
+    assert erase_user(USER, set(), "mark") == [UserErased(USER, (), "mark")]
+    assert erase_user(USER, {SERVER, BOT}, "mark") == [UserErased(USER, (BOT, SERVER), "mark")]
+
+
+def test_a_vote_counts_what_was_cast_at_this_node_alone(ledger: Ledger, state: State) -> None:
+    ledger.commit([NodeNamed("a.1")])
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, USER, 5, NOW_MS, "b.1")])
+    assert cast(ledger, now_ms=NOW_MS + DAY_MS).count == 1
+    assert cast(ledger, now_ms=NOW_MS + 2 * DAY_MS).count == 2
+    assert state.votes.get(BOT, int(USER)) == (7, NOW_MS + 2 * DAY_MS)
+    ledger.commit([NodeNamed("a.2")])
+    assert cast(ledger, now_ms=NOW_MS + 3 * DAY_MS).count == 1
+    assert state.votes.get(BOT, int(USER)) == (8, NOW_MS + 3 * DAY_MS)
+
+
+def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> None:
+    ledger.commit([NodeNamed("a.1")])
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS, "b.1")])
+    with pytest.raises(VotedTooSoon):
+        cast(ledger, now_ms=NOW_MS + DAY_MS - 1)

@@ -1,11 +1,8 @@
-"""votes/table.py beside its model: a dict of (count, last vote) by listing and user."""
+"""votes/table.py beside its model (vote_model.py). What several nodes have counted: test_vote_nodes.py."""
 
 import random
-import struct
 import sys
 from array import array
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
@@ -13,93 +10,33 @@ from hypothesis import strategies as st
 
 from core.votes import leaves_of as leaves_in
 from tests.unit.generated import examples, histories
+from tests.unit.vote_model import (
+    MAX_USER,
+    REFS,
+    Change,
+    Model,
+    Vote,
+    assert_equals,
+    assert_got,
+    assert_leaves_are_sound,
+    change,
+    changes,
+    few_users,
+    leaves_of,
+    refs,
+    unpacked,
+    votes,
+)
 from votes import table
 from votes.table import LEAF, MAX_COUNT, MAX_MS, VoteTable
 
-Model = dict[tuple[str, int], tuple[int, int]]
-
-REFS = ("bots/1", "bots/2", "servers/1")
-MAX_USER = (1 << 64) - 1
-
-refs = st.sampled_from(REFS)
-few_users = st.integers(0, 30) | st.integers(MAX_USER - 3, MAX_USER)
-votes = st.tuples(st.integers(0, MAX_COUNT), st.integers(0, MAX_MS))
-often = ["put", "put", "put", "put", "remove user", "remove user"]
-whats = st.sampled_from([*often, "remove listing", "reload"])
-changes = st.tuples(whats, refs, few_users, votes)
 small_leaves = pytest.mark.parametrize("leaf", [2, 3, 4, 8])
-
-
-@contextmanager
-def leaves_of(size: int) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table, "LEAF", size)
-        yield
-
-
-def change(votes: VoteTable, model: Model, what: str, ref: str, user: int, vote: tuple[int, int]) -> None:
-    match what:
-        case "put":
-            votes.put(ref, user, *vote)
-            model[ref, user] = vote
-        case "remove user":
-            votes.remove(ref, user)
-            model.pop((ref, user), None)
-        case "remove listing":
-            votes.remove_listing(ref)
-            for gone in [key for key in model if key[0] == ref]:
-                del model[gone]
-        case "reload":
-            reload(votes, ref)
-
-
-def reload(votes: VoteTable, ref: str) -> None:
-    """Puts a listing's votes back as a snapshot would."""
-    leaves = list(leaves_in(votes, ref))
-    votes.remove_listing(ref)
-    votes.load((ref, leaf) for leaf in leaves)
-
-
-def unpacked(leaf: bytes) -> list[tuple[int, int, int]]:
-    """(user, count, last vote) as the leaf's definition spells them."""
-    numbers = struct.unpack(f"<{len(leaf) // 8}Q", leaf)
-    users, packed = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
-    return [(user, vote & 0x3FFFFF, vote >> 22) for user, vote in zip(users, packed, strict=True)]
-
-
-def read(votes: VoteTable, ref: str) -> list[tuple[int, int, int]]:
-    return [vote for leaf in leaves_in(votes, ref) for vote in unpacked(leaf)]
-
-
-def assert_equals(votes: VoteTable, model: Model) -> None:
-    assert len(votes) == len(model)
-    for ref in REFS:
-        expected = sorted((user, *vote) for (at, user), vote in model.items() if at == ref)
-        assert list(votes.votes(ref)) == expected
-        assert votes.voters(ref) == len(expected)
-        voters = {user for user, _, _ in expected}
-        for user, count, last_ms in expected:
-            assert votes.get(ref, user) == (count, last_ms)
-            for stranger in {user - 1, user + 1} - voters:
-                assert votes.get(ref, stranger) is None
-        assert read(votes, ref) == expected
-
-
-def assert_leaves_are_sound(votes: VoteTable) -> None:
-    for voters in votes._listings.values():
-        leaves = [voters] if isinstance(voters, array) else voters.leaves
-        if not isinstance(voters, array):
-            assert len(leaves) >= 2
-            assert list(voters.firsts) == [leaf[0] for leaf in leaves]
-        for leaf in leaves:
-            assert 1 <= len(leaf) // 2 <= table.LEAF
-            assert len(leaf) % 2 == 0
 
 
 @small_leaves
 @examples(60)
 @given(history=histories(changes, 80))
-def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int, tuple[int, int]]]) -> None:
+def test_the_table_equals_its_model(leaf: int, history: list[Change]) -> None:
     with leaves_of(leaf):
         votes, model = VoteTable(), Model()
         for step in history:
@@ -117,8 +54,8 @@ def test_the_table_equals_its_model(leaf: int, history: list[tuple[str, str, int
 )
 def test_a_reader_gets_every_vote_once_that_was_there_throughout(
     leaf: int,
-    before: list[tuple[int, tuple[int, int]]],
-    during: list[tuple[str, str, int, tuple[int, int]] | None],
+    before: list[tuple[int, Vote]],
+    during: list[Change | None],
     ref: str,
 ) -> None:
     """Between the changes the reader takes a step, wherever a None is; a copy takes what it read."""
@@ -127,7 +64,7 @@ def test_a_reader_gets_every_vote_once_that_was_there_throughout(
         for user, vote in before:
             change(votes, model, "put", ref, user, vote)
         throughout = {user for _, user in model}
-        at_any_time = set(model.items())
+        at_any_time = {(key, joined.got) for key, joined in model.items()}
         after, seen = -1, list[tuple[int, int, int]]()
 
         def step() -> bool:
@@ -145,7 +82,7 @@ def test_a_reader_gets_every_vote_once_that_was_there_throughout(
             else:
                 change(votes, model, *changing)
                 throughout &= {user for at, user in model if at == ref}
-                at_any_time |= set(model.items())
+                at_any_time |= {(key, joined.got) for key, joined in model.items()}
         while step():
             pass
 
@@ -154,7 +91,7 @@ def test_a_reader_gets_every_vote_once_that_was_there_throughout(
         assert throughout <= set(users)
         assert {((ref, user), (count, last_ms)) for user, count, last_ms in seen} <= at_any_time
         assert_leaves_are_sound(copy)
-        assert_equals(copy, {(ref, user): (count, last_ms) for user, count, last_ms in seen})
+        assert_got(copy, {(ref, user): (count, last_ms) for user, count, last_ms in seen})
 
 
 @pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
@@ -165,11 +102,11 @@ def test_the_table_equals_its_model_at_full_size(order: str) -> None:
         users.sort(reverse=order == "descending")
     votes, model = VoteTable(), Model()
     for number, user in enumerate(users):
-        change(votes, model, "put", "bots/1", user, (number % 7, number))
+        change(votes, model, "put", "bots/1", user, Vote(number % 7, number))
     assert_leaves_are_sound(votes)
     assert_equals(votes, model)
     for user in chance.sample(users, 4 * LEAF):
-        change(votes, model, "remove user", "bots/1", user, (0, 0))
+        change(votes, model, "remove user", "bots/1", user, Vote(0, 0))
     assert_leaves_are_sound(votes)
     assert_equals(votes, model)
 
@@ -186,16 +123,16 @@ def test_few_voters_are_a_single_array_and_become_one_again_when_the_others_are_
     with leaves_of(8):
         votes, model = VoteTable(), Model()
         for user in range(8):
-            change(votes, model, "put", "bots/1", user, (1, user))
+            change(votes, model, "put", "bots/1", user, Vote(1, user))
         assert is_single_array(votes)
-        change(votes, model, "put", "bots/1", 8, (1, 8))
+        change(votes, model, "put", "bots/1", 8, Vote(1, 8))
         assert not is_single_array(votes)
         assert leaf_sizes(votes) == [8, 1]
-        change(votes, model, "remove user", "bots/1", 8, (0, 0))
+        change(votes, model, "remove user", "bots/1", 8, Vote(0, 0))
         assert is_single_array(votes)
         assert_equals(votes, model)
         for user in range(8):
-            change(votes, model, "remove user", "bots/1", user, (0, 0))
+            change(votes, model, "remove user", "bots/1", user, Vote(0, 0))
         assert_equals(votes, {})
 
 
@@ -233,10 +170,10 @@ def test_a_listing_without_votes_is_empty_in_every_way() -> None:
     assert (votes.voters("bots/1"), len(votes)) == (0, 0)
 
 
-def test_counts_beyond_22_bits_stay_at_the_largest() -> None:
+def test_counts_beyond_16_bits_stay_at_the_largest() -> None:
     votes = VoteTable()
     votes.put("bots/1", 5, MAX_COUNT + 1, MAX_MS)
-    assert votes.get("bots/1", 5) == (4_194_303, MAX_MS)
+    assert votes.get("bots/1", 5) == (65_535, MAX_MS)
 
 
 def test_a_user_is_removed_from_one_listing_and_the_others_stay() -> None:
@@ -277,9 +214,9 @@ def test_what_was_loaded_takes_votes_like_any_other(leaf: int, users: set[int]) 
     with leaves_of(leaf):
         votes, model = VoteTable(), Model()
         for number, user in enumerate(users):
-            change(votes, model, "put", "bots/1", user, (1, 1))
+            change(votes, model, "put", "bots/1", user, Vote(1, 1))
             if number % 5 == 0:
-                change(votes, model, "reload", "bots/1", user, (1, 1))
+                change(votes, model, "reload", "bots/1", user, Vote(1, 1))
                 assert_leaves_are_sound(votes)
         assert_equals(votes, model)
 

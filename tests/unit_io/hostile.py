@@ -76,9 +76,12 @@ def _run(loop_factory: Callable[[], asyncio.AbstractEventLoop], main: Coroutine[
 
 on_both_loops = pytest.mark.parametrize(
     "run",
-    [partial(_run, uvloop.new_event_loop), partial(_run, asyncio.new_event_loop)],
-    ids=["uvloop", "asyncio"],
+    [
+        pytest.param(partial(_run, uvloop.new_event_loop), id="uvloop"),
+        pytest.param(partial(_run, asyncio.new_event_loop), id="asyncio", marks=pytest.mark.long),
+    ],
 )
+"""On uvloop, as the gateway runs; `make test-long` runs it on asyncio's own loop too."""
 
 
 def sending(

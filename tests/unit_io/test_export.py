@@ -89,7 +89,7 @@ def test_other_programs_can_read_the_lines(tmp_path: Path) -> None:
         {"ref": OTHER_REF, "user": "18446744073709551615", "count": 1, "last_ms": NOW_MS},
     ]
     assert json.loads((out / MANIFEST).read_bytes()) == {
-        "version": 1,
+        "version": 2,
         "format": "ndjson",
         "position": POSITION,
         "digest": state.digest(),
@@ -105,8 +105,9 @@ def test_texts_stand_in_their_cells_and_all_else_as_json(tmp_path: Path) -> None
         b"bots/222222222222222222,18446744073709551615,1,1750000000000",
     ]
     assert (out / "deliveries.csv").read_bytes().splitlines() == [
-        b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms",
-        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null",
+        b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms,"
+        b"owner,owned_ms",
+        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0",
     ]
     with (out / "listings.csv").open(newline="") as file:
         listing = next(csv.DictReader(file))
@@ -197,7 +198,7 @@ def test_no_flipped_bit_of_a_row_is_read_over(tmp_path: Path, written_as: Format
     [
         (MANIFEST, lambda content: content.replace(b'"digest": "', b'"digest": "0'), "have the digest"),
         (MANIFEST, lambda content: content.replace(b'"votes": 2', b'"votes": 3'), "holds 2 rows, and"),
-        (MANIFEST, lambda content: content.replace(b'"version": 1', b'"version": 2'), "of another version"),
+        (MANIFEST, lambda content: content.replace(b'"version": 2', b'"version": 1'), "of another version"),
         (MANIFEST, lambda content: content.replace(b'"position": 6', b'"position": -1'), "cannot be read"),
         (MANIFEST, lambda content: content.replace(b"ndjson", b"../../x"), "cannot be read"),
         (MANIFEST, lambda _: b"\xff", "cannot be read"),

@@ -1,6 +1,5 @@
 """The bytes of a journal: what was written is read, and nothing else passes for it."""
 
-import zlib
 from itertools import accumulate
 from pathlib import Path
 from typing import cast
@@ -11,13 +10,10 @@ from hypothesis import strategies as st
 
 from journal.frames import (
     FRAME_BYTES,
-    FRAME_MAGIC,
     HEADER_BYTES,
     SEGMENT_MAGIC,
     BadBytes,
-    Frame,
     Kind,
-    decode_frames,
     decode_header,
     encode_frame,
     encode_header,
@@ -26,39 +22,11 @@ from journal.frames import (
 from journal.sealing import Keyring, new_key
 from tests.unit.generated import examples
 from tests.unit_io.disk import KEYS, flips
+from tests.unit_io.framed import SEAL, frames_of, read, segment_of
 
 U32 = st.integers(0, (1 << 32) - 1)
 U64 = st.integers(0, (1 << 64) - 1)
 RECORDS = st.lists(st.binary(max_size=40).map(lambda record: record.replace(b"\n", b" ")), max_size=5)
-BATCHES = [[b"one"], [b"two", b"three"], [], [b"four"]]
-SEAL = KEYS.new_seal()
-FRAME_HEAD = 29
-"""Bytes of a frame before its checksums."""
-
-
-def frames_of(batches: list[list[bytes]], first: int = 1, seed: int = 0) -> list[bytes]:
-    """One frame a batch, each seeded by the one before it, and written when all before it was durable."""
-    frames, end = [], HEADER_BYTES
-    for batch in batches:
-        frame, seed = encode_frame(Kind.RECORDS if batch else Kind.IDLE, first, batch, end, seed, SEAL)
-        frames.append(frame)
-        first, end = first + len(batch), end + len(frame)
-    return frames
-
-
-def read(segment: bytes, first: int = 1, seed: int = 0) -> tuple[list[Frame], BadBytes | None]:
-    """(the frames that are read, what stopped the reading)."""
-    found: list[Frame] = []
-    try:
-        for frame in decode_frames(segment, first, seed, SEAL):
-            found.append(frame)  # noqa: PERF402 (what was read before the error is kept)
-    except BadBytes as bad:
-        return found, bad
-    return found, None
-
-
-def segment_of(frames: list[bytes], first: int = 1, seed: int = 0) -> bytes:
-    return encode_header(first, seed, SEAL) + b"".join(frames)
 
 
 @examples(50)
@@ -139,49 +107,6 @@ def test_no_record_can_be_read_in_a_frame() -> None:
     assert b"record" not in frame
 
 
-@examples(50)
-@given(st.integers(0, 3), st.integers(0, 3))
-def test_frames_that_were_swapped_are_noticed(one: int, other: int) -> None:
-    frames = frames_of(BATCHES)
-    frames[one], frames[other] = frames[other], frames[one]
-
-    _, bad = read(segment_of(frames))
-
-    assert (bad is not None) == (one != other)
-    if bad is not None:
-        assert bad.offset == HEADER_BYTES + sum(map(len, frames[: min(one, other)]))
-
-
-@pytest.mark.parametrize("dropped", range(3))
-def test_a_frame_that_was_dropped_is_noticed(dropped: int) -> None:
-    frames = frames_of(BATCHES)
-    del frames[dropped]
-
-    _, bad = read(segment_of(frames))
-
-    assert bad is not None
-    assert bad.offset == HEADER_BYTES + sum(map(len, frames[:dropped]))
-
-
-@pytest.mark.parametrize("doubled", range(4))
-def test_a_frame_that_was_doubled_is_noticed(doubled: int) -> None:
-    frames = frames_of(BATCHES)
-    frames.insert(doubled, frames[doubled])
-
-    _, bad = read(segment_of(frames))
-
-    assert bad is not None
-    assert bad.offset == HEADER_BYTES + sum(map(len, frames[: doubled + 1]))
-
-
-@examples(50)
-@given(U32)
-def test_frames_do_not_continue_another_segment(seed: int) -> None:
-    _, bad = read(segment_of(frames_of(BATCHES, seed=seed)), seed=seed ^ 1)
-    assert bad is not None
-    assert bad.offset == HEADER_BYTES
-
-
 @pytest.mark.parametrize("first", [0, 2])
 def test_a_frame_at_another_position_was_written_like_this_when_its_checksum_is_right(first: int) -> None:
     frame, _ = encode_frame(Kind.RECORDS, first, [b"one"], HEADER_BYTES, 0, SEAL)
@@ -227,20 +152,6 @@ def test_a_frame_of_another_segment_does_not_begin_in_this_one_and_vouches_for_n
     assert list(watermarks_behind(segment, 0)) == []
 
 
-@pytest.mark.parametrize("field", range(len(FRAME_MAGIC), FRAME_HEAD))
-def test_a_head_that_was_forged_with_right_checksums_is_refused(field: int) -> None:
-    frame, _ = encode_frame(Kind.RECORDS, 1, [b"one"], HEADER_BYTES, 0, SEAL)
-    head, payload = bytearray(frame[:FRAME_HEAD]), frame[FRAME_HEAD + 8 :]
-    head[field] ^= 1
-    crcs = [zlib.crc32(head, zlib.crc32(SEAL.salt)), zlib.crc32(payload, zlib.crc32(head))]
-    forged = bytes(head) + b"".join(crc.to_bytes(4, "little") for crc in crcs) + payload
-
-    found, bad = read(segment_of([forged]))
-
-    assert found == []
-    assert bad is not None
-
-
 def test_a_frame_of_a_kind_that_nobody_knows_was_written_like_this() -> None:
     unknown = cast(Kind, max(Kind) + 1)
     frame, _ = encode_frame(unknown, 1, [], HEADER_BYTES, 0, SEAL)
@@ -249,56 +160,3 @@ def test_a_frame_of_a_kind_that_nobody_knows_was_written_like_this() -> None:
 
     assert bad is not None
     assert bad.whole
-
-
-def test_every_cut_gives_the_whole_frames_and_tells_where_the_cut_one_begins() -> None:
-    frames = frames_of(BATCHES)
-    segment = segment_of(frames)
-    ends = list(accumulate(map(len, frames), initial=HEADER_BYTES))
-    for length in range(HEADER_BYTES, len(segment)):
-        whole = sum(end <= length for end in ends) - 1
-
-        found, bad = read(segment[:length])
-
-        assert [frame.records for frame in found] == BATCHES[:whole]
-        if length in ends:
-            assert bad is None
-        else:
-            assert bad is not None
-            assert (bad.offset, bad.reason) == (ends[whole], "the frame is incomplete")
-            assert not bad.whole
-
-
-def test_no_bit_of_a_frame_can_flip_unseen() -> None:
-    frames = frames_of(BATCHES)
-    segment = segment_of(frames)
-    ends = list(accumulate(map(len, frames), initial=HEADER_BYTES))
-    for index, flipped in flips(segment):
-        if index < HEADER_BYTES:
-            continue
-        whole = sum(end <= index for end in ends) - 1
-
-        found, bad = read(flipped)
-
-        assert bad is not None
-        assert [frame.records for frame in found] == BATCHES[:whole]
-        assert bad.offset == ends[whole]
-        assert not bad.whole
-
-
-def test_the_watermarks_behind_a_place_are_those_of_the_frames_whose_heads_are_whole() -> None:
-    frames = frames_of(BATCHES)
-    segment = segment_of(frames)
-    first, second, third, fourth, _ = accumulate(map(len, frames), initial=HEADER_BYTES)
-    assert list(watermarks_behind(segment, 0)) == [first, second, third, fourth]
-    assert list(watermarks_behind(segment, first)) == [second, third, fourth]
-    assert list(watermarks_behind(segment[: fourth + FRAME_HEAD + 4], third)) == [fourth]
-    for length in range(fourth, fourth + FRAME_HEAD + 4):
-        assert list(watermarks_behind(segment[:length], third)) == []
-
-
-def test_no_damaged_head_gives_a_watermark() -> None:
-    frame, _ = encode_frame(Kind.IDLE, 1, [], HEADER_BYTES, 0, SEAL)
-    for _, flipped in flips(frame[: FRAME_HEAD + 4]):
-        segment = segment_of([b"something bad", flipped + frame[FRAME_HEAD + 4 :]])
-        assert list(watermarks_behind(segment, 0)) == []

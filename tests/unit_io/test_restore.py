@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
-from core.events import Event
+from core.events import Event, Merged, NodeNamed, VoteCast
 from journal.folder import FolderUnusable
 from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, list_segments
@@ -38,7 +39,7 @@ from tests.unit_io.exports import (
     full,
     state_of,
 )
-from tests.unit_io.rows import NOW_MS, voted
+from tests.unit_io.rows import BOT_REF, NOW_MS, voted
 
 
 def backup_of(folder: Path, before: Sequence[Event], meanwhile: Sequence[Event]) -> Path:
@@ -94,6 +95,32 @@ def test_a_backup_is_restored_as_it_was_when_it_ended(
     recovered = recover(data, empty_state)
     assert len(before) <= source.position == recovered.tail.head
     assert_same(recover(on(folder / "old"), empty_state, source.position).state, recovered.state)
+
+
+def test_what_is_restored_is_a_copy_until_it_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    """The node that it is of may live on, so whoever counts on has to be another one."""
+    of_a_fleet = [NodeNamed("a.1"), Merged("b.1", 3), *SOME, VoteCast(BOT_REF, "7", 2, NOW_MS, "b.1")]
+    path, data = backup_of(tmp_path, of_a_fleet, []), data_folder(tmp_path / "data")
+    source = read_backup(path, KEYS, empty_state)
+    restore_into(data, source, NOW_MS)
+
+    restored, old = recover(data, empty_state).state, recover(on(tmp_path / "old"), empty_state).state
+    assert not old.fleet.is_copy
+    assert restored.fleet.row == replace(old.fleet.row, is_copy=True)
+    assert restored.votes.several == old.votes.several == {BOT_REF: {7: {0: 3, 1: 2}}}
+
+    async def main() -> None:
+        async with recording(data.path) as (ledger, _):
+            await ledger.durable(ledger.commit([NodeNamed("a.2")]))
+
+    run(main())
+    assert not recover(data, empty_state).state.fleet.is_copy
+
+
+def test_what_is_of_no_fleet_is_not_marked_as_a_copy(tmp_path: Path) -> None:
+    path, data = backup_of(tmp_path, SOME, []), data_folder(tmp_path / "data")
+    restore_into(data, read_backup(path, KEYS, empty_state), NOW_MS)
+    assert recover(data, empty_state).state.fleet.row == empty_state().fleet.row
 
 
 # -- backups that are none -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.rows import Delivery, Listing, Webhook
+from core.rows import Delivery, FleetRow, Listing, Webhook
 from journal.sealing import KeyMissing, Keyring, new_key
 from snapshot.files import (
     HEADER_BYTES,
@@ -20,8 +20,10 @@ from snapshot.files import (
     Chunk,
     Deliveries,
     End,
+    Fleet,
     Leaves,
     Listings,
+    Parts,
     Records,
     SnapshotCorrupt,
     SnapshotEncoder,
@@ -35,10 +37,25 @@ from tests.unit_io.disk import KEYS, flips, overwrite
 from tests.unit_io.rows import DELIVERIES, LISTINGS, MS, PROFILE, REFS
 
 LEAF = st.lists(st.binary(min_size=16, max_size=16), max_size=3).map(b"".join)
+USERS = st.integers(0, (1 << 64) - 1)
+COUNTS = st.integers(0, 65_535)
+LABELS = st.text(max_size=8)
+FLEETS = st.builds(
+    FleetRow,
+    LABELS,
+    st.lists(LABELS, unique=True, max_size=3).map(tuple),
+    st.dictionaries(LABELS, MS, max_size=3),
+    st.dictionaries(REFS, MS),
+    st.dictionaries(LABELS, MS, max_size=3),
+    MS,
+    st.booleans(),
+)
 ROWS = st.one_of(
     st.lists(LISTINGS, max_size=3).map(Listings),
     st.lists(DELIVERIES, max_size=3).map(Deliveries),
     st.lists(st.tuples(REFS, LEAF), max_size=3).map(Leaves),
+    st.lists(st.tuples(REFS, USERS, st.dictionaries(st.integers(0, 70), COUNTS)), max_size=3).map(Parts),
+    st.lists(FLEETS, max_size=1).map(Fleet),
     st.lists(st.binary(max_size=9), max_size=3).map(Records),
 )
 WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
@@ -97,7 +114,7 @@ def test_chunks_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,
     position: int,
     created_ms: int,
-    rows: list[Listings | Deliveries | Leaves | Records],
+    rows: list[Listings | Deliveries | Leaves | Parts | Fleet | Records],
     durable: int,
 ) -> None:
     chunks: list[Chunk] = [*rows, End(sum(len(chunk.rows) for chunk in rows), durable)]

@@ -1,0 +1,172 @@
+"""How fast what was told arrives: votes between two nodes that are up, a backlog, and a copy."""
+
+import shutil
+import statistics
+import time
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.fixed_rate import NS, quantile_ms
+from bench.fleet_nodes import FleetNode, fleet_node
+from bench.load import LOAD_CORES
+from bench.state import in_process
+from bench.state_disk import seed_folder
+from journal.folder import KEYS
+from tests.redis_server import RedisServer
+
+ROUNDS = 3
+BURST = 20_000
+"""Votes cast as fast as it goes."""
+BACKLOG = 100_000
+"""Votes that were cast while the other node was away."""
+COPIED = 1_000_000
+LISTINGS = 1_000
+STEADY_RATE = 200.0
+SINGLE_RATE = 500.0
+SINGLE_SECONDS = 4.0
+"""So seldom that no two votes become durable together."""
+FIRST_STEADY, FIRST_SINGLE = 10**9, 2 * 10**9
+"""Numbers of votes."""
+STEADY_STRETCH = 5
+"""So many times SECONDS is the stretch at that rate."""
+PATIENCE_SECONDS = 120
+LOOK_SECONDS = 0.01
+REFS = [f"bots/{10**17 + number}" for number in range(LISTINGS)]
+
+
+class CaughtUp(NamedTuple):
+    """So many votes came within so many seconds; `redis_bytes` is the most that Redis took for it."""
+
+    votes: int
+    seconds: float
+    redis_bytes: int
+
+
+class Lag(NamedTuple):
+    """From durable at one node to merged at the other, milliseconds."""
+
+    p50: float
+    p99: float
+    most: float
+
+
+class Arrived(NamedTuple):
+    copy: CaughtUp
+    live: CaughtUp
+    cast_seconds: float
+    """What casting the votes of `live` took."""
+    backlog: CaughtUp
+    single: CaughtUp
+    """As much as `backlog`, but for how long it took."""
+    lag: Lag
+
+
+def used_bytes(redis: RedisServer) -> int:
+    with redis.client() as client:
+        return int(client.info("memory")["used_memory"])
+
+
+def entries(redis: RedisServer) -> int:
+    """Of the stream of node a."""
+    with redis.client() as client:
+        return int(client.xlen("votegate:stream:a"))
+
+
+def new_folder(path: Path, like: Path) -> Path:
+    """An empty data folder of the same fleet."""
+    path.mkdir()
+    shutil.copy(like / KEYS, path)
+    return path
+
+
+def measure_arrival(place: Path, redis: RedisServer, seconds: float) -> Arrived:
+    """Node a is on the load's core, with Redis; the node that catches up has the other."""
+    folder_a = place / "arrival-a"
+    folder_a.mkdir()
+    in_process(seed_folder, folder_a, [(ref, COPIED // LISTINGS) for ref in REFS])
+    folder_b = new_folder(place / "arrival-b", folder_a)
+    with fleet_node(folder_a, "a", redis.url, LOAD_CORES) as a:
+        held = a.votes()
+        with fleet_node(folder_b, "b", redis.url) as b:
+            copy = _caught_up(redis, b, held, 0)
+            live, cast_seconds = _live(a, b)
+            lag = _lag(a, b, seconds)
+            _until(lambda: entries(redis), (1).__ge__)  # all the rest is read, and trimmed
+        known = a.votes()
+        single = _kept(redis, a, lambda: _single(a))
+        backlog = _kept(redis, a, lambda: a.cast(REFS, BURST * ROUNDS, BACKLOG))
+        with fleet_node(folder_b, "b", redis.url) as b:
+            whole = _caught_up(redis, b, a.votes(), known)
+    backlog = whole._replace(redis_bytes=backlog.redis_bytes)
+    return Arrived(copy, live, cast_seconds, backlog, single, lag)
+
+
+def _single(a: FleetNode) -> None:
+    a.begin_steady(REFS, FIRST_SINGLE, SINGLE_RATE, SINGLE_SECONDS)
+    a.end_steady()
+
+
+def _kept(redis: RedisServer, a: FleetNode, cast: Callable[[], object]) -> CaughtUp:
+    """What votes take in Redis that nobody reads."""
+    held, used = a.votes(), used_bytes(redis)
+    cast()
+    _until(lambda: used_bytes(redis), _settled())
+    return CaughtUp(a.votes() - held, 0, used_bytes(redis) - used)
+
+
+def _until(look: Callable[[], int], is_over: Callable[[int], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not is_over(look()):
+        if time.monotonic() > deadline:
+            raise AssertionError("it does not come")
+        time.sleep(LOOK_SECONDS)
+
+
+def _settled() -> Callable[[int], bool]:
+    """Whether a number has stayed about the same for a while."""
+    seen: list[int] = []
+
+    def is_settled(number: int) -> bool:
+        seen.append(number)
+        recent = seen[-50:]
+        return len(recent) == 50 and max(recent) - min(recent) < 65_536
+
+    return is_settled
+
+
+def _caught_up(redis: RedisServer, node: FleetNode, held: int, before: int) -> CaughtUp:
+    """Counts from when the node serves until it holds so many votes."""
+    started, used, most = time.perf_counter(), used_bytes(redis), [0]
+
+    def look() -> int:
+        most[0] = max(most[0], used_bytes(redis) - used)
+        return node.votes()
+
+    _until(look, held.__le__)
+    return CaughtUp(held - before, time.perf_counter() - started, most[0])
+
+
+def _live(a: FleetNode, b: FleetNode) -> tuple[CaughtUp, float]:
+    """The median of the rounds, from the first commit to the last merge."""
+    rounds: list[tuple[float, float]] = []
+    for number in range(ROUNDS):
+        held, started = b.votes() + BURST, time.monotonic_ns()
+        cast = a.cast(REFS, number * BURST, BURST)
+        _until(b.votes, held.__le__)
+        last_ns = max(b.moments_ns(number * BURST, BURST))
+        rounds.append(((last_ns - started) / NS, cast))
+    whole, cast = (statistics.median(numbers) for numbers in zip(*rounds, strict=True))
+    return CaughtUp(BURST, whole, 0), cast
+
+
+def _lag(a: FleetNode, b: FleetNode, seconds: float) -> Lag:
+    first, stretch = FIRST_STEADY, STEADY_STRETCH * seconds
+    count, held = int(STEADY_RATE * stretch), b.votes()
+    a.begin_steady(REFS, first, STEADY_RATE, stretch)
+    a.end_steady()
+    _until(b.votes, (held + count).__le__)
+    durable, merged = a.moments_ns(first, count), b.moments_ns(first, count)
+    took = array("q", (there - here for here, there in zip(durable, merged, strict=True)))
+    return Lag(quantile_ms(took, 0.5), quantile_ms(took, 0.99), max(took) / 1e6)

@@ -1,0 +1,74 @@
+"""From what this node did to what it tells. Law: what is told is the state as it is, however late.
+
+A record may be captured long after it was committed: what it was about may have changed since, or be gone.
+"""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from core import events as ev
+from core.sharing import shared
+from core.state import State
+from replication.facts import DeliveryFact, ErasedFact, Fact, ListingFact, RemovedFact, VoteFact
+
+Mark = Callable[[str], str]
+"""What stands for a user where a fleet remembers who was erased."""
+
+
+class Capture:
+    def __init__(self, state: State, mark: Mark) -> None:
+        self._state = state
+        self._mark = mark
+
+    def facts(self, events: Sequence[ev.Event]) -> list[Fact]:
+        """What a record says to others; nothing, if it says what came from them."""
+        if events and isinstance(events[0], ev.Merged):
+            return []
+        facts: dict[object, Fact] = {}  # one for each thing, in the order of their first changes
+        for event in events:
+            match event:
+                case ev.ListingRemoved():
+                    facts["removed", event.ref] = RemovedFact(event.ref, event.stamp_ms)
+                case ev.UserErased():
+                    facts["erased", event.mark] = ErasedFact(event.mark, event.stamp_ms, event.user)
+                case ev.VoteCast():
+                    self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
+                case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
+                    id_ = event.delivery_id
+                    self._add(facts, ("delivery", id_), self.delivery(event.ref, id_))
+                case ev.EndpointHealthSet() | ev.NodeNamed():
+                    pass  # of this node alone
+                case ev.Merged() | ev.ListingMerged() | ev.VotesMerged() | ev.DeliveryMerged():
+                    pass
+                case _:
+                    self._add(facts, ("listing", event.ref), self.listing(event.ref))
+        return list(facts.values())
+
+    @staticmethod
+    def _add(facts: dict[object, Fact], thing: object, fact: Fact | None) -> None:
+        if fact is not None:
+            facts[thing] = fact
+
+    def listing(self, ref: str) -> ListingFact | None:
+        row, fleet = self._state.listings.get(ref), self._state.fleet
+        return ListingFact(fleet.removed.get(ref, 0), shared(row, fleet.label)) if row is not None else None
+
+    def _vote(self, ref: str, user: str) -> VoteFact | None:
+        fleet, votes = self._state.fleet, self._state.votes
+        vote = votes.get(ref, int(user))
+        if vote is None:
+            return None
+        count = votes.parts(ref, int(user)).get(fleet.own, 0)
+        return VoteFact(ref, user, count, vote[1], fleet.removed.get(ref, 0), self._forgotten(user))
+
+    def delivery(self, ref: str, delivery_id: str) -> DeliveryFact | None:
+        row, fleet = self._state.delivery(ref, delivery_id), self._state.fleet
+        if row is None:
+            return None
+        told = row if row.owner else replace(row, owner=fleet.label)
+        return DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
+
+    def _forgotten(self, user: str) -> int:
+        erased = self._state.fleet.erased
+        return erased.get(self._mark(user), 0) if erased else 0

@@ -1,0 +1,130 @@
+"""One vote a user, over the whole fleet. Law: a claim is made once, and waited for briefly.
+
+A vote is claimed in Redis before it is taken: of two nodes that are asked at once, one gets the claim. It
+lasts a short while at first, so that a node that dies with it keeps nobody from voting, and as long as the
+cooldown once the vote is on disk. When Redis does not answer in time, a node goes by what it knows itself,
+and asks nobody for a moment: then a user can vote at two nodes that do not hear of each other.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+
+from core.clock import NS_PER_SECOND, Clock
+from core.fleet import FleetView
+from core.refusals import VotedTooSoon
+from replication.link import UNREACHABLE, Link
+from replication.marks import Marks
+
+log = logging.getLogger(__name__)
+
+FIRST_MS = 10_000
+PAUSE_SECONDS = 1.0
+MS_DIGITS = 16
+
+
+class Claims:
+    def __init__(
+        self,
+        link: Link,
+        marks: Marks,
+        fleet: FleetView,
+        clock: Clock,
+        spawn: Callable[[Coroutine[None, None, None]], object],
+        *,
+        cooldown_ms: int,
+        timeout_seconds: float,
+    ) -> None:
+        """`spawn` starts a task that belongs to the caller."""
+        self._link = link
+        self._marks = marks
+        self._fleet = fleet
+        self._clock = clock
+        self._spawn = spawn
+        self._cooldown_ms = cooldown_ms
+        self._timeout_seconds = timeout_seconds
+        self._paused_until_ns = 0
+        self.is_answering = True
+
+    @asynccontextmanager
+    async def holding(self, ref: str, user: str, at_ms: int) -> AsyncIterator[None]:
+        """A context in which this node alone takes the vote. Raises VotedTooSoon."""
+        key, claim = self._link.vote(self._marks.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
+        forgotten_ms = max(self._fleet.removed.get(ref, 0), self._fleet.erased.get(self._marks.user(user), 0))
+        held = await self._take(key, claim, at_ms, max(forgotten_ms, at_ms - self._cooldown_ms))
+        try:
+            yield
+        except BaseException:
+            if held:
+                self._spawn(self._in_time(self._give_back(key, claim)))
+            raise
+        if held:
+            self._spawn(self._in_time(self._keep(key, claim)))
+
+    async def _take(self, key: str, claim: str, at_ms: int, over_ms: int) -> bool:
+        """Whether it is this node's; False if nobody can tell. What was claimed up to `over_ms` is over.
+
+        Raises VotedTooSoon.
+        """
+        if self._clock.monotonic_ns() < self._paused_until_ns:
+            return False
+        first_ms = min(FIRST_MS, self._cooldown_ms)
+        pipeline = self._link.redis.pipeline(transaction=False)
+        pipeline.set(key, claim, nx=True, px=first_ms)
+        pipeline.get(key)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                taken, value = await pipeline.execute()
+                claimed_ms = 0 if taken else _claimed_ms(value)
+                if not taken and self._is_over(claimed_ms, over_ms):
+                    claimed_ms = await self._replace(key, claim, value)
+        except UNREACHABLE as error:
+            self._unanswered(error)
+            return False
+        if not self.is_answering:
+            log.warning("votes are claimed again")
+        self.is_answering = True
+        if self._is_over(claimed_ms, over_ms):
+            return True
+        next_vote_ms = claimed_ms + self._cooldown_ms
+        raise VotedTooSoon(next_vote_ms, max(next_vote_ms - at_ms, 1))
+
+    def _is_over(self, claimed_ms: int, over_ms: int) -> bool:
+        """What is claimed further ahead than a cooldown was not claimed by a node."""
+        return not over_ms < claimed_ms <= over_ms + 2 * self._cooldown_ms
+
+    async def _replace(self, key: str, claim: str, stale: bytes | None) -> int:
+        """When another node has claimed the vote in place of a claim that is over; 0 if this one has."""
+        first_ms = min(FIRST_MS, self._cooldown_ms)
+        replaced = await self._link.redis.set(key, claim, px=first_ms, get=True)
+        if not isinstance(replaced, bytes) or replaced == stale:
+            return 0
+        await self._link.redis.set(key, replaced, px=self._cooldown_ms)  # another node was quicker
+        return _claimed_ms(replaced)
+
+    def _unanswered(self, error: Exception) -> None:
+        self._paused_until_ns = self._clock.monotonic_ns() + round(PAUSE_SECONDS * NS_PER_SECOND)
+        if self.is_answering:
+            log.warning("votes are not claimed: Redis does not answer (%s)", type(error).__name__)
+        self.is_answering = False
+
+    async def _in_time(self, command: Coroutine[None, None, None]) -> None:
+        """What is lost here ends by itself: a claim that is not kept is a short one."""
+        with suppress(*UNREACHABLE):
+            async with asyncio.timeout(self._timeout_seconds):
+                await command
+
+    async def _keep(self, key: str, claim: str) -> None:
+        await self._link.redis.set(key, claim, px=self._cooldown_ms)
+
+    async def _give_back(self, key: str, claim: str) -> None:
+        if await self._link.redis.get(key) == claim.encode():
+            await self._link.redis.delete(key)
+
+
+def _claimed_ms(value: bytes | None) -> int:
+    """When the vote was claimed; 0 for what nobody of this fleet has written."""
+    ms, _, _ = (value or b"").partition(b" ")
+    return int(ms) if ms.isdigit() and len(ms) < MS_DIGITS else 0

@@ -1,0 +1,26 @@
+"""What is not taken from other nodes, and why. Law: it is told once when it begins, and once when it ends."""
+
+import logging
+from collections.abc import Container, Mapping
+
+log = logging.getLogger(__name__)
+
+
+class Refused:
+    def __init__(self) -> None:
+        self._reasons: dict[str, str] = {}
+        self.reasons: Mapping[str, str] = self._reasons  # by the names of nodes
+
+    def refuse(self, name: str, reason: str) -> None:
+        if self._reasons.get(name) != reason:
+            log.error("nothing is taken from node %s: %s", name, reason)
+        self._reasons[name] = reason
+
+    def forget_all_but(self, names: Container[str]) -> None:
+        """The others are not there any more."""
+        for name in [name for name in self._reasons if name not in names]:
+            del self._reasons[name]
+
+    def understood(self, name: str) -> None:
+        if self._reasons.pop(name, None) is not None:
+            log.warning("node %s is understood again", name)

@@ -1,0 +1,58 @@
+"""Which listings know a user. Law: found are those that know the user when the search ends.
+
+A search goes through all listings in slices, between which others may run; what gets to know the user behind
+its back is noted from the log.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from core.events import DeliveryMerged, DeliveryQueued, Event, VoteCast, VotesMerged
+from core.ledger import Ledger
+from votes.queries import listings_that_know
+
+
+class Search:
+    def __init__(self, ledger: Ledger, user: str) -> None:
+        self.user = user
+        self.refs: set[str] = set()
+        self._ledger = ledger
+
+    def slices(self) -> Iterator[None]:
+        """To be run through before `refs` are all."""
+        for found in listings_that_know(self._ledger.state, self.user):
+            self.refs.update(found)
+            yield
+
+    def on_record(self, events: Sequence[Event]) -> None:
+        for event in events:
+            match event:
+                case VoteCast() | DeliveryQueued() if event.user == self.user:
+                    self.refs.add(event.ref)
+                case DeliveryMerged() if event.row.user == self.user:
+                    self.refs.add(event.ref)
+                case VotesMerged() if self._ledger.state.votes.get(event.ref, int(self.user)) is not None:
+                    self.refs.add(event.ref)
+
+
+class Searches:
+    """Those that are under way, for the log to be read once for all."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._running: list[Search] = []
+        ledger.subscribe(self._on_record)
+
+    @contextmanager
+    def of(self, user: str) -> Iterator[Search]:
+        """A search that goes on noting until the context ends."""
+        search = Search(self._ledger, user)
+        self._running.append(search)
+        try:
+            yield search
+        finally:
+            self._running.remove(search)
+
+    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+        for search in self._running:
+            search.on_record(events)
