@@ -35,6 +35,7 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet for SECONDS=150 and c
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
 	@$(BIN)/python -m pytest --no-cov -m long
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov tests/unit tests/unit_io tests/replication/test_merge_laws.py
 
 bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
 	@$(BIN)/python -m bench.state

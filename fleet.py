@@ -8,7 +8,7 @@ from typing import Any
 
 from core.clock import Clock
 from core.events import NodeNamed
-from core.rows import Policy
+from core.ledger import Ledger
 from journal.folder import Folder
 from ratelimit.shared import SharedBuckets
 from replication.applying import Applying
@@ -18,6 +18,7 @@ from replication.copies import Donor, Fetcher
 from replication.entries import Envelopes
 from replication.follower import Follower
 from replication.forgetting import Forgetting
+from replication.gaps import Gaps
 from replication.link import Link, RedisPlace
 from replication.marks import Marks
 from replication.merge import Merge
@@ -28,7 +29,7 @@ from replication.registry import Registry
 from replication.stamps import new_label
 from replication.succession import Succession
 from replication.usage import Usage
-from settings import Redis, Settings, StatsLimit, VotersLimit
+from settings import Redis, Settings
 from store import Store
 from votes.search import Searches
 
@@ -36,7 +37,7 @@ READY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Fleet:
+class Membership:
     """What the rest of the gateway has to do with the fleet."""
 
     node: Node
@@ -53,7 +54,7 @@ async def open_fleet(
     searches: Searches,
     tasks: asyncio.TaskGroup,
     voters: SharedBuckets | None,
-) -> AsyncIterator[Fleet | None]:
+) -> AsyncIterator[Membership | None]:
     """None without `redis.url`. What this gateway does from now on is told to the others."""
     redis = settings.redis
     if redis.url is None or redis.node is None or voters is None:
@@ -63,64 +64,101 @@ async def open_fleet(
     label = new_label(fleet, redis.node, clock.now_ms())
     if label is not None:
         ledger.commit([NodeNamed(label)])
-    marks = Marks(store.digest_secret.encode())
-    place = _place(redis)
+    marks, place = Marks(store.digest_secret.encode()), _place(redis)
     link, claims_link = Link(place), Link(place)
+    claims = Claims(
+        claims_link,
+        marks,
+        fleet,
+        ledger.state.votes,
+        clock,
+        tasks.create_task,
+        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
+        timeout_seconds=redis.claim_timeout_seconds,
+    )
     envelopes = Envelopes(folder.keys)
-    capture = Capture(ledger.state, marks.user)
-    queue = Queue(capture, ledger.head)
     registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, redis.beat_seconds)
+    gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
+    usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
+    publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock)
+    parts = Parts(
+        link,
+        ledger,
+        registry,
+        publisher,
+        _follower(redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock),
+        gaps,
+        usage,
+        Succession(link, registry, ledger, clock, redis.lease_seconds),
+        Donor(link, envelopes, ledger, Capture(ledger.state, marks.user), clock, publisher.vouch),
+        claims,
+    )
+    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    try:
+        yield Membership(Node(parts, pace, clock), claims, marks.user)
+    finally:
+        await claims_link.close()
+        await link.close()
+
+
+def _publisher(
+    name: str,
+    link: Link,
+    envelopes: Envelopes,
+    registry: Registry,
+    store: Store,
+    folder: Folder,
+    marks: Marks,
+    clock: Clock,
+) -> Publisher:
+    ledger, journal = store.ledger, store.journal
+    queue = Queue(Capture(ledger.state, marks.user), ledger.head)
+    ledger.subscribe(queue.on_record)
     publisher = Publisher(
         link,
         envelopes,
-        redis.node,
+        name,
         ledger,
         queue,
         folder,
         clock,
-        lambda: store.journal.durable_position,
+        lambda: journal.durable_position,
         registry.known,
     )
-    applying = Applying(ledger, Merge(ledger.state, marks.user), searches)
-    forgetting = Forgetting(ledger, applying, marks.user)
-    fetcher = Fetcher(link, envelopes, redis.node, ledger, applying, forgetting)
-    default = policy_of(settings.limits.voters)
+    journal.on_durable(publisher.wake)
+    return publisher
+
+
+def _follower(
+    name: str,
+    link: Link,
+    envelopes: Envelopes,
+    registry: Registry,
+    ledger: Ledger,
+    searches: Searches,
+    marks: Marks,
+    usage: Usage,
+    gaps: Gaps,
+    clock: Clock,
+) -> Follower:
+    merge = Merge(ledger.state, marks.user)
+    applying = Applying(ledger, merge, searches)
+    forgetting = Forgetting(ledger, merge, applying, marks.user)
+    fetcher = Fetcher(link, envelopes, name, ledger, applying, forgetting, registry.beat_seconds)
+    return Follower(link, envelopes, registry, ledger.state.fleet, applying, fetcher, usage, gaps, clock)
+
+
+def _heard(
+    settings: Settings, ledger: Ledger, clock: Clock, voters: SharedBuckets
+) -> Callable[[str, int], None]:
+    default = settings.limits.voters
 
     def heard(ref: str, used: int) -> None:
         bot = ledger.state.listings.get(ref)
         if bot is not None:
             voters.heard(ref, bot.voters_limit or default, clock.monotonic_ns(), used)
 
-    usage = Usage(link, envelopes, fleet, voters.told, heard)
-    follower = Follower(link, envelopes, registry, fleet, applying, fetcher, usage, clock)
-    succession = Succession(link, registry, ledger, clock, redis.lease_seconds)
-    donor = Donor(link, envelopes, ledger, capture, clock)
-    claims = Claims(
-        claims_link,
-        marks,
-        fleet,
-        clock,
-        tasks.create_task,
-        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
-        timeout_seconds=redis.claim_timeout_seconds,
-    )
-    parts = Parts(link, ledger, registry, publisher, follower, usage, succession, donor, claims)
-    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
-    ledger.subscribe(queue.on_record)
-    store.journal.on_durable(publisher.wake)
-    try:
-        yield Fleet(Node(parts, pace, clock), claims, marks.user)
-    finally:
-        await claims_link.close()
-        await link.close()
-
-
-def policy_of(limit: StatsLimit | VotersLimit) -> Policy:
-    return Policy(limit.requests, limit.window_seconds)
-
-
-def voters_buckets(settings: Settings) -> SharedBuckets | None:
-    return SharedBuckets() if settings.redis.url is not None else None
+    return heard
 
 
 def _place(redis: Redis) -> RedisPlace:

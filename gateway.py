@@ -1,7 +1,8 @@
 """The composition root: recover, build, serve, drain. No logic.
 
-Every background coroutine is a task of the one group in `serve`; when one fails, all stop. This module and
-`server.py` are the only ones that know the settings: everything else is handed what it needs.
+Every background coroutine is a task of the one group in `serve`; when one fails, all stop. This module, its
+parts (`store`, `front`, `delivery`, `fleet`) and `server.py` are the only ones that know the settings:
+everything else is handed what it needs.
 """
 
 import asyncio
@@ -16,9 +17,10 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.rows import Policy
 from core.state import State
 from delivery import letters, outbox_policy, retry_policy, webhook_policy, webhook_sender
-from fleet import Fleet, open_fleet, policy_of, voters_buckets
+from fleet import Membership, open_fleet
 from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.application import EdgePolicy, Running, make_application
@@ -32,7 +34,8 @@ from journal.disk import OS_DISK, Disk
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
-from settings import Settings
+from ratelimit.shared import SharedBuckets
+from settings import Settings, StatsLimit, VotersLimit
 from snapshot.recovery import UNREADABLE, recover
 from snapshot.snapshotter import give_way
 from store import Store, empty_state, held_folder, open_store
@@ -104,7 +107,8 @@ async def serve(
         )
         store.journal.on_durable(dispatcher.wake)
         lag, running = LoopLag(clock), Running()
-        voters, searches = voters_buckets(settings), Searches(store.ledger)
+        is_fleets = settings.redis.url is not None
+        voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger)
         public = _public_api(settings, clock, store.ledger, counts, digester, voters)
         fleet = await stack.enter_async_context(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
@@ -129,9 +133,11 @@ async def serve(
     log.info("stopped at position %d", store.ledger.head)
 
 
-async def _dispatch(dispatcher: Dispatcher, fleet: Fleet | None, stop: asyncio.Event) -> None:
+async def _dispatch(dispatcher: Dispatcher, fleet: Membership | None, stop: asyncio.Event) -> None:
     if fleet is not None:  # others may have sent what this node was to send
         await fleet.node.until_ready(stop)
+        if stop.is_set():
+            return
     await dispatcher.run()
 
 
@@ -142,7 +148,7 @@ async def _drain(
     running: Running,
     dispatcher: Dispatcher,
     timers: list[asyncio.Task[None]],
-    fleet: Fleet | None,
+    fleet: Membership | None,
 ) -> None:
     """Finishes what runs, within `server.drain_seconds`, then puts everything on disk."""
     log.info("stopping")
@@ -185,8 +191,8 @@ def _public_api(
         digester,
         PublicLimits(
             guard,
-            policy_of(limits.stats),
-            policy_of(limits.voters),
+            _policy(limits.stats),
+            _policy(limits.voters),
             voters=Buckets() if voters is None else voters,
         ),
         counts,
@@ -194,6 +200,10 @@ def _public_api(
         max_difference=settings.stats.max_difference,
         max_body_bytes=settings.server.max_body_bytes,
     )
+
+
+def _policy(limit: StatsLimit | VotersLimit) -> Policy:
+    return Policy(limit.requests, limit.window_seconds)
 
 
 def _routes(
@@ -207,7 +217,7 @@ def _routes(
     lag: LoopLag,
     stop: asyncio.Event,
     searches: Searches,
-    fleet: Fleet | None,
+    fleet: Membership | None,
 ) -> list[Route]:
     """Every endpoint, with what it works on."""
     manage = ManageContext(
@@ -235,7 +245,9 @@ def _routes(
     ]
 
 
-def _debug_sources(store: Store, outbox: Outbox, stop: asyncio.Event, fleet: Fleet | None) -> DebugSources:
+def _debug_sources(
+    store: Store, outbox: Outbox, stop: asyncio.Event, fleet: Membership | None
+) -> DebugSources:
     def readiness() -> str | None:
         if stop.is_set():
             return "stopping"

@@ -209,6 +209,9 @@ class Redis(_Section):
             return self
         if self.node is None:
             raise ValueError("redis.node is missing; each gateway of a fleet has a name of its own")
+        user, at, _ = self.url.get_secret_value().partition("//")[2].rpartition("@")
+        if self.password is not None and at and ":" in user:
+            raise ValueError("redis.password is for a URL without one")
         is_tls = self.url.get_secret_value().startswith("rediss://")
         if self.ca is not None and not is_tls:
             raise ValueError("redis.ca is for rediss:// only")

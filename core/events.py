@@ -33,13 +33,13 @@ class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """What has a default is of a fleet, and not written outside of one."""
 
 
-class _Written(_Event, frozen=True, kw_only=True):
+class Stamped(_Event, frozen=True, kw_only=True):
     """Of two that are about the same, the one with the later stamp stands. 0 outside of a fleet."""
 
     stamp_ms: int = 0
 
 
-class ListingSaved(_Written, frozen=True, tag="listing_saved.1"):
+class ListingSaved(Stamped, frozen=True, tag="listing_saved.1"):
     """Submitted or edited. `review` is in_review, or what it was when an approved listing is edited."""
 
     ref: str
@@ -49,32 +49,32 @@ class ListingSaved(_Written, frozen=True, tag="listing_saved.1"):
     at_ms: int
 
 
-class ListingReviewed(_Written, frozen=True, tag="listing_reviewed.1"):
+class ListingReviewed(Stamped, frozen=True, tag="listing_reviewed.1"):
     ref: str
     review: Review
     reason: str | None
     at_ms: int
 
 
-class ListingRemoved(_Written, frozen=True, tag="listing_removed.1"):
+class ListingRemoved(Stamped, frozen=True, tag="listing_removed.1"):
     """Takes its keys, webhook, votes and deliveries with it."""
 
     ref: str
 
 
-class KeySaved(_Written, frozen=True, tag="key_saved.1"):
+class KeySaved(Stamped, frozen=True, tag="key_saved.1"):
     """Issued or rotated."""
 
     ref: str
     key: Key
 
 
-class KeyDeleted(_Written, frozen=True, tag="key_deleted.1"):
+class KeyDeleted(Stamped, frozen=True, tag="key_deleted.1"):
     ref: str
     key_id: str
 
 
-class StatsUpdated(_Written, frozen=True, tag="stats_updated.1"):
+class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     """Both counts as they are now, also the one that the request left alone."""
 
     ref: str
@@ -84,12 +84,12 @@ class StatsUpdated(_Written, frozen=True, tag="stats_updated.1"):
     at_ms: int
 
 
-class ActualCountSet(_Written, frozen=True, tag="actual_count_set.1"):
+class ActualCountSet(Stamped, frozen=True, tag="actual_count_set.1"):
     ref: str
     server_count: int
 
 
-class LimitsSet(_Written, frozen=True, tag="limits_set.1"):
+class LimitsSet(Stamped, frozen=True, tag="limits_set.1"):
     """None means the deployment's default."""
 
     ref: str
@@ -97,12 +97,12 @@ class LimitsSet(_Written, frozen=True, tag="limits_set.1"):
     voters: Policy | None
 
 
-class WebhookSaved(_Written, frozen=True, tag="webhook_saved.1"):
+class WebhookSaved(Stamped, frozen=True, tag="webhook_saved.1"):
     ref: str
     webhook: Webhook
 
 
-class WebhookRemoved(_Written, frozen=True, tag="webhook_removed.1"):
+class WebhookRemoved(Stamped, frozen=True, tag="webhook_removed.1"):
     """Takes what is pending for it, and its log, with it."""
 
     ref: str
@@ -129,7 +129,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     node: str = ""
 
 
-class UserErased(_Written, frozen=True, tag="user_erased.1"):
+class UserErased(Stamped, frozen=True, tag="user_erased.1"):
     """Takes the user's votes for these listings, and their deliveries that name the user.
 
     `mark` stands for the user where a fleet remembers who was erased; empty outside of one.
@@ -225,7 +225,7 @@ class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
         return self.row.ref
 
 
-Event = (
+Written = (
     ListingSaved
     | ListingReviewed
     | ListingRemoved
@@ -236,6 +236,11 @@ Event = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
+)
+"""What is written of one listing."""
+
+Event = (
+    Written
     | EndpointHealthSet
     | VoteCast
     | UserErased
@@ -249,20 +254,6 @@ Event = (
     | VotesMerged
     | DeliveryMerged
 )
-
-Written = (
-    ListingSaved
-    | ListingReviewed
-    | ListingRemoved
-    | KeySaved
-    | KeyDeleted
-    | StatsUpdated
-    | ActualCountSet
-    | LimitsSet
-    | WebhookSaved
-    | WebhookRemoved
-)
-"""What is written of a listing, and stamped in a fleet."""
 
 
 class UnknownEvent(ValueError):

@@ -9,6 +9,7 @@ listing was last removed, `erased` when a user was, by mark: what others say abo
 news, and what was erased does not come back. `latest_ms` is the newest time of a stamp.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -58,6 +59,10 @@ class FleetView(Protocol):
         """By mark."""
 
     @property
+    def gone(self) -> int:
+        """A digest of `removed` and `erased`, equal for equal ones."""
+
+    @property
     def row(self) -> FleetRow: ...
 
 
@@ -67,6 +72,7 @@ class Fleet:
         self.own = 0
         self.latest_ms = 0
         self.is_copy = False
+        self.gone = 0
         self._numbers: dict[str, int] = {}
         self._cursors: dict[str, int] = {}
         self._removed: dict[str, int] = {}
@@ -91,8 +97,10 @@ class Fleet:
     def load(self, row: FleetRow) -> None:
         self._numbers.update({label: number for number, label in enumerate(row.labels)})
         self._cursors.update(row.cursors)
-        self._removed.update(row.removed)
-        self._erased.update(row.erased)
+        for ref, ms in row.removed.items():
+            self.removed_at(ref, ms)
+        for mark, ms in row.erased.items():
+            self.erased_at(mark, ms)
         self.label, self.latest_ms, self.is_copy = row.label, row.latest_ms, row.is_copy
         self.own = self._numbers.get(row.label, 0)
 
@@ -111,9 +119,18 @@ class Fleet:
         self.latest_ms = max(ms, self.latest_ms)
 
     def removed_at(self, ref: str, ms: int) -> None:
-        self._removed[ref] = max(ms, self._removed.get(ref, 0))
-        self.stamped(ms)
+        self._gone(self._removed, ref, ms)
 
     def erased_at(self, mark: str, ms: int) -> None:
-        self._erased[mark] = max(ms, self._erased.get(mark, 0))
+        self._gone(self._erased, mark, ms)
+
+    def _gone(self, when: dict[str, int], what: str, ms: int) -> None:
         self.stamped(ms)
+        before = when.get(what, 0)
+        if ms > before:
+            when[what] = ms
+            self.gone += _digest(what, ms) - (_digest(what, before) if before else 0)
+
+
+def _digest(what: str, ms: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{what} {ms}".encode(), digest_size=16).digest())

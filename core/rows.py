@@ -179,7 +179,7 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
-    `stats_window` is of this node's updates, `windows` of those of other nodes, by their names.
+    `stats_window` is of this node's updates, `windows` of those of other nodes, by their labels.
     """
 
     ref: str

@@ -94,8 +94,7 @@ class State(Tables):
         """The same of all that the nodes of a fleet have in common: equal at all nodes that have heard of the
         same changes, in whatever order."""
         listings = self._shared_digest.value(self._shared_digested)
-        gone = [sorted(self.fleet.removed.items()), sorted(self.fleet.erased.items())]
-        return hashlib.blake2b(listings.encode() + msgspec.json.encode(gone), digest_size=16).hexdigest()
+        return hashlib.blake2b(f"{listings} {self.fleet.gone}".encode(), digest_size=16).hexdigest()
 
     def refresh_shared_digest(self) -> Iterator[None]:
         return self._shared_digest.refresh(self._shared_digested)

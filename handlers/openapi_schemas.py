@@ -151,17 +151,17 @@ _SERVER: Mapping[str, Node] = {
     "category": {"type": "string", "enum": [*get_args(ServerCategory)]},
     **_REVIEW,
 }
-_BY_NODE: Node = {"type": "object", "additionalProperties": TEXT}
+_REASONS: Node = {"type": "object", "additionalProperties": TEXT}
 _REPLICATION = closed(
     node=said("Its name and its epoch.", TEXT),
-    holds_name=said("Whether no other process bears the name.", FLAG),
-    failing=said("What fails, and why; nothing, if all is well.", _BY_NODE),
+    holds_name=said("Whether Redis has been reached, and no other process bears the name.", FLAG),
+    failing=said("What fails, and why; nothing, if all is well.", _REASONS),
     claims_votes=said("Whether Redis answers in time when votes are claimed.", FLAG),
     stream_position=or_null(COUNT),
     unsent=said("How many positions the stream is behind the journal.", COUNT),
     copying_from=said("Whose state is being taken.", or_null(TEXT)),
     digest=said("Equal at all nodes that know the same.", DIGEST),
-    refused=said("Why nothing is taken from a node.", _BY_NODE),
+    refused=said("Why nothing is taken from a node.", _REASONS),
     nodes={
         "type": "object",
         "additionalProperties": closed(

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView
 from core.refusals import VotedTooSoon
+from core.votes import VotesView
 from replication.link import UNREACHABLE, Link
 from replication.marks import Marks
 
@@ -31,6 +32,7 @@ class Claims:
         link: Link,
         marks: Marks,
         fleet: FleetView,
+        votes: VotesView,
         clock: Clock,
         spawn: Callable[[Coroutine[None, None, None]], object],
         *,
@@ -41,6 +43,7 @@ class Claims:
         self._link = link
         self._marks = marks
         self._fleet = fleet
+        self._votes = votes
         self._clock = clock
         self._spawn = spawn
         self._cooldown_ms = cooldown_ms
@@ -57,7 +60,8 @@ class Claims:
         try:
             yield
         except BaseException:
-            if held:
+            vote = self._votes.get(ref, int(user))
+            if held and (vote is None or vote[1] < at_ms):  # or it is taken, though its writing failed
                 self._spawn(self._in_time(self._give_back(key, claim)))
             raise
         if held:
@@ -70,6 +74,8 @@ class Claims:
         """
         if self._clock.monotonic_ns() < self._paused_until_ns:
             return False
+        if not self.is_answering:
+            self._pause()  # one asks for all
         first_ms = min(FIRST_MS, self._cooldown_ms)
         pipeline = self._link.redis.pipeline(transaction=False)
         pipeline.set(key, claim, nx=True, px=first_ms)
@@ -86,6 +92,7 @@ class Claims:
         if not self.is_answering:
             log.warning("votes are claimed again")
         self.is_answering = True
+        self._paused_until_ns = 0
         if self._is_over(claimed_ms, over_ms):
             return True
         next_vote_ms = claimed_ms + self._cooldown_ms
@@ -101,14 +108,17 @@ class Claims:
         replaced = await self._link.redis.set(key, claim, px=first_ms, get=True)
         if not isinstance(replaced, bytes) or replaced == stale:
             return 0
-        await self._link.redis.set(key, replaced, px=self._cooldown_ms)  # another node was quicker
+        await self._link.redis.set(key, replaced, px=first_ms)  # another was quicker; it will keep it
         return _claimed_ms(replaced)
 
     def _unanswered(self, error: Exception) -> None:
-        self._paused_until_ns = self._clock.monotonic_ns() + round(PAUSE_SECONDS * NS_PER_SECOND)
+        self._pause()
         if self.is_answering:
             log.warning("votes are not claimed: Redis does not answer (%s)", type(error).__name__)
         self.is_answering = False
+
+    def _pause(self) -> None:
+        self._paused_until_ns = self._clock.monotonic_ns() + round(PAUSE_SECONDS * NS_PER_SECOND)
 
     async def _in_time(self, command: Coroutine[None, None, None]) -> None:
         """What is lost here ends by itself: a claim that is not kept is a short one."""

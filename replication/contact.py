@@ -34,11 +34,13 @@ class Contact:
         self._wait_seconds = FIRST_WAIT_SECONDS
 
     async def run(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Steps for ever; waits between tries that fail, longer each time."""
-        while True:
-            await self.once(step)
+        """Steps until it is cancelled; waits between tries that fail, longer each time."""
+        task = asyncio.current_task()
+        while task is None or not task.cancelling():
+            await self._once(step)
+        raise asyncio.CancelledError  # it was raised before, and redis-py has taken it for a time-out
 
-    async def once(self, step: Callable[[], Awaitable[None]]) -> None:
+    async def _once(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
             await step()
         except (*UNREACHABLE, Unavailable) as error:

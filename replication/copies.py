@@ -37,8 +37,16 @@ class CopyLost(Exception):
 
 class Donor:
     def __init__(
-        self, link: Link, envelopes: Envelopes, ledger: Ledger, capture: Capture, clock: Clock
+        self,
+        link: Link,
+        envelopes: Envelopes,
+        ledger: Ledger,
+        capture: Capture,
+        clock: Clock,
+        vouch: Callable[[int], None],
     ) -> None:
+        """`vouch` is told up to where a copy holds what this node did."""
+        self._vouch = vouch
         self._link = link
         self._envelopes = envelopes
         self._ledger = ledger
@@ -50,6 +58,7 @@ class Donor:
         log.info("node %s takes a copy of this one", name)
         key = self._link.copy(name, copy)
         cursors = self._cursors()
+        self._vouch(self._ledger.head)
         number = 0
         for facts in _pieces(self._facts()):
             await self._put(key, Piece(number, facts))
@@ -133,6 +142,7 @@ class Fetcher:
         ledger: Ledger,
         applying: Applying,
         forgetting: Forgetting,
+        beat_seconds: float,
     ) -> None:
         self._link = link
         self._envelopes = envelopes
@@ -140,6 +150,7 @@ class Fetcher:
         self._ledger = ledger
         self._applying = applying
         self._forgetting = forgetting
+        self._beat_seconds = beat_seconds
 
     async def fetch(
         self, copy: str, donor: str, author: str, known: Mapping[str, int], is_there: Callable[[], bool]
@@ -160,7 +171,9 @@ class Fetcher:
         key = self._link.copy(self._name, copy)
         seen, number = "0-0", 0
         while True:
-            async with asyncio.timeout(PIECE_SECONDS):
+            # A wish is told with one beat, and heard with another.
+            patience = PIECE_SECONDS + (0 if number else 3 * self._beat_seconds)
+            async with asyncio.timeout(patience):
                 found = await self._next(key, seen, is_there)
             for id_, envelope in found:
                 piece = self._envelopes.open(envelope, f"{key}/{id_}", Piece)

@@ -1,7 +1,8 @@
 """What stands in Redis. Law: it opens only where it was put, and only for those who have the fleet's keys.
 
 An envelope is sealed like a file on disk (`journal/sealing.py`): key id 8s | salt 16s | sealed msgpack. It is
-bound to the name of its place, so that nothing can be moved from one stream, or entry, to another.
+bound to the name of its place: an entry of a node's stream or of a copy to its id, a node's word to its name,
+what limiters have allowed to its stream. So nothing can be moved; but an old word can be put back.
 """
 
 import hashlib

@@ -1,54 +1,47 @@
 """Erased users in a copy. Law: neither side brings back whom the other one has erased.
 
 A copy knows erased users by their marks only. Whoever takes it looks for those that it knew nothing of among
-its own voters; and leaves out of the copy whom it has erased itself and the donor had not yet.
+its own voters; and leaves out of the copy whom it has erased itself and the donor had not yet (`Merge`).
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from core.events import Event, VoteCast
 from core.ledger import Ledger
 from core.votes import leaves_of
 from replication.applying import Applying
-from replication.facts import ErasedFact, Fact, VotesFact
-from replication.merge import Erasure
-
-NUMBER_BYTES = 8  # in either column of a leaf
+from replication.facts import ErasedFact, Fact
+from replication.merge import Erasure, Merge
 
 
 class Forgetting:
-    def __init__(self, ledger: Ledger, applying: Applying, mark: Callable[[str], str]) -> None:
+    def __init__(self, ledger: Ledger, merge: Merge, applying: Applying, mark: Callable[[str], str]) -> None:
         self._state = ledger.state
+        self._merge = merge
         self._applying = applying
         self._mark = mark
-        self._donors: dict[str, int] = {}
-        """What the donor has erased, by mark."""
         self._voted: set[str] = set()
         """Who has voted since a search began."""
         ledger.subscribe(self._on_record)
 
     def _on_record(self, _: int, events: Sequence[Event]) -> None:
         for event in events:
-            if isinstance(event, VoteCast) and self._donors:
+            if isinstance(event, VoteCast) and self._merge.donor_erased:
                 self._voted.add(event.user)
 
     def end(self) -> None:
         """The copy is whole, or given up."""
-        self._donors, self._voted = {}, set()
+        self._merge.donor_erased, self._voted = {}, set()
 
     async def without_forgotten(self, facts: Sequence[Fact], author: str) -> list[Fact]:
         """What may be merged of a piece; the donor's erasures come in the first pieces, by themselves."""
         erasures = {fact.mark: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
         if erasures:
-            self._donors |= erasures
+            self._merge.donor_erased = {**self._merge.donor_erased, **erasures}
             known = self._state.fleet.erased
             await self._forget({mark: ms for mark, ms in erasures.items() if ms > known.get(mark, 0)}, author)
-        here = {mark for mark, ms in self._state.fleet.erased.items() if ms > self._donors.get(mark, 0)}
-        kept = [fact for fact in facts if not isinstance(fact, ErasedFact)]
-        return [self._without(fact, here) if isinstance(fact, VotesFact) and here else fact for fact in kept]
+        return [fact for fact in facts if not isinstance(fact, ErasedFact)]
 
     async def _forget(self, news: Mapping[str, int], author: str) -> None:
         """Erases the users of these marks, and then remembers the marks: in this order, so that a search that
@@ -60,6 +53,7 @@ class Forgetting:
             for leaf in leaves_of(self._state.votes, ref):
                 await self._erase(map(str, self._state.votes.users(leaf)), news)
                 await asyncio.sleep(0)
+            await self._erase([row.user for row in self._state.deliveries_of(ref)], news)
         while self._voted:
             voted, self._voted = self._voted, set()
             await self._erase(voted, news)
@@ -70,14 +64,3 @@ class Forgetting:
             mark = self._mark(user)
             if mark in news:
                 await self._applying.erase(Erasure(user, mark, news[mark]))
-
-    def _without(self, fact: VotesFact, gone: set[str]) -> VotesFact:
-        users = self._state.votes.users(fact.leaf)
-        half = len(fact.leaf) // 2
-        kept = [at for at, user in enumerate(users) if self._mark(str(user)) not in gone]
-        columns = (fact.leaf[:half], fact.leaf[half:])
-        leaf = b"".join(
-            column[at * NUMBER_BYTES : (at + 1) * NUMBER_BYTES] for column in columns for at in kept
-        )
-        parts = tuple(part for part in fact.parts if self._mark(str(part[0])) not in gone)
-        return replace(fact, leaf=leaf, parts=parts)

@@ -2,10 +2,10 @@
 
 redis-py's own retries are off: they would send XADD again without knowing what became of the first, and
 nest. Every command has a time-out; a blocking read waits for less than that. All keys begin with the prefix,
-and what they hold is sealed (`replication/entries.py`): names of nodes, sizes and positions can be read.
+and what nodes tell is sealed (`replication/entries.py`): names, sizes, positions and times can be read.
 
     <prefix>:nodes            hash: name -> Status
-    <prefix>:alive:<name>     the label of the process that bears the name, for as long as its lease
+    <prefix>:alive:<name>     which process bears the name: something random, for five beats
     <prefix>:stream:<name>    stream: the node's entries, "e" -> Entry
     <prefix>:uses             stream: what the nodes' limiters have allowed, "e" -> Uses
     <prefix>:copy:<name>:<copy>  stream: a copy being fetched by the node, "e" -> Piece
@@ -13,6 +13,7 @@ and what they hold is sealed (`replication/entries.py`): names of nodes, sizes a
     <prefix>:vote:<mark>      when a user has voted, by whom it is taken
 """
 
+import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,8 +22,11 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
+log = logging.getLogger(__name__)
+
+WRONG_TYPE = "WRONGTYPE"
 ENVELOPE = b"e"  # the one field of every entry
 BLOCK_MS = 500
 TIMEOUT_SECONDS = 3.0
@@ -61,6 +65,17 @@ class Link:
         """The last entry of a stream."""
         found: Any = await self.redis.xrevrange(stream, count=1)
         return _read(found[0]) if found else None
+
+    async def newest_of_ours(self, stream: str) -> Read | None:
+        """The same; what is no stream in the place of one is deleted."""
+        try:
+            return await self.newest(stream)
+        except ResponseError as error:
+            if not str(error).startswith(WRONG_TYPE):
+                raise
+            log.error("%s is no stream: it is begun anew", stream)
+            await self.redis.delete(stream)
+            return None
 
     async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[Read]]:
         """What comes behind the cursors, at most so many entries of each stream; waits for a while if nothing

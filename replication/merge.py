@@ -39,6 +39,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "webhook": ("webhook",),
 }
 """The fields that are written together, by the name of their stamp."""
+NUMBER_BYTES = 8  # in either column of a leaf
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -54,6 +55,10 @@ class Merge:
     def __init__(self, state: State, mark: Callable[[str], str]) -> None:
         self._state = state
         self._mark = mark
+        self.donor_erased: Mapping[str, int] = {}
+        """Whom the author of votes in leaves had erased, by mark."""
+        self._known_gone: set[str] = set()
+        self._gone_as_of = (0, 0, 0)
 
     def unheard_erasure(self, fact: Fact) -> Erasure | None:
         """What has to be forgotten before the fact is merged."""
@@ -85,8 +90,7 @@ class Merge:
             case VoteFact():
                 return self._vote(fact, author)
             case VotesFact():
-                merged = ev.VotesMerged(fact.ref, fact.nodes, fact.leaf, fact.parts)
-                return self._of_life(fact.ref, fact.life, lambda _: [merged])
+                return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact))
             case DeliveryFact():
                 return self._delivery(fact)
             case ErasedFact():
@@ -125,6 +129,28 @@ class Merge:
             return []
         cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, author)
         return self._of_life(fact.ref, fact.life, lambda _: [cast])
+
+    def _votes(self, fact: VotesFact) -> list[ev.Event]:
+        """Without those of users who were erased here later than the author knew of."""
+        gone = self._gone()
+        if not gone:
+            return [ev.VotesMerged(fact.ref, fact.nodes, fact.leaf, fact.parts)]
+        half = len(fact.leaf) // 2
+        users = self._state.votes.users(fact.leaf)
+        kept = [at for at, user in enumerate(users) if self._mark(str(user)) not in gone]
+        columns = (fact.leaf[:half], fact.leaf[half:])
+        leaf = b"".join(column[at * NUMBER_BYTES :][:NUMBER_BYTES] for column in columns for at in kept)
+        parts = tuple(part for part in fact.parts if self._mark(str(part[0])) not in gone)
+        return [ev.VotesMerged(fact.ref, fact.nodes, leaf, parts)]
+
+    def _gone(self) -> set[str]:
+        """The marks of those whom this node has erased later than the author knew of."""
+        fleet, donor = self._state.fleet, self.donor_erased
+        as_of = (fleet.latest_ms, len(fleet.erased), len(donor))
+        if self._gone_as_of != as_of:
+            self._gone_as_of = as_of
+            self._known_gone = {mark for mark, ms in fleet.erased.items() if ms > donor.get(mark, 0)}
+        return self._known_gone
 
     def _delivery(self, fact: DeliveryFact) -> list[ev.Event]:
         row = fact.row

@@ -15,9 +15,10 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from replication.claims import Claims
-from replication.contact import Contact
+from replication.contact import Contact, described
 from replication.copies import CopyLost, Donor
 from replication.follower import Follower
+from replication.gaps import Gaps
 from replication.link import UNREACHABLE, Link
 from replication.publisher import Publisher
 from replication.registry import Registry
@@ -51,6 +52,7 @@ class Parts:
     registry: Registry
     publisher: Publisher
     follower: Follower
+    gaps: Gaps
     usage: Usage
     succession: Succession
     donor: Donor
@@ -68,7 +70,7 @@ class Node:
         self._ready = asyncio.Event()
         drop_idle = parts.link.drop_idle
         self._contacts = {
-            "registry": Contact("hearing of other nodes", clock, drop_idle, self._unheard),
+            "registry": Contact("hearing of other nodes", clock, drop_idle),
             "publishing": Contact("telling other nodes", clock, drop_idle),
             "following": Contact("reading other nodes", clock, drop_idle, parts.usage.doubt),
             "usage": Contact("telling what limits allow", clock, drop_idle),
@@ -100,18 +102,19 @@ class Node:
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 if parts.registry.holds_name:
+                    await parts.ledger.durable(parts.ledger.head)
                     await parts.publisher.step()
+                    await parts.registry.step(parts.publisher.top or 0)
                     await parts.registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
         parts.publisher.close()
-        await parts.link.close()
 
     def view(self) -> dict[str, Any]:
         """For the debug page."""
         parts = self._parts
         registry, cursors = parts.registry, parts.ledger.state.fleet.cursors
-        behind = parts.follower.missing()
+        behind = parts.gaps.missing()
         return {
             "node": parts.ledger.state.fleet.label,
             "holds_name": registry.holds_name,
@@ -138,23 +141,24 @@ class Node:
 
     async def _beat(self) -> None:
         parts = self._parts
-        await parts.registry.step(parts.publisher.top or 0)
+        self._beats += 1
+        if self._beats % TRIM_BEATS == 0 and parts.registry.holds_name:
+            await parts.publisher.trim(self._pace.stream_bytes)  # first: it is what a full Redis still does
+        try:
+            await parts.registry.step(parts.publisher.top or 0)
+        except UNREACHABLE:
+            parts.registry.forget_time()
+            parts.succession.reset()
+            raise
         if parts.registry.holds_name:
             if not await parts.publisher.is_agreed():
                 parts.publisher.doubt()
-            parts.follower.beat()
+            parts.gaps.beat()
             self._give_copies()
             await parts.succession.step()
-            self._beats += 1
-            if self._beats % TRIM_BEATS == 0:
-                await parts.publisher.trim(self._pace.stream_bytes)
-            if self._beats > 1 and not parts.follower.missing():
+            if self._beats > 1 and not parts.gaps.missing():
                 self._ready.set()
         await asyncio.sleep(self._pace.beat_seconds)
-
-    def _unheard(self) -> None:
-        self._parts.registry.forget_time()
-        self._parts.succession.reset()
 
     async def _publish(self) -> None:
         """Waits for work first, so that what has worked is known to work while there is none."""
@@ -177,6 +181,7 @@ class Node:
     # -- copies for others -----------------------------------------------------------------------------
 
     def _give_copies(self) -> None:
+        self._giving &= {heard.status.copy for heard in self._parts.registry.others.values()}
         for name, heard in self._parts.registry.others.items():
             copy = heard.status.copy
             if heard.status.wants == self._parts.registry.name and copy not in self._giving:
@@ -187,7 +192,7 @@ class Node:
         try:
             await self._parts.donor.give(name, copy)
         except (*UNREACHABLE, CopyLost, Unavailable) as error:
-            log.warning("the copy for node %s was given up: %s", name, error or type(error).__name__)
+            log.warning("the copy for node %s was given up: %s", name, described(error))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -15,10 +15,11 @@ from itertools import islice
 from redis.exceptions import ResponseError
 
 from core.clock import Clock
-from core.events import Event, NodeNamed, decode_record, encode_record
+from core.events import Event, NodeNamed, UnknownEvent, decode_record, encode_record
 from core.fleet import label_of, name_and_epoch
 from core.ledger import Ledger
 from journal.folder import Folder
+from journal.sealing import KeyMissing
 from journal.segments import JournalCorrupt, JournalReader
 from replication.entries import Entry, Envelopes, Foreign, Id, id_of, proof_of
 from replication.link import ENVELOPE, Link
@@ -28,8 +29,8 @@ log = logging.getLogger(__name__)
 
 SENT_AT_ONCE = 1_024  # records
 READ_AT_ONCE = 512  # records of the journal
-WRONG_TYPE = "WRONGTYPE"
 TOO_SMALL = "equal or smaller"
+UNREADABLE = (JournalCorrupt, KeyMissing, UnknownEvent, OSError)
 Records = list[tuple[int, Sequence[Event]]]
 
 
@@ -62,7 +63,10 @@ class Publisher:
         self._has_sent = False
         """Or found: the stream is not to be empty any more."""
         self._backlog: Iterator[tuple[int, Sequence[Event]]] | None = None
+        self._vouched = ledger.head
         self._doubted = True
+        self._refusals = 0
+        """How often in a row ids were too old for the stream."""
         self._thread = ThreadPoolExecutor(1, "read back")
         self._work = asyncio.Event()
         self._work.set()
@@ -86,6 +90,10 @@ class Publisher:
         self._doubted = True
         self._work.set()
 
+    def vouch(self, position: int) -> None:
+        """Others may know what this node did up to there; if they know more, it was not this journal."""
+        self._vouched = max(position, self._vouched)
+
     async def wait(self) -> None:
         await self._work.wait()
 
@@ -106,17 +114,20 @@ class Publisher:
             self.doubt()
             if not (isinstance(error, ResponseError) and TOO_SMALL in str(error)):
                 raise
+            await self._refused_as_old()
 
     async def is_agreed(self) -> bool:
-        """Whether the stream still ends where this node has left it."""
-        left = self.top
+        """Whether the stream still ends where this node has left it, and others know no more than it did."""
+        known, left = self._known(), self.top
+        if known is not None and known[1] > self._vouched:
+            return False
         if not self._has_sent or left is None:
             return True
         newest = await self._newest()
-        if newest is None or self.top is None:
+        if newest is None:
             return False
         _, epoch = name_and_epoch(self.label)
-        return Id(epoch, left) <= newest[0] <= Id(epoch, self.top)
+        return Id(epoch, left) <= newest[0] <= Id(epoch, self._vouched)  # more may be on its way
 
     async def trim(self, most_bytes: int) -> None:
         """Cuts off what everybody has read, and what takes too much room; the top stays. Raises
@@ -131,18 +142,16 @@ class Publisher:
             log.warning("the stream takes %d bytes: whoever has not read it yet will take a copy", used)
             await redis.xtrim(stream, maxlen=kept, approximate=False)
 
+    async def _refused_as_old(self) -> None:
+        """The stream has come further than its top, if that was cut off: then it is begun anew."""
+        self._refusals += 1
+        if self._refusals > 1:
+            await self._link.redis.delete(self._link.stream(self.name))
+
     # -- what the stream holds -------------------------------------------------------------------------
 
     async def _newest(self) -> tuple[Id, bytes] | None:
-        stream = self._link.stream(self.name)
-        try:
-            found = await self._link.newest(stream)
-        except ResponseError as error:
-            if not str(error).startswith(WRONG_TYPE):
-                raise
-            log.error("%s is no stream: this node's own stream is begun anew", stream)
-            await self._link.redis.delete(stream)
-            found = None
+        found = await self._link.newest_of_ours(self._link.stream(self.name))
         return (id_of(found[0]), found[1]) if found is not None else None
 
     async def _agree(self) -> None:
@@ -161,7 +170,7 @@ class Publisher:
                     await self._begin_epoch(newest[0].epoch)
                     newest = None
         known = self._known()
-        if known is not None and known[1] > self._ledger.head:  # and the stream has been lost as well
+        if known is not None and known[1] > self._vouched:  # and the stream has been lost as well
             await self._begin_epoch(name_and_epoch(self.label)[1])
             newest = known = None
         if newest is None or newest[0].epoch < name_and_epoch(self.label)[1]:
@@ -172,6 +181,7 @@ class Publisher:
         self._queue.arrived(top)
         self.top = top
         if top < self._queue.complete_from:
+            await self._ledger.durable(self._queue.complete_from)  # or the journal would seem to end before
             self._backlog = self._records(top, self._queue.complete_from)
 
     def _beginning(self) -> int:
@@ -188,7 +198,7 @@ class Publisher:
             return False
         try:
             found = await self._in_thread(list, self._records(newest.position - 1, newest.position))
-        except (JournalCorrupt, OSError):
+        except UNREADABLE:
             return True  # older than all that is on disk: nothing speaks against it
         return all(proof_of(encode_record(events)) == proof for _, events in found)
 
@@ -197,11 +207,16 @@ class Publisher:
         epoch = max(after + 1, self._clock.now_ms())
         await self._ledger.durable(self._ledger.commit([NodeNamed(label_of(self.name, epoch))]))
         self._queue.forget(self._ledger.head)  # it says what the old epoch has done
+        self._vouched = self._ledger.head
 
     # -- sending ---------------------------------------------------------------------------------------
 
     async def _send(self, top: int) -> bool:
         """Whether there may be more."""
+        if self._queue.overflowed:
+            self._queue.overflowed = False
+            self.doubt()
+            return False
         backlog = self._backlog
         if backlog is None:
             told = self._queue.durable(self._durable(), SENT_AT_ONCE)
@@ -209,7 +224,9 @@ class Publisher:
             told = await self._read_back(backlog)
         sent = list(entries(told, top))
         if sent:
+            self.vouch(sent[-1][0])
             await self._add(sent)
+            self._refusals = 0
             self._has_sent = True
             self.top = sent[-1][0]
             self._queue.arrived(self.top)
@@ -218,7 +235,7 @@ class Publisher:
     async def _read_back(self, backlog: Iterator[tuple[int, Sequence[Event]]]) -> list[Told]:
         try:
             records = await self._in_thread(list, islice(backlog, READ_AT_ONCE))
-        except (JournalCorrupt, OSError):
+        except UNREADABLE:
             log.info("the journal does not reach back to what others have not read: they will take a copy")
             self.top, records = self._queue.complete_from, []
         if not records:

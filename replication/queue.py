@@ -12,10 +12,11 @@ from typing import NamedTuple
 from core.events import Event, encode_record
 from replication.capture import Capture
 from replication.entries import Entry, proof_of
-from replication.facts import Fact
+from replication.facts import Fact, ListingFact
 
 QUEUED_MOST = 100_000  # records; beyond, they are read back from the journal when there is time
-ENTRY_FACTS = 128
+ENTRY_COST = 128  # facts, of which those of listings are larger
+LISTING_COST = 8
 
 
 class Told(NamedTuple):
@@ -28,8 +29,11 @@ class Told(NamedTuple):
 
 
 class Queue:
-    def __init__(self, capture: Capture, head: int) -> None:
+    def __init__(self, capture: Capture, head: int, most: int = QUEUED_MOST) -> None:
         self._capture = capture
+        self._most = most
+        self.overflowed = False
+        """Records were left out: they are to be read back before anything behind them is told."""
         self._queue: deque[Told] = deque()
         self.complete_from = head
         """All that the records behind this position say is here."""
@@ -41,8 +45,9 @@ class Queue:
         """Reads a committed record."""
         facts = self._capture.facts(events)
         if facts:
-            if len(self._queue) >= QUEUED_MOST:
+            if len(self._queue) >= self._most:
                 self.forget(position - 1)
+                self.overflowed = True
             self._queue.append(Told(position, position, facts, events))
 
     def forget(self, head: int) -> None:
@@ -74,8 +79,10 @@ class Queue:
 def entries(told: Sequence[Told], before: int) -> Iterator[tuple[int, Entry]]:
     """(position, entry) for entries that say all this, behind position `before`."""
     facts: list[Fact] = []
+    cost = 0
     for index, one in enumerate(told):
         facts += one.facts
-        if len(facts) >= ENTRY_FACTS or index == len(told) - 1:
+        cost += sum(LISTING_COST if isinstance(fact, ListingFact) else 1 for fact in one.facts)
+        if cost >= ENTRY_COST or index == len(told) - 1:
             yield one.position, Entry(before, proof_of(encode_record(one.events)), facts)
-            before, facts = one.position, []
+            before, facts, cost = one.position, [], 0

@@ -48,7 +48,7 @@ class Registry:
         self._proof = proof
         self._fleet = fleet
         self._clock = clock
-        self._beat_seconds = beat_seconds
+        self.beat_seconds = beat_seconds
         self._beat = 0
         self._process = secrets.token_hex(8)
         self._heard: dict[str, Heard] = {}
@@ -65,7 +65,7 @@ class Registry:
 
     def is_there(self, name: str) -> bool:
         heard = self._heard.get(name)
-        return heard is not None and self.silent_ns(name) < ALIVE_BEATS * self._beat_seconds * NS_PER_SECOND
+        return heard is not None and self.silent_ns(name) < ALIVE_BEATS * self.beat_seconds * NS_PER_SECOND
 
     def told(self) -> dict[str, dict[str, int]]:
         """Up to which position is known what each node has told, by its label, and by the name of the node
@@ -108,8 +108,9 @@ class Registry:
 
     async def leave(self) -> None:
         """Gives the name back. Raises UNREACHABLE."""
-        if self.holds_name:
-            await self._link.redis.delete(self._link.alive(self.name))
+        key = self._link.alive(self.name)
+        if await self._link.redis.get(key) == self._process.encode():
+            await self._link.redis.delete(key)
 
     def forget_time(self) -> None:
         """Nothing could be heard for a while: nobody is silent for having been unheard in it."""
@@ -118,7 +119,7 @@ class Registry:
 
     async def _bears_name(self) -> bool:
         redis, key = self._link.redis, self._link.alive(self.name)
-        lasts_ms = round(ALIVE_BEATS * self._beat_seconds * 1_000)
+        lasts_ms = round(ALIVE_BEATS * self.beat_seconds * 1_000)
         taken = await redis.set(key, self._process, nx=True, px=lasts_ms)
         bears = bool(taken) or await redis.get(key) == self._process.encode()
         if bears and not taken:

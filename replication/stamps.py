@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from core.clock import Clock
-from core.events import Event, Merged, UserErased, Written
+from core.events import Event, Merged, Stamped
 from core.fleet import FleetView, label_of, name_and_epoch
 
 
@@ -23,10 +23,7 @@ class Stamper:
         if isinstance(events[0], Merged):
             return events
         ms = max(self._clock.now_ms(), self._fleet.latest_ms + 1)
-        return [
-            replace(event, stamp_ms=ms) if isinstance(event, Written | UserErased) else event
-            for event in events
-        ]
+        return [replace(event, stamp_ms=ms) if isinstance(event, Stamped) else event for event in events]
 
 
 def new_label(fleet: FleetView, name: str, now_ms: int) -> str | None:

@@ -1,8 +1,8 @@
 """Who sends the webhooks of a node that is gone. Law: one heir, and only of what is known to be unsent.
 
-A node that says nothing for the length of a lease is gone, and so is an older epoch of one that is there. The
-heir is whoever gets the claim in Redis, once it has read the dead node's stream to its end. A node that comes
-back hears of it from its heir before it sends anything.
+A node that says nothing for the length of a lease is gone, and so is an older epoch of one that is there.
+The heir is whoever gets the claim in Redis, once it has read the dead node's stream to its end. A node that
+starts again hears of it from its heir before it sends anything, if that can be heard.
 """
 
 import asyncio

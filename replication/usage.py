@@ -31,7 +31,6 @@ class Usage:
         self._told = told
         self._heard = heard
         self._cursor: str | None = None
-        self._untold: dict[str, int] = {}
         self._is_unsure = False
 
     def doubt(self) -> None:
@@ -41,24 +40,20 @@ class Usage:
     async def cursor(self) -> str:
         """From where to read on: from now, at first."""
         if self._cursor is None:
-            newest = await self._link.newest(self._link.uses)
+            newest = await self._link.newest_of_ours(self._link.uses)
             self._cursor = newest[0] if newest is not None else NOTHING
         return self._cursor
 
     async def tell(self) -> None:
         """Asks Redis nothing when there is nothing to tell, unless it did not answer the last time."""
-        for ref, used in self._told().items():
-            self._untold[ref] = self._untold.get(ref, 0) + used
-        if not self._untold and not self._is_unsure:
+        by_ref = dict(self._told())
+        if not by_ref and not self._is_unsure:
             return
         self._is_unsure = True
         redis, stream = self._link.redis, self._link.uses
-        if self._untold:
-            sealed = self._envelopes.seal(Uses(self._fleet.label, self._untold), stream)
-            await redis.xadd(stream, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
-        else:
-            await redis.xlen(stream)
-        self._untold, self._is_unsure = {}, False
+        sealed = self._envelopes.seal(Uses(self._fleet.label, by_ref), stream)
+        await redis.xadd(stream, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
+        self._is_unsure = False
 
     def hear(self, entries: Sequence[Read]) -> None:
         for id_, envelope in entries:

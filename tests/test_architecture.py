@@ -52,6 +52,7 @@ IMPURE_MODULES = {
     "os",
     "pathlib",
     "random",
+    "redis",
     "secrets",
     "socket",
     "threading",

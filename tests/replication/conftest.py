@@ -1,4 +1,4 @@
-"""A Redis, and what may come between it and its clients."""
+"""A Redis, and what may come between it and its clients; nodes with nothing between them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 
 from tests.cutting import CuttingProxy
 from tests.redis_server import RedisServer
+from tests.replication.given import Node, a_node, one_ahead_of
+from tests.unit.given import a_webhook
 
 
 @pytest.fixture
@@ -26,3 +28,17 @@ def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
     """A wire to it."""
     with CuttingProxy(redis_server.port) as proxy:
         yield proxy
+
+
+@pytest.fixture
+def a() -> Node:
+    """A node with a bot that has a webhook."""
+    node = a_node()
+    a_webhook(node.ledger)
+    return node
+
+
+@pytest.fixture
+def b(a: Node) -> Node:
+    """One that has heard of all that `a` did, and whose clock is ahead."""
+    return one_ahead_of(a)

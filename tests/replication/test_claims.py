@@ -1,10 +1,8 @@
-"""One vote a user over the whole fleet: claims over a real Redis, and what nodes make of them."""
+"""replication/claims.py: claims over a real Redis."""
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,17 +13,15 @@ from core.refusals import VotedTooSoon
 from replication.claims import FIRST_MS, Claims
 from replication.link import Link, RedisPlace
 from tests.cutting import CuttingProxy
-from tests.gateway import BOT, OTHER_BOT, OTHER_USER, USER, WAIT_SECONDS, eventually
+from tests.gateway import BOT, USER, WAIT_SECONDS
 from tests.redis_server import RedisServer
-from tests.replication.edges import Edge, FleetOfEdges, fleet_of
 from tests.replication.given import MARKS
+from votes.table import VoteTable
 
 REF = f"bot:{BOT}"
 COOLDOWN_MS = 3_600_000
 PREFIX = "votegate"
 KEY = f"{PREFIX}:vote:{MARKS.vote(REF, USER)}"
-PATIENCE = {"VOTEGATE_REDIS__CLAIM_TIMEOUT_SECONDS": "5"}
-"""Of nodes whose Redis answers, however busy the machine is."""
 
 
 class Claimant(NamedTuple):
@@ -33,6 +29,7 @@ class Claimant(NamedTuple):
 
     claims: Claims
     fleet: Fleet
+    votes: VoteTable
     clock: FakeClock
 
     async def vote(self) -> bool:
@@ -49,18 +46,19 @@ async def claimant(
     url: str, *, timeout_seconds: float = WAIT_SECONDS, cooldown_ms: int = COOLDOWN_MS
 ) -> AsyncIterator[Claimant]:
     """Has done all that it was to do by the end."""
-    link, fleet, clock = Link(RedisPlace(url, PREFIX)), Fleet(), FakeClock()
+    link, fleet, votes, clock = Link(RedisPlace(url, PREFIX)), Fleet(), VoteTable(), FakeClock()
     async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
         claims = Claims(
             link,
             MARKS,
             fleet,
+            votes,
             clock,
             tasks.create_task,
             cooldown_ms=cooldown_ms,
             timeout_seconds=timeout_seconds,
         )
-        yield Claimant(claims, fleet, clock)
+        yield Claimant(claims, fleet, votes, clock)
 
 
 def lasts_ms(redis: RedisServer) -> int:
@@ -109,6 +107,22 @@ def test_a_vote_that_was_not_taken_is_claimed_by_the_next_one(redis_server: Redi
                     raise LookupError
         async with claimant(redis_server.url) as b:
             assert await b.vote()
+
+    asyncio.run(story())
+
+
+def test_a_vote_that_was_taken_stays_claimed_although_it_could_not_be_promised(
+    redis_server: RedisServer,
+) -> None:
+    async def story() -> None:
+        async with claimant(redis_server.url) as a:
+            at_ms = a.clock.now_ms()
+            with suppress(LookupError):
+                async with a.claims.holding(REF, USER, at_ms):
+                    a.votes.put(REF, int(USER), 1, at_ms)
+                    raise LookupError
+        async with claimant(redis_server.url) as b:
+            assert not await b.vote()
 
     asyncio.run(story())
 
@@ -253,91 +267,3 @@ def test_votes_are_claimed_again_once_redis_is_back(
 
     asyncio.run(story())
     assert "votes are claimed again" in caplog.text
-
-
-# -- nodes -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FleetOfEdges]:
-    """Three nodes, with two bots."""
-    folder = tmp_path_factory.mktemp("claims")
-    (folder / "redis").mkdir()
-    redis = RedisServer(folder / "redis").start()
-    try:
-        with fleet_of(folder, redis.url) as fleet:
-            nodes = [fleet.edge(name, **PATIENCE) for name in "abc"]
-            nodes[0].list_bot()
-            nodes[0].list_bot(OTHER_BOT)
-            fleet.converge(*nodes)
-            yield fleet
-    finally:
-        redis.close()
-
-
-def vote_at_once(nodes: list[Edge], users: list[str]) -> list[list[Any]]:
-    """What each node answers to each user, who votes at all of them at the same time."""
-    start = threading.Barrier(len(nodes))
-    answers: dict[str, list[Any]] = {}
-
-    def vote(node: Edge) -> None:
-        answers[node.name] = []
-        for user in users:
-            start.wait(WAIT_SECONDS)
-            answers[node.name].append(node.operate("POST", f"/manage/bots/{BOT}/votes", {"user": user}))
-
-    threads = [threading.Thread(target=vote, args=(node,)) for node in nodes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return [list(of_user) for of_user in zip(*answers.values(), strict=True)]
-
-
-def test_a_user_who_votes_at_all_nodes_at_once_has_one_vote(fleet: FleetOfEdges) -> None:
-    users = [str(700_000_000_000_000_000 + number) for number in range(50)]
-
-    answers = vote_at_once(fleet.edges, users)
-
-    for of_user in answers:
-        (taken,) = (answer.json() for answer in of_user if answer.status_code == 201)
-        refused = [answer.json() for answer in of_user if answer.status_code == 409]
-        assert len(refused) == 2
-        assert {each["nextVoteAt"] > taken["lastVote"] for each in refused} == {True}
-    fleet.converge(*fleet.edges)
-    for node in fleet.edges:
-        assert node.votes_of(users) == [1] * len(users)
-
-
-def test_a_user_who_voted_at_one_node_is_refused_by_all(fleet: FleetOfEdges) -> None:
-    a, b, c = fleet.edges
-    taken = a.cast(OTHER_USER)
-    for node in (a, b, c):
-        refused = node.operate("POST", f"/manage/bots/{BOT}/votes", {"user": OTHER_USER})
-        assert (refused.status_code, refused.json()["nextVoteAt"]) == (409, taken["nextVoteAt"])
-
-
-@pytest.mark.parametrize("path", [f"/manage/users/{USER}", f"/manage/bots/{OTHER_BOT}"])
-def test_who_or_what_was_forgotten_starts_anew_at_every_node(fleet: FleetOfEdges, path: str) -> None:
-    a, b, _ = fleet.edges
-    a.cast(path=f"/manage/bots/{OTHER_BOT}")
-    a.done("DELETE", path)
-    fleet.converge(*fleet.edges)
-    if b.operate("GET", f"/manage/bots/{OTHER_BOT}").status_code == 404:
-        b.list_bot(OTHER_BOT)
-    assert b.cast(path=f"/manage/bots/{OTHER_BOT}")["vote"] == 1
-    b.done("DELETE", f"/manage/users/{USER}")
-    fleet.converge(*fleet.edges)
-
-
-def test_votes_are_taken_while_redis_hangs(redis_server: RedisServer, tmp_path: Path) -> None:
-    with fleet_of(tmp_path, redis_server.url) as fleet:
-        a = fleet.edge("a")
-        a.list_bot()
-        redis_server.freeze()
-        try:
-            assert [a.cast(user)["vote"] for user in (USER, OTHER_USER)] == [1, 1]
-            eventually(lambda: "votes are not claimed: Redis does not answer" in a.log)
-        finally:
-            redis_server.thaw()
-        eventually(lambda: a.replication["unsent"] == 0)

@@ -68,8 +68,15 @@ def nothing_happens(redis: RedisServer) -> None:
     del redis
 
 
-BACK = [(nothing, nothing_happens), (the_older_copy, nothing_happens), (the_backup, nothing_happens)]
-LOST_TOO = [(nothing, RedisServer.flush), (the_older_copy, RedisServer.flush)]
+BACK = [
+    (nothing, nothing_happens),
+    (the_older_copy, nothing_happens),
+    pytest.param(the_backup, nothing_happens, marks=pytest.mark.long),
+]
+LOST_TOO = [
+    pytest.param(nothing, RedisServer.flush, marks=pytest.mark.long),
+    pytest.param(the_older_copy, RedisServer.flush, marks=pytest.mark.long),
+]
 
 
 @pytest.mark.parametrize(("back", "meanwhile"), [*BACK, *LOST_TOO])
@@ -106,6 +113,7 @@ def test_a_node_that_lost_data_gets_them_back_and_its_new_votes_count_beside_its
         assert a.replication["node"] != epoch
 
 
+@pytest.mark.long
 def test_a_node_that_has_its_data_is_the_same_after_redis_lost_everything(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
@@ -126,6 +134,7 @@ def test_a_node_that_has_its_data_is_the_same_after_redis_lost_everything(
 # -- names -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_second_process_with_the_name_keeps_silent_until_the_first_is_gone(
     redis_server: RedisServer, tmp_path: Path
 ) -> None:
@@ -154,6 +163,7 @@ def test_a_second_process_with_the_name_keeps_silent_until_the_first_is_gone(
         assert b.votes_of(EARLY[:2]) == second.votes_of(EARLY[:2]) == [1, 1]
 
 
+@pytest.mark.long
 def test_a_node_that_gets_another_name_keeps_its_votes(redis_server: RedisServer, tmp_path: Path) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:
         a, b = fleet.edge("a", **ANYTIME), fleet.edge("b")

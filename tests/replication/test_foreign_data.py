@@ -192,7 +192,9 @@ def test_a_node_says_its_own_word_again_over_garbage(place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("secrets", "reason"), [((), "sealing keys"), ((KEYS,), DIGEST_SECRET)], ids=["keys", "secret"]
+    ("secrets", "reason"),
+    [pytest.param((), "sealing keys", marks=pytest.mark.long), ((KEYS,), DIGEST_SECRET)],
+    ids=["keys", "secret"],
 )
 def test_a_node_of_another_fleet_is_refused_and_refuses_until_it_gets_the_secrets(
     place: Place, secrets: tuple[str, ...], reason: str
@@ -267,6 +269,7 @@ def test_a_claim_that_nobody_of_the_fleet_made_keeps_no_user_from_voting(
     place.client.delete(key)
 
 
+@pytest.mark.long
 def test_a_copy_with_garbage_in_it_is_given_up_and_taken_again(place: Place) -> None:
     rome, oslo = place.nodes
     oslo.close()

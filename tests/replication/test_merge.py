@@ -20,7 +20,7 @@ from core.events import (
 )
 from core.rows import Key, Policy, Stamp, StatsWindow, Webhook
 from listings.keys import is_granted
-from tests.replication.given import Node, a_node, assert_alike, meet, one_ahead_of
+from tests.replication.given import Node, a_node, assert_alike, meet
 from tests.unit.given import (
     BOT,
     BOT_PROFILE,
@@ -43,11 +43,6 @@ UPDATED = StatsUpdated(BOT, 0, None, StatsWindow(NOW_MS, 1), NOW_MS)
 @pytest.fixture
 def a() -> Node:
     return a_node()
-
-
-@pytest.fixture
-def b(a: Node) -> Node:
-    return one_ahead_of(a)
 
 
 # -- a listing -----------------------------------------------------------------------------------------

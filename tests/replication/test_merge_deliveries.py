@@ -17,7 +17,7 @@ from core.events import (
 )
 from core.rows import Delivery
 from replication.facts import DeliveryFact
-from tests.replication.given import MARKS, Node, a_node, meet, one_ahead_of
+from tests.replication.given import MARKS, Node, meet
 from tests.unit.given import (
     BOT,
     DELIVERED,
@@ -25,23 +25,9 @@ from tests.unit.given import (
     NOW_MS,
     REFUSED,
     USER,
-    a_webhook,
 )
 
 MARK = MARKS.user(USER)
-
-
-@pytest.fixture
-def a() -> Node:
-    """A node with a bot that has a webhook."""
-    node = a_node()
-    a_webhook(node.ledger)
-    return node
-
-
-@pytest.fixture
-def b(a: Node) -> Node:
-    return one_ahead_of(a)
 
 
 def queued(id_: str = "first") -> DeliveryQueued:

@@ -13,7 +13,7 @@ from core.events import (
 )
 from core.rows import StatsWindow, Suspension, Webhook
 from listings.stats import StatsUpdate, committed_window, update_stats
-from tests.replication.given import Node, a_node, assert_alike, meet, one_ahead_of
+from tests.replication.given import Node, a_node, assert_alike, meet
 from tests.unit.given import (
     BOT,
     HOUR_MS,
@@ -30,11 +30,6 @@ SUSPENSION = Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000)
 @pytest.fixture
 def a() -> Node:
     return a_node()
-
-
-@pytest.fixture
-def b(a: Node) -> Node:
-    return one_ahead_of(a)
 
 
 def an_update(count: int, used: int, started_ms: int = NOW_MS) -> StatsUpdated:

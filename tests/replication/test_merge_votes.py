@@ -3,8 +3,6 @@
 from collections.abc import Coroutine
 from typing import Any
 
-import pytest
-
 from core.events import (
     DeliveryQueued,
     EndpointHealthSet,
@@ -15,7 +13,7 @@ from core.events import (
 )
 from core.rows import StatsWindow
 from replication.facts import ErasedFact, VotesFact
-from tests.replication.given import MARKS, Node, a_node, assert_alike, finished, meet, one_ahead_of
+from tests.replication.given import MARKS, Node, assert_alike, finished, meet
 from tests.unit.given import (
     BOT,
     HOUR_MS,
@@ -23,23 +21,9 @@ from tests.unit.given import (
     OTHER_USER,
     USER,
     a_listing,
-    a_webhook,
 )
 
 MARK = MARKS.user(USER)
-
-
-@pytest.fixture
-def a() -> Node:
-    """A node with a bot that has a webhook."""
-    node = a_node()
-    a_webhook(node.ledger)
-    return node
-
-
-@pytest.fixture
-def b(a: Node) -> Node:
-    return one_ahead_of(a)
 
 
 def a_vote(count: int = 1, at_ms: int = NOW_MS, user: str = USER) -> VoteCast:

@@ -1,26 +1,26 @@
 """Redis forgets: all of it, the newest, or what somebody had not read yet. The nodes' journals do not."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from threading import Event
 
 import pytest
 
 from tests.cutting import CuttingProxy
-from tests.gateway import eventually
+from tests.gateway import Client, eventually
 from tests.redis_server import RedisServer
 from tests.replication.edges import Edge
-from tests.replication.visitors import BOT_PATH, Visitors, failing, wired
+from tests.replication.visitors import BOT_PATH, Place, Visitors, failing, wired
+
+CALLERS_PER_NODE = 3
+FAR = 1_000_000
+"""Between the users of one caller and those of the next."""
 
 
-class Place(NamedTuple):
-    server: RedisServer
-    proxy: CuttingProxy
-    visitors: Visitors
-
-    @property
-    def nodes(self) -> list[Edge]:
-        return self.visitors.fleet.edges
+class Forgotten(Place):
+    """Whose Redis loses one thing after another."""
 
     def vote(self) -> None:
         """A few votes at each node."""
@@ -40,10 +40,9 @@ class Place(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Two nodes whose Redis loses one thing after another."""
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forgotten]:
     with wired(tmp_path_factory.mktemp("fleet")) as parts:
-        yield Place(*parts)
+        yield Forgotten(*parts)
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def copies_taken(edge: Edge) -> int:
     return edge.log.count("took a copy")
 
 
-def test_redis_comes_back_empty(place: Place) -> None:
+def test_redis_comes_back_empty(place: Forgotten) -> None:
     place.vote()
     place.server.kill()
     place.vote()
@@ -68,7 +67,7 @@ def test_redis_comes_back_empty(place: Place) -> None:
     place.begin_again()
 
 
-def test_redis_comes_back_with_an_old_dump(place: Place) -> None:
+def test_redis_comes_back_with_an_old_dump(place: Forgotten) -> None:
     place.vote()
     place.server.save()
     place.vote()
@@ -80,7 +79,8 @@ def test_redis_comes_back_with_an_old_dump(place: Place) -> None:
     place.server.dump.unlink()
 
 
-def test_redis_comes_back_with_a_dump_older_than_what_only_one_node_had_read(place: Place) -> None:
+@pytest.mark.long
+def test_redis_comes_back_with_a_dump_older_than_what_only_one_node_had_read(place: Forgotten) -> None:
     first, second = place.nodes
     place.server.save()
     place.visitors.vote(first)
@@ -94,16 +94,49 @@ def test_redis_comes_back_with_a_dump_older_than_what_only_one_node_had_read(pla
     place.server.dump.unlink()
 
 
-@pytest.mark.parametrize("times", [1, 5])
-def test_redis_is_flushed_under_load(place: Place, times: int) -> None:
-    for _ in range(times):
-        place.vote()
-        place.server.flush()
-        place.vote()
+def vote_on(visitors: Visitors, edge: Edge, over: Event) -> None:
+    client = Client()
+    client.base_url, client.operator_token = edge.base_url, edge.operator_token
+    while not over.is_set():
+        visitors.vote(client)
+    client.session.close()
+
+
+@contextmanager
+def load(place: Forgotten) -> Iterator[list[Visitors]]:
+    """Several callers vote at each node, all the time; each vote is acknowledged."""
+    edges = [edge for edge in place.nodes for _ in range(CALLERS_PER_NODE)]
+    first = int(place.visitors.next_user) + FAR
+    callers = [Visitors(place.visitors.fleet, "", first + number * FAR) for number in range(len(edges))]
+    over = Event()
+    with ThreadPoolExecutor(len(edges)) as threads:
+        voting = [threads.submit(vote_on, *each, over) for each in zip(callers, edges, strict=True)]
+        try:
+            yield callers
+        finally:
+            over.set()
+            for each in voting:
+                each.result()
+    for caller in callers:
+        place.visitors.voted += caller.voted
+
+
+def all_vote(callers: list[Visitors]) -> None:
+    """Waits until each of them has voted once more."""
+    before = [len(caller.voted) for caller in callers]
+    eventually(lambda: all(len(each.voted) > count for each, count in zip(callers, before, strict=True)))
+
+
+def test_redis_is_flushed_under_load(place: Forgotten) -> None:
+    with load(place) as callers:
+        for _ in range(5):
+            all_vote(callers)
+            place.server.flush()
+            all_vote(callers)
     place.begin_again()
 
 
-def test_redis_fails_over_to_a_replica_that_lags(place: Place, replica: RedisServer) -> None:
+def test_redis_fails_over_to_a_replica_that_lags(place: Forgotten, replica: RedisServer) -> None:
     with CuttingProxy(place.server.port) as replicating:
         replica.follow(replicating.port)
         with replica.client() as client:
@@ -130,7 +163,7 @@ def test_redis_fails_over_to_a_replica_that_lags(place: Place, replica: RedisSer
 
 
 def test_redis_turns_into_a_replica_and_refuses_writes_for_a_while(
-    place: Place, replica: RedisServer
+    place: Forgotten, replica: RedisServer
 ) -> None:
     place.server.follow(replica.port)
     place.visitors.visiting_until(lambda: all(map(failing, place.nodes)), *place.nodes)
@@ -138,7 +171,7 @@ def test_redis_turns_into_a_replica_and_refuses_writes_for_a_while(
     place.begin_again()
 
 
-def test_a_stream_is_trimmed_past_what_a_node_has_read(place: Place) -> None:
+def test_a_stream_is_trimmed_past_what_a_node_has_read(place: Forgotten) -> None:
     first, second = place.nodes
     taken = copies_taken(second)
     second.close()
@@ -152,7 +185,7 @@ def test_a_stream_is_trimmed_past_what_a_node_has_read(place: Place) -> None:
     assert copies_taken(second) > taken
 
 
-def test_a_stream_is_deleted_that_a_node_has_not_read_and_its_author_is_gone(place: Place) -> None:
+def test_a_stream_is_deleted_that_a_node_has_not_read_and_its_author_is_gone(place: Forgotten) -> None:
     """Then it is known to nobody but its author, who tells it when it is back."""
     first, second = place.nodes
     second.close()

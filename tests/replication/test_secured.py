@@ -127,6 +127,7 @@ def test_a_wrong_password_is_shown_and_everything_else_works(locked: RedisServer
         assert b.votes_of([USER]) == [1]
 
 
+@pytest.mark.long
 def test_a_user_and_a_password_may_stand_in_the_url(locked: RedisServer, tmp_path: Path) -> None:
     url = locked.url.replace("//", f"//edge:{PASSWORD}@")
     with fleet_of(tmp_path, url) as fleet:

@@ -11,7 +11,7 @@ from tests.gateway import BOT_SUBMISSION, USER, ThreadGateway
 from tests.replication.soak import soak
 from tests.replication.soak_record import Ballot, Edit, IssuedKey, Node, World, check
 
-SECONDS = 5
+SECONDS = 3
 
 
 def test_a_fleet_agrees_on_all_that_it_said_whatever_broke_meanwhile(tmp_path: Path) -> None:

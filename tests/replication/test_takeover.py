@@ -5,6 +5,8 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.contract import BOT_PATH, deliveries, pending, users
 from tests.gateway import eventually
 from tests.receiver import Receiver, status
@@ -46,6 +48,18 @@ def all_known(*nodes: Edge) -> list[str]:
     return eventually(same)
 
 
+def die_unsent(node: Edge, fleet: FleetOfEdges, receiver: Receiver) -> tuple[list[str], int]:
+    """Leaves all votes' webhooks to the other nodes, which know them. Returns their ids, and how many
+    requests there were by then; those that come later are accepted."""
+    list_with_webhook(fleet, receiver)
+    fail_to_send(node, receiver)
+    ids = all_known(*fleet.edges)
+    node.kill()
+    before = len(receiver.received)
+    receiver.default = status(204)
+    return ids, before
+
+
 def all_delivered(*nodes: Edge) -> None:
     """Waits until each node has all votes' deliveries as delivered in its log."""
 
@@ -84,6 +98,7 @@ def test_one_of_the_others_sends_what_a_dead_node_did_not(
         assert len(heirs) == 1
 
 
+@pytest.mark.long
 def test_nobody_sends_what_another_node_has_claimed(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
@@ -106,17 +121,13 @@ def test_nobody_sends_what_another_node_has_claimed(
         assert sent_since(receiver, before) == dict.fromkeys(ids, 1)
 
 
+@pytest.mark.long
 def test_nobody_sends_for_a_node_that_is_not_gone_for_a_lease(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:
         a, b = fleet.edge("a", **PACE), fleet.edge("b", **FOREVER)
-        list_with_webhook(fleet, receiver)
-        fail_to_send(a, receiver)
-        ids = all_known(a, b)
-        a.kill()
-        before = len(receiver.received)
-        receiver.default = status(204)
+        ids, before = die_unsent(a, fleet, receiver)
 
         eventually(lambda: not b.replication["nodes"]["a"]["there"])
         eventually(lambda: b.replication["nodes"]["a"]["silent_ms"] > 1_500)
@@ -132,12 +143,7 @@ def test_a_node_that_comes_back_sends_nothing_that_was_sent_for_it(
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:
         a, b = fleet.edge("a", **PACE), fleet.edge("b", **PACE)
-        list_with_webhook(fleet, receiver)
-        fail_to_send(a, receiver)
-        ids = all_known(a, b)
-        a.kill()
-        before = len(receiver.received)
-        receiver.default = status(204)
+        ids, before = die_unsent(a, fleet, receiver)
         all_delivered(b)
 
         a = fleet.edge("a", **PACE)
@@ -153,6 +159,7 @@ def test_a_node_that_comes_back_sends_nothing_that_was_sent_for_it(
         assert pending(a) == pending(b) == 0
 
 
+@pytest.mark.long
 def test_a_node_that_is_back_within_the_lease_sends_for_itself(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
@@ -171,17 +178,13 @@ def test_a_node_that_is_back_within_the_lease_sends_for_itself(
         assert "is gone" not in b.log
 
 
+@pytest.mark.long
 def test_what_a_lost_folder_had_to_send_is_sent_although_the_node_is_there_again(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:
     with fleet_of(tmp_path, redis_server.url) as fleet:
         b, a = fleet.edge("b", **PACE), fleet.edge("a", **PACE)
-        list_with_webhook(fleet, receiver)
-        fail_to_send(a, receiver)
-        ids = all_known(a, b)
-        a.kill()
-        before = len(receiver.received)
-        receiver.default = status(204)
+        ids, before = die_unsent(a, fleet, receiver)
         shutil.rmtree(a.folder)
 
         a = fleet.edge("a", **PACE)
@@ -191,6 +194,7 @@ def test_what_a_lost_folder_had_to_send_is_sent_although_the_node_is_there_again
         assert sent_since(receiver, before) == dict.fromkeys(ids, 1)
 
 
+@pytest.mark.long
 def test_any_node_can_send_again_what_another_one_has_sent(
     redis_server: RedisServer, tmp_path: Path, receiver: Receiver
 ) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.cutting import CuttingProxy
 from tests.gateway import BOT, Client, eventually
@@ -87,6 +88,18 @@ class Visitors:
             assert unknown(edge, self.voted) == []
 
 
+class Place(NamedTuple):
+    """A fleet with its visitors, its Redis, and the wire between."""
+
+    server: RedisServer
+    proxy: CuttingProxy
+    visitors: Visitors
+
+    @property
+    def nodes(self) -> list[Edge]:
+        return self.visitors.fleet.edges
+
+
 def unknown(edge: Client, users: list[str]) -> list[str]:
     """Those of the users who have not voted, as far as the node knows."""
     found = []
@@ -116,7 +129,7 @@ def with_secrets_of(edge: Edge, folder: Path, *secrets: str) -> Path:
 
 
 @contextmanager
-def wired(folder: Path, *arguments: str) -> Iterator[tuple[RedisServer, CuttingProxy, Visitors]]:
+def wired(folder: Path, *arguments: str) -> Iterator[Place]:
     """Two nodes that know of each other and of a bot, and their wire to Redis."""
     (folder / "redis").mkdir()
     server = RedisServer(folder / "redis", *arguments)
@@ -129,6 +142,6 @@ def wired(folder: Path, *arguments: str) -> Iterator[tuple[RedisServer, CuttingP
             eventually(lambda: second.operate("GET", BOT_PATH).status_code == 200)
             visitors.vote(second)
             visitors.all_known(first, second)
-            yield server, proxy, visitors
+            yield Place(server, proxy, visitors)
     finally:
         server.close()

@@ -14,7 +14,7 @@ DIGEST_SECRET = "a-digest-secret-of-the-right-length"
 SEALING_KEY = "A" * 43 + "="
 OTHER_SEALING_KEY = "B" * 42 + "A="
 PROXY = "socks5://user:a-password-that-is-secret@proxy.example:1080"
-REDIS = "rediss://user:a-password-that-is-secret@redis.example:6380/0"
+REDIS = "rediss://user@redis.example:6380/0"
 REDIS_PASSWORD = "another-password-that-is-secret"
 AUTHORIZATION = "an-authorization-that-is-secret"
 GIVEN_SECRETS = {

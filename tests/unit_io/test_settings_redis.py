@@ -122,11 +122,22 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path, name: str) -> None:
     assert dict(leaves(settings))[f"redis.{name}"] == SecretStr(value)
 
 
-def test_secrets_are_in_no_text_made_of_the_settings(tmp_path: Path) -> None:
-    text = "redis: {url: 'redis://edge:SECRET@redis.example', password: SECRET, node: a}"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "redis: {url: 'redis://edge:SECRET@redis.example', node: a}",
+        "redis: {url: 'redis://edge@redis.example', password: SECRET, node: a}",
+    ],
+)
+def test_secrets_are_in_no_text_made_of_the_settings(tmp_path: Path, text: str) -> None:
     settings = from_file(tmp_path, text)
     for shown in (repr(settings), str(settings.redis), settings.model_dump_json()):
         assert "SECRET" not in shown
+
+
+def test_there_is_one_password() -> None:
+    given = {"url": "redis://edge:a-password@redis.example", "node": "a", "password": "another"}
+    assert mistakes_of(**given) == ["redis: redis.password is for a URL without one"]
 
 
 @pytest.mark.parametrize(
