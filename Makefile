@@ -34,8 +34,8 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet for SECONDS=150 and c
 	@$(BIN)/python -m tests.replication.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
-	@$(BIN)/python -m pytest --no-cov -m long
-	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov tests/unit tests/unit_io tests/replication/test_merge_laws.py
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov -m long
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov tests/unit tests/unit_io tests/test_schemathesis.py tests/replication/test_merge_laws.py
 
 bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
 	@$(BIN)/python -m bench.state

@@ -16,6 +16,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
+from tests.unit.generated import examples
 from tests.unit_io.post import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.unit_io.stage import URL
@@ -213,7 +214,7 @@ class OutboxMachine(OutboxModel):
 
 
 TestOutbox = OutboxMachine.TestCase
-TestOutbox.settings = settings(max_examples=300, stateful_step_count=50, derandomize=True, deadline=None)
+TestOutbox.settings = settings(examples(300), stateful_step_count=50)
 
 
 def test_what_was_due_before_a_start_leaves_after_it_in_batches() -> None:
