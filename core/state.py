@@ -26,7 +26,7 @@ class State(Tables):
 
     def _changing(self, ref: str) -> None:
         self._digest.changed(ref)
-        if self.fleet.label:
+        if self._fleet.label:
             self._shared_digest.changed(ref)
         if self._copy is not None:
             self._copy.changing(ref)

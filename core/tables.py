@@ -69,9 +69,10 @@ class Tables:
     # -- writing ---------------------------------------------------------------------------------------
 
     def apply(self, event: ev.Event) -> None:
-        if not isinstance(event, _OF_NO_LISTING):
-            self._changing(event.ref)
-        _APPLY[type(event)](self, event)
+        kind = type(event)
+        if kind not in _OF_NO_LISTING:
+            self._changing(event.ref)  # type: ignore[union-attr]  # a set of types narrows nothing
+        _APPLY[kind](self, event)
 
     def _changing(self, ref: str) -> None:
         """Comes before any change to what hangs on the listing."""
@@ -185,9 +186,11 @@ class Tables:
             self._put(replace(row, webhook=webhook))
 
     def _vote_cast(self, event: ev.VoteCast) -> None:
-        if event.node or event.ref in self._listings:
-            number = self._fleet.number(event.node)
+        is_listed = event.ref in self._listings
+        if is_listed or event.node:
+            number = self._fleet.number(event.node) if event.node else self._fleet.own
             self._votes.put(event.ref, int(event.user), event.count, event.at_ms, number)
+        if not is_listed and event.node:
             self._maybe_ghost(event.ref)
 
     def _user_erased(self, event: ev.UserErased) -> None:
@@ -258,7 +261,7 @@ class Tables:
             del self._ghosts[at]
 
 
-_OF_NO_LISTING = (ev.UserErased, ev.NodeNamed, ev.Merged)
+_OF_NO_LISTING = frozenset({ev.UserErased, ev.NodeNamed, ev.Merged})
 _APPLY: Mapping[type[Struct], Callable[[Tables, Any], None]] = {
     ev.ListingSaved: Tables._listing_saved,
     ev.ListingReviewed: Tables._listing_reviewed,
