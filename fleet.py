@@ -80,16 +80,17 @@ async def open_fleet(
     registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, redis.beat_seconds)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
+    follower = _follower(redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock)
     publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock)
     parts = Parts(
         link,
         ledger,
         registry,
         publisher,
-        _follower(redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock),
+        follower,
         gaps,
         usage,
-        Succession(link, registry, ledger, clock, redis.lease_seconds),
+        Succession(link, registry, ledger, clock, redis.lease_seconds, follower.has_read),
         Donor(link, envelopes, ledger, Capture(ledger.state, marks.user), clock, publisher.vouch),
         claims,
     )

@@ -103,11 +103,18 @@ class Follower:
             self._refused_ns[name] = self._clock.monotonic_ns() + round(REFUSED_SECONDS * NS_PER_SECOND)
             return False
         self.refused.understood(name)
-        if self._gaps.is_one(label, entry.before):
+        if not self._gaps.is_one(label, entry.before):
+            await self._applying.entry(entry.facts, label, id_.position)
+        elif self._gaps.is_hopeless(label):
+            await self._applying.facts(entry.facts, label)
+        else:
             return False
-        await self._applying.entry(entry.facts, label, id_.position)
         self._read[name] = id_
         return True
+
+    def has_read(self, name: str, newest: Id) -> bool:
+        """Whether the node's stream was read up to there."""
+        return self._at(name) >= newest
 
     async def _take_copy(self, donor: str) -> None:
         registry = self._registry

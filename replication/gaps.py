@@ -2,8 +2,9 @@
 
 More is known of a node elsewhere: then its stream is about to tell, or, if nothing of that node moves for
 some beats, a copy is taken of whoever knows most. An entry that begins behind something unknown closes the
-stream until a copy has filled the gap. What nobody knows who is there, of a node that is gone itself, is
-lost: after a while it is passed over, because what comes behind it stands for itself.
+stream until a copy has filled the gap. What nobody knows who is there, of a node that is gone itself, may be
+lost: after a while what comes behind it is read on, because facts stand for themselves; but nothing is noted
+as known, so that a copy is taken when somebody comes back who knows it.
 """
 
 import logging
@@ -29,7 +30,8 @@ class Gaps:
         self._stuck: dict[str, int] = {}
         """Labels of nodes of which more is known elsewhere, and for how many beats nothing has moved."""
         self._cursors: dict[str, int] = {}
-        self._passed: set[str] = set()
+        self._hopeless: set[str] = set()
+        """Labels of nodes that are gone, with gaps that nobody can fill who is there."""
 
     def missing(self) -> dict[str, int]:
         """How many positions others know of each node that this one does not, by label."""
@@ -45,6 +47,7 @@ class Gaps:
         cursors = dict(self._fleet.cursors)
         moved = {name_and_epoch(label)[0] for label in cursors if cursors[label] != self._cursors.get(label)}
         self._cursors = cursors
+        self._hopeless = {label for label in self._hopeless if not self._lives(label)}
         self._stuck = {
             label: 0 if name_and_epoch(label)[0] in moved else self._stuck.get(label, 0) + 1
             for label in self.missing()
@@ -57,10 +60,15 @@ class Gaps:
     def is_one(self, label: str, before: int) -> bool:
         """Whether something is missing in front of an entry that says all behind that position; then the
         node's stream is closed."""
-        if before <= self._fleet.cursors.get(label, 0) or label in self._passed:
+        if before <= self._fleet.cursors.get(label, 0):
             return False
-        self._closed.setdefault(label, self._clock.monotonic_ns())
+        if label not in self._hopeless:
+            self._closed.setdefault(label, self._clock.monotonic_ns())
         return True
+
+    def is_hopeless(self, label: str) -> bool:
+        """Whether what comes behind a gap of the node may be read on."""
+        return label in self._hopeless
 
     def wanted(self) -> str | None:
         """The name of the node that a copy is to be taken of, if of any."""
@@ -71,7 +79,7 @@ class Gaps:
             best = max(there, default=0)
             if best > self._fleet.cursors.get(label, 0):
                 return there[best]
-            self._maybe_lost(label)
+            self._maybe_hopeless(label)
         return None
 
     def filled(self) -> None:
@@ -79,13 +87,16 @@ class Gaps:
         self._closed.clear()
         self._stuck.clear()
 
-    def _maybe_lost(self, label: str) -> None:
-        """Nobody who is there knows more: if the node itself is gone as well, nobody ever will, perhaps."""
-        since_ns, name = self._closed.get(label), name_and_epoch(label)[0]
+    def _lives(self, label: str) -> bool:
+        name = name_and_epoch(label)[0]
         heard = self._registry.others.get(name)
-        lives = heard is not None and self._registry.is_there(name) and heard.status.label == label
-        if since_ns is None or lives or self._clock.monotonic_ns() - since_ns < self._lost_ns:
+        return heard is not None and self._registry.is_there(name) and heard.status.label == label
+
+    def _maybe_hopeless(self, label: str) -> None:
+        """Nobody who is there knows more: if the node itself is gone as well, nobody ever will, perhaps."""
+        since_ns = self._closed.get(label)
+        if since_ns is None or self._lives(label) or self._clock.monotonic_ns() - since_ns < self._lost_ns:
             return
-        log.error("something that node %s told is lost: nobody knows it; going on behind it", label)
+        log.warning("nobody who is there knows all that node %s told: reading on behind it", label)
         del self._closed[label]
-        self._passed.add(label)
+        self._hopeless.add(label)

@@ -7,6 +7,7 @@ starts again hears of it from its heir before it sends anything, if that can be 
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import DeliveryTaken
@@ -24,12 +25,20 @@ TAKEN_AT_ONCE = 64
 
 class Succession:
     def __init__(
-        self, link: Link, registry: Registry, ledger: Ledger, clock: Clock, lease_seconds: float
+        self,
+        link: Link,
+        registry: Registry,
+        ledger: Ledger,
+        clock: Clock,
+        lease_seconds: float,
+        has_read: Callable[[str, Id], bool],
     ) -> None:
+        """`has_read` tells whether the stream of the node of a name was read up to an entry."""
         self._link = link
         self._registry = registry
         self._ledger = ledger
         self._clock = clock
+        self._has_read = has_read
         self._lease_ns = round(lease_seconds * NS_PER_SECOND)
         self._gone_since_ns: dict[str, int] = {}
 
@@ -60,9 +69,10 @@ class Succession:
     async def _inherits(self, label: str) -> bool:
         name, epoch = name_and_epoch(label)
         newest = await self._link.newest(self._link.stream(name))
-        known = Id(epoch, self._ledger.state.fleet.cursors.get(label, 0))
-        if newest is not None and epoch == id_of(newest[0]).epoch and id_of(newest[0]) > known:
-            return False
+        if newest is not None and name != self._registry.name:
+            end = id_of(newest[0])
+            if not self._has_read(name, end if end.epoch == epoch else Id(end.epoch, 0)):
+                return False
         lasts_ms = self._lease_ns // 1_000_000
         own = self._ledger.state.fleet.label
         key = self._link.heir(label)
