@@ -69,9 +69,10 @@ class Tables:
     # -- writing ---------------------------------------------------------------------------------------
 
     def apply(self, event: ev.Event) -> None:
-        if not isinstance(event, _OF_NO_LISTING):
-            self._changing(event.ref)
-        _APPLY[type(event)](self, event)
+        kind = type(event)
+        if kind not in _OF_NO_LISTING:
+            self._changing(event.ref)  # type: ignore[union-attr]  # a set of types narrows nothing
+        _APPLY[kind](self, event)
 
     def _changing(self, ref: str) -> None:
         """Comes before any change to what hangs on the listing."""
@@ -260,7 +261,7 @@ class Tables:
             del self._ghosts[at]
 
 
-_OF_NO_LISTING = (ev.UserErased, ev.NodeNamed, ev.Merged)
+_OF_NO_LISTING = frozenset({ev.UserErased, ev.NodeNamed, ev.Merged})
 _APPLY: Mapping[type[Struct], Callable[[Tables, Any], None]] = {
     ev.ListingSaved: Tables._listing_saved,
     ev.ListingReviewed: Tables._listing_reviewed,

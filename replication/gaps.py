@@ -72,10 +72,9 @@ class Gaps:
 
     def wanted(self) -> str | None:
         """The name of the node that a copy is to be taken of, if of any."""
+        told = self._registry.told()
         stuck = [label for label, beats in self._stuck.items() if beats > STUCK_BEATS]
-        missed = [*self._closed, *stuck]
-        told = self._registry.told() if missed else {}
-        for label in missed:
+        for label in [*self._closed, *stuck]:
             there = {at: name for name, at in told.get(label, {}).items() if self._registry.is_there(name)}
             best = max(there, default=0)
             if best > self._fleet.cursors.get(label, 0):
