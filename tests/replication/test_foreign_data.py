@@ -245,8 +245,10 @@ def remaining(edge: Edge, key: str) -> int:
 
 @pytest.mark.parametrize("key", [USES, "votegate:alive:rome"])
 def test_a_key_of_another_type_is_told_and_lived_with(place: Place, key: str) -> None:
-    place.client.delete(key)
-    place.client.hset(key, "of another", "type")
+    with place.client.pipeline() as at_once:  # or a node puts something there in between
+        at_once.delete(key)
+        at_once.hset(key, "of another", "type")
+        at_once.execute()
     place.visitors.visiting_until(lambda: any(map(failing, place.nodes)), *place.nodes)
     place.client.delete(key)
     place.goes_on()
