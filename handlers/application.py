@@ -17,7 +17,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 from core.clock import NS_PER_SECOND
 from handlers.answers import SERVER, request_id
 from handlers.direct import Answered
-from handlers.reply import SPOKEN, Reply, failure, reply_to
+from handlers.reply import SPOKEN, Reply, failure, method_not_allowed, reply_to
 from handlers.request import Request
 from handlers.routes import Route
 from ratelimit.address import UNIX, Proxy, client_address
@@ -165,8 +165,8 @@ class EndpointHandler(RequestHandler):
         return Reply(204, b"", {"Allow": self._route.allow})
 
     def _refused(self, status: int) -> Reply:
-        if status == 405:
-            return failure(405, "Method not allowed.", {"Allow": self._route.allow})
+        if status == 405 and self._route.endpoints:
+            return method_not_allowed(self._route.endpoints, self._route.allow)
         return failure(status, "The request could not be read.")
 
     def _request_value(self, body: bytes | None) -> Request:

@@ -55,9 +55,9 @@ requests keep failing is answered 429 for a while.
 
 **Ids** of bots, servers and users are strings of 17 to 20 digits. Times are Unix milliseconds.
 
-**Any path** that has GET has HEAD too, and every path has OPTIONS. Another method is answered 405 (one that
-HTTP does not know 501), an unknown path 404, what is not HTTP 400, a request that comes too slowly 408, and
-headers over 16,384 bytes 431."""
+**Any path** that has GET has HEAD too, and every path has OPTIONS. Another method is answered 405,
+whose text names the right ones (one that HTTP does not know 501), an unknown path 404, what is not HTTP 400,
+a request that comes too slowly 408, and headers over 16,384 bytes 431."""
 
 _WEBHOOK_TEXT = """Sent to the URL of a listing's webhook settings when a user votes for the bot or the
 server, within seconds of the vote; and, as a test, when the management API asks for one.

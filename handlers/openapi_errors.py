@@ -17,6 +17,7 @@ from handlers.reply import (
     TOO_MANY_REQUESTS,
     Reply,
     failure,
+    method_not_allowed,
     reply_to,
 )
 from handlers.request import json_object
@@ -135,7 +136,7 @@ ERRORS: Mapping[str, Error] = {
     "noSuchPath": Error("There is nothing at this path", failure(404, "Not found.")),
     "methodNotAllowed": Error(
         "The path has no such method",
-        failure(405, "Method not allowed.", {"allow": "GET, HEAD, OPTIONS"}),
+        method_not_allowed(["GET"], "GET, HEAD, OPTIONS"),
     ),
     "headersTooLarge": Error(
         "The headers are too large", failure(431, "The request's headers are too large.")

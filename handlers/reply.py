@@ -5,7 +5,7 @@
 The one table from refusals to statuses and texts is here; the contract's texts are its, word by word.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +25,7 @@ AUTHORIZATION_REQUIRED = "Authorization header is required."
 INVALID_KEY = "Invalid API key."
 BOT_NOT_FOUND = "Bot not found."
 UNAVAILABLE_RETRY_SECONDS = "5"
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Reply(Struct, frozen=True):
@@ -55,6 +56,18 @@ def success(status: int = 200, /, **fields: Any) -> Reply:
 def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS, /, **fields: Any) -> Reply:
     body = {"success": False, "error": text, "status": status, **fields}
     return Reply(status, encode_json(body), headers)
+
+
+def method_not_allowed(methods: Collection[str], allow: str) -> Reply:
+    """A 405 that names the right methods in its text too: clients log that and no header.
+
+    Args:
+        methods: those that the path has endpoints for.
+        allow: the value of the `Allow` header (RFC 9110, 10.2.1), which has HEAD and OPTIONS beside them.
+    """
+    *others, last = sorted(methods, key=_METHODS.index)
+    use = f"{', '.join(others)} or {last}" if others else last
+    return failure(405, f"Method not allowed. Use {use}.", {"allow": allow})
 
 
 def limited(reply: Reply, limits: Decision) -> Reply:

@@ -98,7 +98,7 @@ def test_every_error_of_the_public_endpoints_is_in_the_table_with_its_text() -> 
     said = {(str(reply.status), json.loads(reply.body)["error"]) for reply in replies}
     shown = {(status, text) for status, text, _ in rows("Errors")}
     assert said <= shown
-    assert {status for status, _ in shown - said} == {"405"}, "whose text is of the path"
+    assert shown - said == {("405", "Method not allowed. Use PATCH.")}, "whose text is of the path"
 
 
 def test_the_headers_named_are_those_of_a_refusal() -> None:
@@ -115,7 +115,7 @@ def test_the_mistakes_of_others_end_as_the_document_says(gateway: ThreadGateway)
         assert gateway.stats(key, instead.strip("`").replace("1210", "1000").encode()).status_code == 200
         gateway.advance(7_200)
     posted = gateway.request("POST", f"/bots/{BOT}/stats", headers={"Authorization": key})
-    assert posted.status_code == 405
+    assert refusal(posted) == (405, "Method not allowed. Use PATCH.")
     assert gateway.voters(f"Bearer {key}").json()["error"] == "Invalid API key."
 
 

@@ -62,4 +62,4 @@ def test_text_is_never_markup_on_the_page() -> None:
 
 def test_the_page_refuses_in_json(gateway: ThreadGateway) -> None:
     response = gateway.request("POST", "/docs")
-    assert (response.status_code, response.json()["error"]) == (405, "Method not allowed.")
+    assert (response.status_code, response.json()["error"]) == (405, "Method not allowed. Use GET.")

@@ -46,6 +46,12 @@ def methods_of(path: str) -> set[str]:
     return {*ROUTES[path], "OPTIONS", *(["HEAD"] if "GET" in ROUTES[path] else [])}
 
 
+def alternatives(path: str) -> str:
+    """The methods of a path but HEAD and OPTIONS, as a sentence has them."""
+    *others, last = ROUTES[path]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def test_the_walk_misses_no_route_of_a_running_gateway(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,12 +80,12 @@ def test_without_the_operator_token_management_and_debug_are_401(
 
 
 @pytest.mark.parametrize(("method", "path"), UNSUPPORTED)
-def test_an_unsupported_method_is_405_and_told_what_is_allowed(
+def test_an_unsupported_method_is_405_and_its_text_names_the_right_ones(
     served: Served, method: str, path: str
 ) -> None:
     response = served.send(method, filled(path))
 
-    assert refusal(response) == (405, "Method not allowed.")
+    assert refusal(response) == (405, f"Method not allowed. Use {alternatives(path)}.")
     assert allowed(response) == methods_of(path)
     assert common_headers(response)
 

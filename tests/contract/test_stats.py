@@ -213,5 +213,5 @@ def test_an_id_of_no_bot_is_404(served: Served, bot: str) -> None:
 def test_only_patch_updates(gateway: ThreadGateway, key: str) -> None:
     response = gateway.request("POST", STATS, headers={"Authorization": key}, data='{"command_count": 5}')
 
-    assert refusal(response) == (405, "Method not allowed.")
+    assert refusal(response) == (405, "Method not allowed. Use PATCH.")
     assert counts(gateway) == NEVER_UPDATED

@@ -192,7 +192,7 @@ def test_an_offer_to_upgrade_with_a_body_is_ignored(caller: Caller, key: str, fr
 def test_connect_is_405_and_nothing_behind_it_is_read(caller: Caller, target: str) -> None:
     caller.send(request("CONNECT", target) + HEALTH)
     (answer,) = caller.answers()
-    assert answer.refusal == (405, "Method not allowed.")
+    assert answer.refusal == (405, "Method not allowed. Use GET.")
     assert answer.closes
 
 
