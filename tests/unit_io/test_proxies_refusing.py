@@ -76,8 +76,12 @@ INSTEAD: dict[str, tuple[type[Proxy], Answering, Answer]] = {
 def test_a_tunnel_that_is_not_granted_says_whose_failure_it_is(
     run: Run, authority: Authority, kind: type[Proxy], instead: Answering, expected: Answer, secure: bool
 ) -> None:
-    timeout_seconds = SHORT if instead is hang else WAIT_SECONDS
-    answers, _, peer = run(posted(kind(instead), authority, secure=secure, timeout_seconds=timeout_seconds))
+    # A machine that is busy may not get as far as the silence in a short time: only the longest one proves.
+    for timeout_seconds in (SHORT, 10 * SHORT, WAIT_SECONDS) if instead is hang else (WAIT_SECONDS,):
+        post = posted(kind(instead), authority, secure=secure, timeout_seconds=timeout_seconds)
+        answers, _, peer = run(post)
+        if answers == [expected] * 2:
+            break
     assert answers == [expected] * 2
     assert peer.connections == 0
 
