@@ -13,6 +13,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.state import State
 from journal.disk import OS_DISK, Disk
+from journal.exposed import refuse_exposed
 from journal.folder import (
     DIGEST_SECRET,
     OPERATOR_TOKEN,
@@ -65,6 +66,7 @@ def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
     path, given = settings.data_dir, settings.sealing.keys
     made_folder(path, disk)
     refuse_foreign_files(path)
+    refuse_exposed(path)
     with locked(path):
         if given is not None:
             yield Folder(path, keyring_of(given.get_secret_value()), disk)

@@ -8,15 +8,20 @@ import os
 from pathlib import Path
 from typing import Protocol
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
 
 class Disk(Protocol):
     """Each call raises OSError when the disk does. Files are descriptors."""
 
     def create(self, path: Path) -> int:
-        """A new file for one user only (0600), open to write; one that is there is emptied."""
+        """A new file for one user only (0600), open to write.
+
+        Whatever has the name is deleted first and never written into: it may lead somewhere else.
+        """
 
     def open(self, path: Path) -> int:
-        """An existing file, open to write."""
+        """An existing file, open to write; a symbolic link is refused."""
 
     def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
         """How many of the bytes were written, beginning with the first."""
@@ -36,10 +41,14 @@ class OsDisk:
     """The operating system's."""
 
     def create(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            return os.open(path, _NEW, 0o600)
+        except FileExistsError:
+            path.unlink()
+            return os.open(path, _NEW, 0o600)
 
     def open(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        return os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
         return os.pwrite(file, content, offset)

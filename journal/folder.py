@@ -36,6 +36,7 @@ _ADVICE = {
     errno.EPERM: _NO_RIGHT,
     errno.ENOTDIR: "it is not a folder; choose another",
     errno.EEXIST: "it is not a folder; choose another",
+    errno.ELOOP: "it is a symbolic link, which may lead anywhere; put the file itself there",
 }
 
 
@@ -69,7 +70,7 @@ def locked(folder: Path) -> Iterator[None]:
 
     The lock is the kernel's (flock): it goes when the process goes, however it goes.
     """
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -101,12 +102,18 @@ def refuse_foreign_files(folder: Path) -> None:
     foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path))
     if foreign:
         name = ascii(str(folder / foreign[0]))[1:-1]  # in one line, whatever it is
+        if _OURS.fullmatch(foreign[0]) and (folder / foreign[0]).is_symlink():
+            raise FolderUnusable(
+                f"{name} is not a file of Votegate's but a symbolic link; put the file itself there"
+            )
         raise FolderUnusable(f"{name} is not a file of Votegate's; move it away, or choose another data_dir")
 
 
 def _is_ours(path: Path) -> bool:
-    """A pipe or a folder under one of our names is not: reading it could take for ever."""
-    return bool(_OURS.fullmatch(path.name)) and (path.is_file() or path.name == LOST_AND_FOUND)
+    """A pipe or a folder under one of our names is not: reading it could take for ever. A symbolic link is
+    not: it may lead anywhere."""
+    is_file = path.is_file() and not path.is_symlink()
+    return bool(_OURS.fullmatch(path.name)) and (is_file or path.name == LOST_AND_FOUND)
 
 
 def list_numbered(folder: Path, prefix: str) -> list[tuple[int, Path]]:
@@ -148,7 +155,8 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
     """
     path = folder / name
     try:
-        secret = path.read_text(encoding="ascii").strip()
+        with open(path, encoding="ascii", opener=_not_followed) as file:
+            secret = file.read().strip()
     except FileNotFoundError:
         secret = make()
         _write_secret(path, secret, disk)
@@ -157,6 +165,11 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
     if not secret:
         raise FolderUnusable(f"{path} is empty; restore it")
     return secret
+
+
+def _not_followed(path: str, flags: int) -> int:
+    """Opens a file, and no symbolic link, which raises OSError."""
+    return os.open(path, flags | os.O_NOFOLLOW)
 
 
 def _write_secret(path: Path, secret: str, disk: Disk) -> None:

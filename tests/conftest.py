@@ -1,5 +1,6 @@
 """Fixtures that most tests share."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,6 +9,9 @@ import pytest
 from tests.contract import Served, serving
 from tests.gateway import ProcessGateway, ThreadGateway, running
 from tests.receiver import Receiver, receiving
+
+os.umask(0o022)
+"""Tests make data folders too, and one that its group may write, as with 002, is refused."""
 
 TESTS = Path(__file__).parent
 LONGEST_FIRST = ["test_schemathesis.py", "wire", "faults", "unit_io", "unit"]

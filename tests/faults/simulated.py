@@ -94,12 +94,10 @@ class RecordingDisk:
         with self._lock:
             descriptor = self._inner.create(path)
             if path.name in self._numbers:
-                self.trace.append(Truncate(self._numbers[path.name], 0))
-            else:
-                number = len(self.before) + len(self.trace)
-                self._numbers[path.name] = number
-                self.trace.append(Create(number, path.name))
-            self._files[descriptor] = self._numbers[path.name]
+                self.trace.append(Unlink(path.name))
+            number = len(self.before) + len(self.trace)
+            self._files[descriptor] = self._numbers[path.name] = number
+            self.trace.append(Create(number, path.name))
             return descriptor
 
     def open(self, path: Path) -> int:

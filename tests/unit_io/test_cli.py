@@ -48,6 +48,12 @@ def refusal(folder: Path, *arguments: str) -> str:
     return line.removeprefix("votegate cannot serve: ")
 
 
+def put_secret(path: Path, secret: str) -> None:
+    """As an operator restores one, for one user only."""
+    path.touch(mode=0o600)
+    path.write_text(secret)
+
+
 def test_version_prints_the_version() -> None:
     ended = votegate("version")
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{VERSION}\n", "")
@@ -107,6 +113,18 @@ def test_a_data_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     assert str(tmp_path / "data") in refusal(tmp_path / "data")
 
 
+def test_a_data_folder_that_others_may_write_is_refused_with_the_command_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o775)
+    assert refusal(tmp_path / "data") == (
+        f"{tmp_path / 'data'} can be written by others (mode 0775), who could plant files in it; "
+        f"mend it with: chmod go-w {tmp_path / 'data'}"
+    )
+    assert list((tmp_path / "data").iterdir()) == []
+
+
 def test_a_corrupt_journal_is_refused_with_its_place_and_left_alone(tmp_path: Path) -> None:
     keep_keys(tmp_path, KEYS)
     write_segment(tmp_path, 1, 0, [[b"[]"], [b"[]"], []])
@@ -133,7 +151,7 @@ def test_a_journal_of_another_version_is_refused_with_the_number_of_the_record(t
 def test_a_damaged_secret_is_refused_and_left_alone(tmp_path: Path, length: int, why: str) -> None:
     secret = "x" * length
     path = tmp_path / "key-digest.secret"
-    path.write_text(secret)
+    put_secret(path, secret)
     assert refusal(tmp_path).startswith(f"{path} {why}; restore it")
     assert path.read_text() == secret
 
@@ -146,7 +164,7 @@ def test_the_secret_of_the_keys_is_not_made_anew_once_there_are_keys(process: Pr
     secret = path.read_text()
     path.unlink()
     assert refusal(process.folder) == f"{path} is missing, and no API key works without it; restore it"
-    path.write_text(secret)
+    put_secret(path, secret)
     process.start()
 
 

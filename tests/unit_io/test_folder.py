@@ -19,6 +19,7 @@ from journal.folder import (
     locked,
     refuse_foreign_files,
     remove_unfinished,
+    what_to_do,
 )
 from journal.sealing import new_key
 from journal.segments import list_segments
@@ -141,6 +142,43 @@ def test_a_secret_that_is_no_ascii_text_is_refused_with_its_path(tmp_path: Path)
     path.write_bytes("sécret".encode())
     with pytest.raises(FolderUnusable, match=str(path)):
         kept_secret(tmp_path, "secret", lambda: "made")
+
+
+def test_a_link_planted_where_a_secret_is_made_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    """By whoever could write the folder before: its target keeps its bytes, and never gets the secret."""
+    victim = tmp_path / "victim"
+    victim.write_text("somebody else's")
+    (tmp_path / f"{KEYS}{UNFINISHED}").symlink_to(victim)
+    made = kept_keys(tmp_path, needed=False)
+    assert victim.read_text() == "somebody else's"
+    assert not (tmp_path / KEYS).is_symlink()
+    assert kept_keys(tmp_path, needed=True).to_text() == made.to_text()
+
+
+def test_a_file_that_somebody_holds_open_where_a_secret_is_made_does_not_get_it(tmp_path: Path) -> None:
+    """Mode 0600 of a new file means nothing to who has made the file before."""
+    with (tmp_path / "secret.tmp").open("w+") as planted:
+        kept_secret(tmp_path, "secret", lambda: "a secret")
+        assert planted.read() == ""
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_a_secret_that_is_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("a secret")
+    (tmp_path / "secret").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="symbolic links") as raised:
+        kept_secret(tmp_path, "secret", lambda: "made")
+    assert "it is a symbolic link" in what_to_do(raised.value, tmp_path)
+
+
+def test_a_lock_that_is_a_symbolic_link_is_refused_and_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("somebody else's")
+    (tmp_path / "lock").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic links") as raised, locked(tmp_path):
+        pass
+    assert f"{tmp_path / 'lock'}: it is a symbolic link" in what_to_do(raised.value, tmp_path)
+    assert victim.read_text() == "somebody else's"
 
 
 def test_sealing_keys_are_made_once_and_then_kept_for_one_user_only(tmp_path: Path) -> None:
