@@ -1,7 +1,7 @@
 """The replication part of the composition root: this gateway as a node of a fleet. No logic."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +14,15 @@ from ratelimit.shared import SharedBuckets
 from replication.applying import Applying
 from replication.capture import Capture
 from replication.claims import Claims
+from replication.concerns import Concerns
 from replication.copies import Donor, Fetcher
+from replication.differences import Differences
 from replication.entries import Envelopes
+from replication.eviction import Eviction
 from replication.follower import Follower
 from replication.forgetting import Forgetting
 from replication.gaps import Gaps
+from replication.lagging import Lagging
 from replication.link import Link, RedisPlace
 from replication.marks import Marks
 from replication.merge import Merge
@@ -77,7 +81,9 @@ async def open_fleet(
         timeout_seconds=redis.claim_timeout_seconds,
     )
     envelopes = Envelopes(folder.keys)
-    registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, redis.beat_seconds)
+    concerns, beat_seconds = Concerns(), redis.beat_seconds
+    differences = Differences(redis.node, _alike(settings), clock, concerns, beat_seconds)
+    registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, beat_seconds, differences)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
     follower = _follower(redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock)
@@ -93,6 +99,9 @@ async def open_fleet(
         Succession(link, registry, ledger, clock, redis.lease_seconds, follower.has_read),
         Donor(link, envelopes, ledger, Capture(ledger.state, marks.user), clock, publisher.vouch),
         claims,
+        concerns,
+        Lagging(ledger, registry, publisher, gaps, clock, concerns),
+        Eviction(link, concerns),
     )
     pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
@@ -100,6 +109,19 @@ async def open_fleet(
     finally:
         await claims_link.close()
         await link.close()
+
+
+def _alike(settings: Settings) -> Mapping[str, str]:
+    """The settings that decide what a fleet answers, whichever node is asked."""
+    votes, limits = settings.votes, settings.limits
+    return {
+        "votes.cooldown_seconds": f"{votes.cooldown_seconds:g}",
+        "votes.window_seconds": f"{votes.window_seconds:g}",
+        "stats.max_difference": f"{settings.stats.max_difference}",
+        "limits.stats": f"{limits.stats.requests} in {limits.stats.window_seconds:g} s",
+        "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
+        "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
+    }
 
 
 def _publisher(

@@ -147,13 +147,9 @@ def state(remote: Remote) -> None:
     answer = remote.call("GET", "/debug/state")
 
     def table() -> Table:
-        rows = []
-        for name, value in answer.items():
-            if isinstance(value, dict):
-                rows += [[f"{name}.{inner}", _shown(number)] for inner, number in value.items()]
-            elif name != "success":
-                rows.append([name, _shown(value)])
-        return _table(["what", "value"], rows)
+        return _table(
+            ["what", "value"], _flat({name: value for name, value in answer.items() if name != "success"})
+        )
 
     remote.show(answer, table)
 
@@ -165,6 +161,17 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     for row in rows:
         table.add_row(*[escape(cell) for cell in row])
     return table
+
+
+def _flat(values: dict[str, Any], before: str = "") -> list[list[str]]:
+    """A row for each value, however deep it is: `replication.nodes.oslo.state`."""
+    rows: list[list[str]] = []
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            rows += _flat(value, f"{before}{name}.")
+        else:
+            rows.append([before + name, _shown(value if value != {} else None)])
+    return rows
 
 
 def _shown(value: object) -> str:

@@ -199,10 +199,11 @@ ANSWERS: Mapping[str, Example] = {
                     "copying_from": None,
                     "digest": DIGEST,
                     "refused": {},
+                    "concerns": [],
                     "nodes": {
                         "tokyo": {
                             "node": "tokyo.1795265000321",
-                            "there": True,
+                            "state": "there",
                             "silent_ms": 612,
                             "read_to": 871,
                             "behind": 0,

@@ -162,12 +162,16 @@ _REPLICATION = closed(
     copying_from=said("Whose state is being taken.", or_null(TEXT)),
     digest=said("Equal at all nodes that know the same.", DIGEST),
     refused=said("Why nothing is taken from a node.", _REASONS),
+    concerns=said("What is not as it should be, in words.", many(TEXT)),
     nodes={
         "type": "object",
         "additionalProperties": closed(
             node=TEXT,
-            there=said("Whether it has been heard of lately.", FLAG),
-            silent_ms=COUNT,
+            state=said(
+                "Whether it has been heard of lately; unknown while Redis is away.",
+                {"type": "string", "enum": ["there", "silent", "unknown"]},
+            ),
+            silent_ms=said("Since it was heard of; null while that is unknown.", or_null(COUNT)),
             read_to=COUNT,
             behind=said("How many of its positions are not merged here yet.", COUNT),
         ),

@@ -53,7 +53,8 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
     """What a node says of itself, time and again. `fleet` proves that it has the fleet's secret.
 
     `beat` is another one each time. `top` is the newest position that it has put into its stream. It wants a
-    copy of the state of the node named `wants`, under the name `copy`.
+    copy of the state of the node named `wants`, under the name `copy`. `at_ms` is the time of its clock, 0 if
+    it does not tell; `settings` are those that all nodes should have alike.
     """
 
     label: str
@@ -63,6 +64,8 @@ class Status(msgspec.Struct, frozen=True, array_like=True):
     cursors: dict[str, int]
     wants: str = ""
     copy: str = ""
+    at_ms: int = 0
+    settings: dict[str, str] = {}
 
 
 class Uses(msgspec.Struct, frozen=True, array_like=True):
@@ -102,11 +105,12 @@ class Envelopes:
             seal = self._seal(envelope[:KEY_ID_BYTES], envelope[KEY_ID_BYTES:begin])
             return msgspec.msgpack.decode(seal.unseal(envelope[begin:], place.encode()), type=kind)
         except KeyMissing:
+            key_id = envelope[:KEY_ID_BYTES].hex()
             raise Foreign(
-                f"{place} is sealed with a key that is not among this node's sealing keys"
+                f"{place} is sealed with key {key_id}, which this node's sealing.keys lack"
             ) from None
         except Unsealable:
-            raise Foreign(f"{place} does not open with this node's sealing keys") from None
+            raise Foreign(f"{place} does not open with this node's sealing.keys") from None
         except (msgspec.DecodeError, UnicodeDecodeError):
             raise Foreign(f"{place} was written by another version of Votegate") from None
 

@@ -15,10 +15,13 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from replication.claims import Claims
+from replication.concerns import Concerns
 from replication.contact import Contact, described
 from replication.copies import CopyLost, Donor
+from replication.eviction import Eviction
 from replication.follower import Follower
 from replication.gaps import Gaps
+from replication.lagging import Lagging
 from replication.link import UNREACHABLE, Link
 from replication.publisher import Publisher
 from replication.registry import Registry
@@ -57,6 +60,9 @@ class Parts:
     succession: Succession
     donor: Donor
     claims: Claims
+    concerns: Concerns
+    lagging: Lagging
+    eviction: Eviction
 
 
 class Node:
@@ -127,14 +133,15 @@ class Node:
             "nodes": {
                 name: {
                     "node": heard.status.label,
-                    "there": registry.is_there(name),
-                    "silent_ms": registry.silent_ns(name) // 1_000_000,
+                    "state": registry.presence(name),
+                    "silent_ms": registry.silent_ns(name) // 1_000_000 if registry.is_hearing else None,
                     "read_to": cursors.get(heard.status.label, 0),
                     "behind": behind.get(heard.status.label, 0),
                 }
                 for name, heard in registry.others.items()
             },
             "refused": {**parts.follower.refused.reasons, **registry.refused.reasons},
+            "concerns": [*parts.concerns.current.values()],
         }
 
     # -- the loops -------------------------------------------------------------------------------------
@@ -150,12 +157,16 @@ class Node:
             parts.registry.forget_time()
             parts.succession.reset()
             raise
+        finally:
+            parts.lagging.look()
         if parts.registry.holds_name:
             if not await parts.publisher.is_agreed():
                 parts.publisher.doubt()
+            parts.concerns.forget_all_but(parts.registry.others)
             parts.gaps.beat()
             self._give_copies()
             await parts.succession.step()
+            await parts.eviction.look()
             if self._beats > 1 and not parts.gaps.missing():
                 self._ready.set()
         await asyncio.sleep(self._pace.beat_seconds)

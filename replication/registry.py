@@ -7,10 +7,11 @@ has not heard of that node in between. A name is borne by one process: who finds
 import logging
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView, name_and_epoch
+from replication.differences import Differences
 from replication.entries import Envelopes, Foreign, Status
 from replication.link import Link
 from replication.refused import Refused
@@ -18,6 +19,7 @@ from replication.refused import Refused
 log = logging.getLogger(__name__)
 
 ALIVE_BEATS = 5  # for so long a name is kept for a process that says nothing
+Presence = Literal["there", "silent", "unknown"]
 
 
 class Heard(NamedTuple):
@@ -37,6 +39,7 @@ class Registry:
         fleet: FleetView,
         clock: Clock,
         beat_seconds: float,
+        differences: Differences,
     ) -> None:
         """`proof` is what all nodes of the fleet know (`Marks.fleet`)."""
         self.name = name
@@ -48,10 +51,13 @@ class Registry:
         self._proof = proof
         self._fleet = fleet
         self._clock = clock
+        self._differences = differences
         self.beat_seconds = beat_seconds
         self._beat = 0
         self._process = secrets.token_hex(8)
         self._heard: dict[str, Heard] = {}
+        self._listened_ns: int | None = None
+        """When the others' words were read last; None while they cannot be."""
         self._name_taken = False
 
     @property
@@ -65,7 +71,24 @@ class Registry:
 
     def is_there(self, name: str) -> bool:
         heard = self._heard.get(name)
-        return heard is not None and self.silent_ns(name) < ALIVE_BEATS * self.beat_seconds * NS_PER_SECOND
+        return heard is not None and self.silent_ns(name) < self._alive_ns
+
+    @property
+    def is_hearing(self) -> bool:
+        """Whether the others' words have been read lately: without Redis nobody knows who is there."""
+        return (
+            self._listened_ns is not None and self._clock.monotonic_ns() - self._listened_ns < self._alive_ns
+        )
+
+    def presence(self, name: str) -> Presence:
+        """How the node is, as far as that can be told."""
+        if not self.is_hearing:
+            return "unknown"
+        return "there" if self.is_there(name) else "silent"
+
+    @property
+    def _alive_ns(self) -> float:
+        return ALIVE_BEATS * self.beat_seconds * NS_PER_SECOND
 
     def told(self) -> dict[str, dict[str, int]]:
         """Up to which position is known what each node has told, by its label, and by the name of the node
@@ -86,16 +109,26 @@ class Registry:
         """Says how this node is doing, and hears of the others. Raises UNREACHABLE."""
         if not await self._bears_name():
             self.holds_name = False
+            self._listened_ns = None
             return
         self._beat += 1
         status = Status(
-            self._fleet.label, self._proof, self._beat, top, dict(self._fleet.cursors), self.wants, self.copy
+            self._fleet.label,
+            self._proof,
+            self._beat,
+            top,
+            dict(self._fleet.cursors),
+            self.wants,
+            self.copy,
+            self._clock.now_ms(),
+            dict(self._differences.settings),
         )
         pipeline = self._link.redis.pipeline(transaction=False)
         pipeline.hset(self._link.nodes, self.name, self._envelopes.seal(status, self._place(self.name)))
         pipeline.hgetall(self._link.nodes)
         found: Mapping[bytes, bytes] = (await pipeline.execute())[1]
         words = {name.decode("utf-8", "replace"): envelope for name, envelope in found.items()}
+        self._listened_ns = self._clock.monotonic_ns()
         self.refused.forget_all_but(words)
         # A flushed Redis knows nobody for a moment; who is silent as well has been retired.
         self._heard = {
@@ -114,6 +147,7 @@ class Registry:
 
     def forget_time(self) -> None:
         """Nothing could be heard for a while: nobody is silent for having been unheard in it."""
+        self._listened_ns = None
         now_ns = self._clock.monotonic_ns()
         self._heard = {name: Heard(heard.status, now_ns) for name, heard in self._heard.items()}
 
@@ -146,6 +180,8 @@ class Registry:
         before = self._heard.get(name)
         if before is None or before.status.beat != status.beat or before.status.label != status.label:
             self._heard[name] = Heard(status, self._clock.monotonic_ns())
+            is_fresh = before is not None and before.status.label == status.label
+            self._differences.compare(name, status, is_fresh=is_fresh)
 
     def _place(self, name: str) -> str:
         return f"{self._link.nodes}/{name}"

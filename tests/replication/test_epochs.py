@@ -177,4 +177,4 @@ def test_a_node_that_gets_another_name_keeps_its_votes(redis_server: RedisServer
         cast_all(renamed, [*EARLY, *NEW])
         assert_counts(fleet, renamed, b)
         assert renamed.replication["node"].startswith("renamed.")
-        eventually(lambda: not b.replication["nodes"].get("a", {}).get("there"))
+        eventually(lambda: b.replication["nodes"].get("a", {}).get("state") != "there")

@@ -193,7 +193,7 @@ def test_a_node_says_its_own_word_again_over_garbage(place: Place) -> None:
 
 @pytest.mark.parametrize(
     ("secrets", "reason"),
-    [pytest.param((), "sealing keys", marks=pytest.mark.long), ((KEYS,), DIGEST_SECRET)],
+    [pytest.param((), "this node's sealing.keys lack", marks=pytest.mark.long), ((KEYS,), DIGEST_SECRET)],
     ids=["keys", "secret"],
 )
 def test_a_node_of_another_fleet_is_refused_and_refuses_until_it_gets_the_secrets(

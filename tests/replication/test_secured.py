@@ -18,7 +18,7 @@ from tests.unit_io.authority import Authority
 PASSWORD, OPERATORS = "a-password-of-the-nodes", "the-password-of-redis-operators"
 RIGHTS = [
     *("+get", "+set", "+del", "+expire", "+hset", "+hgetall", "+hdel"),
-    *("+xadd", "+xread", "+xrevrange", "+xtrim", "+xlen", "+memory|usage"),
+    *("+xadd", "+xread", "+xrevrange", "+xtrim", "+xlen", "+memory|usage", "+info"),
 ]
 """All that a node has to be allowed."""
 PACE = {"VOTEGATE_REDIS__LEASE_SECONDS": "0.3"}

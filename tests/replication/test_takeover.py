@@ -129,7 +129,7 @@ def test_nobody_sends_for_a_node_that_is_not_gone_for_a_lease(
         a, b = fleet.edge("a", **PACE), fleet.edge("b", **FOREVER)
         ids, before = die_unsent(a, fleet, receiver)
 
-        eventually(lambda: not b.replication["nodes"]["a"]["there"])
+        eventually(lambda: b.replication["nodes"]["a"]["state"] == "silent")
         eventually(lambda: b.replication["nodes"]["a"]["silent_ms"] > 1_500)
         assert (pending(b), len(receiver.received)) == (0, before)
 
