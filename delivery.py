@@ -1,13 +1,16 @@
 """The webhook part of the composition root: where webhooks may go, how, and how often. No logic."""
 
 import math
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from ipaddress import ip_address
 
 from core.clock import Clock
 from listings.webhooks import WebhookPolicy
 from settings import Settings
 from webhook.letters import Letters
+from webhook.machine import Machine
 from webhook.outbox import OutboxPolicy
 from webhook.sender import Sender, open_sender
 from webhook.signature import new_secret
@@ -15,23 +18,39 @@ from webhook.targets import TargetGuard
 from webhook.verdict import RetryPolicy
 
 
-def webhook_policy(settings: Settings, random: Callable[[int], bytes]) -> WebhookPolicy:
+def target_guard(settings: Settings, machine: Machine, serving: Sequence[socket.socket] = ()) -> TargetGuard:
+    """`serving` are the gateway's own sockets."""
+    webhooks = settings.webhooks
+    names = [each.getsockname() for each in serving if each.family != socket.AF_UNIX]
+    return TargetGuard(
+        webhooks.allow_private_targets,
+        webhooks.allow_http,
+        webhooks.refused_networks,
+        frozenset(webhooks.refused_ports),
+        machine.has,
+        [(ip_address(host), port) for host, port, *_ in names],
+    )
+
+
+def webhook_policy(settings: Settings, guard: TargetGuard, random: Callable[[int], bytes]) -> WebhookPolicy:
     return WebhookPolicy(
-        letters(settings).is_chat,
+        letters(settings, guard).is_chat,
         new_secret=lambda: new_secret(random),
         pending_per_endpoint=settings.webhooks.pending_per_endpoint,
         pending_in_all=settings.webhooks.pending_in_all,
     )
 
 
-def letters(settings: Settings) -> Letters:
-    return Letters(_guard(settings), frozenset(settings.webhooks.chat_hosts))
+def letters(settings: Settings, guard: TargetGuard) -> Letters:
+    return Letters(guard, frozenset(settings.webhooks.chat_hosts))
 
 
-def webhook_sender(settings: Settings, clock: Clock, user_agent: str) -> AbstractAsyncContextManager[Sender]:
+def webhook_sender(
+    settings: Settings, guard: TargetGuard, clock: Clock, user_agent: str
+) -> AbstractAsyncContextManager[Sender]:
     webhooks = settings.webhooks
     return open_sender(
-        _guard(settings),
+        guard,
         timeout_seconds=webhooks.timeout_seconds,
         user_agent=user_agent,
         proxy=webhooks.proxy.get_secret_value() if webhooks.proxy is not None else None,
@@ -59,7 +78,3 @@ def retry_policy(settings: Settings) -> RetryPolicy:
         round(webhooks.suspension_seconds * 1_000),
         round(webhooks.longest_suspension_seconds * 1_000),
     )
-
-
-def _guard(settings: Settings) -> TargetGuard:
-    return TargetGuard(settings.webhooks.allow_private_targets, settings.webhooks.allow_http)

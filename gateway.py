@@ -12,14 +12,14 @@ import secrets
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
-from delivery import letters, outbox_policy, retry_policy, webhook_policy, webhook_sender
+from delivery import letters, outbox_policy, retry_policy, target_guard, webhook_policy, webhook_sender
 from fleet import Membership, open_fleet
 from front import HttpServer, http_server, open_front
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
@@ -41,7 +41,9 @@ from snapshot.snapshotter import give_way
 from store import Store, empty_state, held_folder, open_store
 from votes.search import Searches
 from webhook.dispatcher import Dispatcher
+from webhook.machine import Machine
 from webhook.outbox import Outbox
+from webhook.targets import TargetGuard
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
@@ -91,14 +93,18 @@ async def serve(
             stack.callback(socket.close)
         store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
         digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
-        sender = await stack.enter_async_context(webhook_sender(settings, clock, f"Votegate/{VERSION}"))
+        machine = stack.enter_context(closing(Machine()))
+        guard = target_guard(settings, machine, front.sockets)
+        sender = await stack.enter_async_context(
+            webhook_sender(settings, guard, clock, f"Votegate/{VERSION}")
+        )
         counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         outbox = Outbox(outbox_policy(settings), store.ledger.state, clock.now_ms())
         dispatcher = Dispatcher(
             store.ledger,
             outbox,
-            letters(settings),
+            letters(settings, guard),
             sender,
             retry_policy(settings),
             clock,
@@ -114,7 +120,7 @@ async def serve(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
         )
         routes = _routes(
-            settings, clock, store, public, digester, operator, outbox, lag, stop, searches, fleet
+            settings, clock, store, public, digester, operator, guard, outbox, lag, stop, searches, fleet
         )
         policy = EdgePolicy(
             settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
@@ -213,6 +219,7 @@ def _routes(
     public: PublicApi,
     digester: KeyDigester,
     operator: Operator,
+    guard: TargetGuard,
     outbox: Outbox,
     lag: LoopLag,
     stop: asyncio.Event,
@@ -229,7 +236,7 @@ def _routes(
         window_ms=round(settings.votes.window_seconds * 1_000),
         cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
         keys_per_listing=settings.keys.per_listing,
-        webhooks=webhook_policy(settings, secrets.token_bytes),
+        webhooks=webhook_policy(settings, guard, secrets.token_bytes),
         searches=searches,
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.mark if fleet is not None else lambda _: "",

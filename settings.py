@@ -14,6 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, m
 
 from settings_sources import SourceUnreadable, merged_sources
 from settings_values import (
+    DATABASE_PORTS,
+    MAIL_PORTS,
+    OTHER_PORTS,
+    REMOTE_PORTS,
     AccessLogForm,
     ChatHosts,
     Count,
@@ -21,8 +25,10 @@ from settings_values import (
     HeaderSecret,
     KeyPrefix,
     NameServers,
+    Networks,
     NodeName,
     OperatorToken,
+    Ports,
     Proxies,
     ProxyUrl,
     RedisUrl,
@@ -164,6 +170,8 @@ class Webhooks(_Section):
     deliveries_kept: Annotated[int, Field(ge=100, le=10_000)] = 100
     allow_private_targets: bool = False
     allow_http: bool = False
+    refused_networks: Networks = ()
+    refused_ports: Ports = (*MAIL_PORTS, *DATABASE_PORTS, *REMOTE_PORTS, *OTHER_PORTS)
     name_servers: NameServers = ()
     proxy: ProxyUrl | None = None
     chat_hosts: ChatHosts = (

@@ -35,6 +35,36 @@ Proxy = Annotated[IPv4Network | IPv6Network | Literal["unix"], PlainValidator(_p
 Proxies = Annotated[tuple[Proxy, ...], BeforeValidator(_split)]
 
 
+def _network(value: object) -> IPv4Network | IPv6Network:
+    if not isinstance(value, str):
+        raise ValueError("must be a network, such as 198.51.100.0/24, or an address")
+    return ip_network(value)
+
+
+Network = Annotated[IPv4Network | IPv6Network, PlainValidator(_network)]
+Networks = Annotated[tuple[Network, ...], BeforeValidator(_split)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Ports = Annotated[tuple[Port, ...], BeforeValidator(_split)]
+
+# Ports of protocols that a POST must not be able to talk to. Mail, and from 1024 on whatever a browser opens
+# no connection to, follow the "bad ports" of https://fetch.spec.whatwg.org/#port-blocking; the others IANA's
+# registry of ports, or the manual of the database. Ports that people choose for web servers (8xxx) and those
+# that systems hand out by themselves (from 32768 on) are in no list.
+MAIL_PORTS = (24, 25, 109, 110, 143, 465, 587, 993, 995, 2525, 4190)
+DATABASE_PORTS = (
+    *(1433, 1434, 1521, 1883, 2181, 2379, 2380, 3050, 3306, 4222, 5432, 5671, 5672, 5984, 6379, 6380),
+    *(7687, 9042, 9092, 9200, 9300, 11211, 26379, 27017, 27018, 27019),
+)
+REMOTE_PORTS = (
+    *(21, 22, 23, 53, 111, 135, 139, 389, 445, 512, 513, 514, 548, 636, 873, 2049, 2375, 2376, 3389),
+    *(5900, 5985, 5986, 10250),
+)
+OTHER_PORTS = (
+    *(1719, 1720, 1723, 3659, 4045, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697),
+    10080,
+)
+
+
 def _socket_path(path: Path) -> Path:
     if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
         raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")

@@ -42,11 +42,13 @@ _CONNECT_ERRORS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", err
 
 
 class Guard(Protocol):
-    """Says where webhooks may go; both raise UrlRefused, and are pure."""
+    """Says where webhooks may go; each raises UrlRefused. What `check_url` has allowed, it always allows."""
 
     def check_url(self, url: str) -> Target: ...
 
     def check_address(self, target: Target, address: str) -> None: ...
+
+    def check_ends(self, ours: str, theirs: str) -> None: ...
 
 
 class Dialler:
@@ -61,7 +63,7 @@ class Dialler:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     async def dial(self, target: Target, progress: Progress) -> Connection:
-        """A fresh connection. Raises Failed, and UrlRefused if an address in the URL may not be dialled."""
+        """A fresh connection. Raises Failed, and UrlRefused if it would lead where it may not."""
         addresses = await self._addresses(target, progress)
         if self._proxy is None:
             return await self._direct(addresses, target)
@@ -105,6 +107,7 @@ class Dialler:
             sock = await self._connect(addresses, target.port)
         except OSError as error:
             raise _not_connected(error) from None
+        self._check_ends(sock)
         tls = self._tls if target.scheme == "https" else None
         try:
             _, connection = await self._loop.create_connection(
@@ -117,6 +120,17 @@ class Dialler:
         except OSError as error:
             raise _not_secured(error) from None
         return connection
+
+    def _check_ends(self, sock: socket.socket) -> None:
+        """Closes the socket, and raises, if it may not stay connected."""
+        try:
+            self._guard.check_ends(sock.getsockname()[0], sock.getpeername()[0])
+        except UrlRefused:
+            sock.close()
+            raise
+        except OSError:  # the peer has reset it meanwhile
+            sock.close()
+            raise Failed("reset") from None
 
     async def _tunnel(self, proxy: Proxy, address: str, target: Target, progress: Progress) -> Connection:
         progress.hung = ("proxy", Fault.PROXY)

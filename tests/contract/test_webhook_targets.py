@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 
 from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending, set_webhook, webhook
-from tests.gateway import WAIT_SECONDS, ThreadGateway, running
+from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
 from tests.unit_io.name_server import NameServer, Says, naming
+from webhook import ranges
 
 pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 STRICT: dict[str, object] = {"webhooks.allow_private_targets": False}
+THIS_MACHINE = "must not lead to the machine that this gateway runs on"
 PRIVATE = "must not lead to a private address ({})"
 FOUR_NUMBERS = "must write the IPv4 address of its host as four numbers from 0 to 255"
 PLAIN = "must be plain ASCII without spaces, control characters or backslashes"
@@ -26,6 +28,7 @@ NO_DOT = "must not have a dot at an end of its host, or two together"
 PORT = "must have a port from 1 to 65535 without leading zeros, if any"
 OPEN_PORTS = "must have port 80, port 443 or one from 1024 to 65535"
 NO_URL = "must be an http or https URL with a host"
+REFUSED_NETWORK = "must not lead to a network that the operator has refused"
 
 REFUSED: dict[str, str] = {
     "https://127.0.0.1/": PRIVATE.format("loopback"),
@@ -77,6 +80,12 @@ REFUSED: dict[str, str] = {
     "https://example.com:/": PORT,
     "https://example.com:22/": OPEN_PORTS,
     "https://example.com:1023/": OPEN_PORTS,
+    "https://example.com:25/": OPEN_PORTS,
+    "https://example.com:6379/": "must not have port 6379, which belongs to another protocol",
+    "https://8.8.8.8:5432/": "must not have port 5432, which belongs to another protocol",
+    "https://203.0.113.7/": PRIVATE.format("documentation"),
+    "https://93.184.216.34/": REFUSED_NETWORK,
+    "https://[2606:2800::1]:8443/": REFUSED_NETWORK,
     "https://[fe80::1%25eth0]/": "must not name a zone beside the IPv6 address of its host",
     "ftp://example.com/": NO_URL,
     "gopher://example.com/": NO_URL,
@@ -90,7 +99,8 @@ REFUSED: dict[str, str] = {
 @pytest.fixture(scope="module")
 def strict(wire: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
     """A gateway with an approved bot, as it is by default: webhooks go to public addresses alone."""
-    with running(tmp_path_factory.mktemp(wire) / "data", **STRICT) as gateway:
+    more = {"webhooks.refused_networks": "93.184.216.0/24, 2606:2800::/32"}
+    with running(tmp_path_factory.mktemp(wire) / "data", **STRICT, **more) as gateway:
         gateway.list_bot()
         yield gateway
 
@@ -171,6 +181,61 @@ def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway
     for url in ("http://10.0.0.1/", "http://example.com/"):
         refused = gateway.operate("PUT", WEBHOOK, {"url": url})
         assert refused.json()["fields"] == {"url": "must be https"}
+
+
+@pytest.fixture
+def loopback_is_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """127.0.0.1 stands for the public address of this machine, which the kernel knows it is."""
+    monkeypatch.setattr(ranges, "IPV4_RANGES", ())
+
+
+@pytest.mark.usefixtures("loopback_is_public")
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_a_webhook_to_the_public_address_of_the_gateway_s_own_machine_is_refused_with_the_reason(
+    tmp_path: Path, address: str
+) -> None:
+    with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
+        port = gateway.base_url.rpartition(":")[2]
+
+        for url in (f"http://{address}:{port}/readyz", f"https://{address}:8443/"):
+            response = gateway.operate("PUT", WEBHOOK, {"url": url})
+            assert (response.status_code, response.json()["fields"]) == (400, {"url": THIS_MACHINE})
+
+
+@pytest.mark.usefixtures("loopback_is_public")
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2"])
+def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_nothing_of_the_gateway(
+    tmp_path: Path, address: str
+) -> None:
+    with named([address]) as names:
+        settings = STRICT | {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
+        with listed(tmp_path, **settings, **{"server.address": "0.0.0.0"}) as gateway:
+            port = gateway.base_url.rpartition(":")[2]
+            set_webhook(gateway, f"http://bot.example:{port}/healthz")
+            gateway.cast()
+
+            blocked = attempted(gateway, 1)
+            assert (blocked["status"], blocked["error"], blocked["excerpt"]) == (None, "blocked", "")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
+def test_where_private_addresses_are_allowed_the_gateway_itself_is_refused_and_its_neighbours_are_not(
+    tmp_path: Path, receiver: Receiver, address: str
+) -> None:
+    with listed(tmp_path, **{"server.address": address}) as gateway:
+        port = gateway.base_url.rpartition(":")[2]
+        host = "[::1]" if address == "::" else "127.0.0.1"
+        refused = gateway.operate("PUT", WEBHOOK, {"url": f"http://{host}:{port}/healthz"})
+        assert refused.json()["fields"] == {"url": "must not lead to this gateway itself"}
+
+        set_webhook(gateway, f"http://localhost:{port}/healthz")
+        gateway.cast()
+        assert attempted(gateway, 1)["error"] in {"blocked", "refused"}  # by the family of localhost
+
+        gateway.advance(1)
+        set_webhook(gateway, receiver.url)
+        gateway.cast(user=OTHER_USER)
+        assert attempted(gateway, 1)["state"] == "delivered"
 
 
 def test_a_url_saved_while_private_addresses_were_allowed_is_blocked_once_they_are_not(

@@ -1,5 +1,7 @@
 """webhook/targets.py and webhook/ranges.py: where webhooks may go."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from core.urls import Target, UrlRefused, read_url
 from tests.unit.generated import examples
 from webhook.ranges import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
-from webhook.targets import TargetGuard
+from webhook.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
 
 Network = IPv4Network | IPv6Network
 
@@ -289,3 +291,107 @@ def test_a_port_of_another_protocol_is_refused_unless_private_networks_are_open(
         assert reason in (None, "must have port 80, port 443 or one from 1024 to 65535")
     for port in (80, 443, 1_024, 8_443, 65_535):
         assert reason_against(guard, f"https://{host}:{port}/") is None
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_a_refused_port_is_refused_whatever_is_allowed(guard: TargetGuard) -> None:
+    closed = replace(guard, refused_ports={25, 443, 6_379})
+    for port in (443, 6_379):
+        reason = f"must not have port {port}, which belongs to another protocol"
+        assert reason_against(closed, f"https://receiver.example:{port}/") == reason
+    assert reason_against(closed, "https://receiver.example:25/") is not None
+    assert reason_against(closed, "https://receiver.example:8443/") is None
+
+
+REFUSED_NETWORKS = (ip_network("1.1.1.0/24"), ip_network("2606:4700::/32"), ip_network("10.1.0.0/16"))
+
+
+@pytest.mark.parametrize("guard", [PUBLIC, PRIVATE])
+@pytest.mark.parametrize(
+    ("address", "refused"),
+    [
+        ("1.1.1.0", True),
+        ("1.1.1.255", True),
+        ("1.1.2.0", False),
+        ("2606:4700::1111", True),
+        ("2606:4701::", False),
+        ("::ffff:1.1.1.1", True),
+    ],
+)
+def test_a_refused_network_is_refused_whatever_is_allowed(
+    guard: TargetGuard, address: str, refused: bool
+) -> None:
+    closed = replace(guard, refused_networks=REFUSED_NETWORKS)
+    reason = reason_to_stay(closed, HTTPS, address)
+    assert (reason is not None) == refused
+    host = f"[{address}]" if ":" in address else address
+    assert reason_against(closed, f"https://{host}/") == reason
+
+
+def test_a_private_network_may_be_refused_where_the_others_are_open() -> None:
+    closed = replace(PRIVATE, refused_networks=REFUSED_NETWORKS)
+    assert (
+        reason_to_stay(closed, HTTPS, "10.1.2.3")
+        == "must not lead to a network that the operator has refused"
+    )
+    assert reason_to_stay(closed, HTTPS, "10.2.2.3") is None
+
+
+def owning(*addresses: str) -> Callable[[IPv4Address | IPv6Address], bool]:
+    return lambda address: str(address) in addresses
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700::1111"])
+def test_an_address_of_this_machine_is_refused_public_as_it_may_be(address: str) -> None:
+    guard = replace(PUBLIC, is_here=owning("1.1.1.1", "2606:4700::1111"))
+    assert reason_to_stay(guard, HTTPS, address) == THIS_MACHINE
+    host = f"[{address}]" if ":" in address else address
+    assert reason_against(guard, f"https://{host}:8443/") == THIS_MACHINE
+    assert reason_to_stay(guard, HTTPS, "1.1.1.2") is None
+
+
+@pytest.mark.parametrize(
+    ("listening", "refused"),
+    [
+        ("127.0.0.1", {"127.0.0.1", "::ffff:127.0.0.1"}),
+        ("::ffff:127.0.0.1", {"127.0.0.1", "::ffff:127.0.0.1"}),
+        ("::1", {"::1"}),
+        ("10.0.0.1", {"10.0.0.1"}),
+        ("0.0.0.0", {"127.0.0.1", "::ffff:127.0.0.1", "::1", "10.0.0.1"}),
+        ("::", {"127.0.0.1", "::ffff:127.0.0.1", "::1", "10.0.0.1"}),
+    ],
+)
+def test_where_private_networks_are_open_this_machine_is_too_but_for_the_gateway_itself(
+    listening: str, refused: set[str]
+) -> None:
+    guard = replace(
+        PRIVATE_HTTP,
+        is_here=owning("127.0.0.1", "::1", "10.0.0.1"),
+        listening=[(ip_address(listening), 8080)],
+    )
+    for address in ("127.0.0.1", "::ffff:127.0.0.1", "::1", "10.0.0.1", "10.0.0.2"):
+        reason = THIS_GATEWAY if address in refused else None
+        assert reason_to_stay(guard, HTTP._replace(port=8080), address) == reason
+        assert reason_to_stay(guard, HTTP._replace(port=9000), address) is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        ("1.1.1.1", "1.1.1.1", True),
+        ("1.1.1.1", "1.1.1.2", False),
+        ("::ffff:1.1.1.1", "1.1.1.1", True),
+        ("2606:4700::1", "2606:4700::1", True),
+        ("2606:4700::1", "2606:4700::2", False),
+        ("fe80::1%eth0", "fe80::1%eth0", True),
+    ],
+)
+def test_a_connection_whose_two_ends_have_the_same_address_is_refused(
+    ours: str, theirs: str, same: bool
+) -> None:
+    PRIVATE.check_ends(ours, theirs)
+    if same:
+        with pytest.raises(UrlRefused, match=THIS_MACHINE):
+            PUBLIC.check_ends(ours, theirs)
+    else:
+        PUBLIC.check_ends(ours, theirs)

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from core.urls import Target
+from core.urls import Target, UrlRefused
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.hostile import (
     BODY,
@@ -165,6 +165,44 @@ def test_a_host_that_cannot_be_reached_is_a_failure_to_connect(run: Run) -> None
             return await sender.post("http://255.255.255.255/", {}, BODY)
 
     assert run(main()).error == "connect"
+
+
+class Outside(Allowing):
+    """Notes the two ends of a connection, and refuses one that has not left its address."""
+
+    def __init__(self, *addresses: str) -> None:
+        super().__init__(*addresses)
+        self.ends: list[tuple[str, str]] = []
+
+    def check_ends(self, ours: str, theirs: str) -> None:
+        self.ends.append((ours, theirs))
+        if ours == theirs:
+            raise UrlRefused("must not lead here")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_a_connection_that_turns_out_to_end_where_it_began_is_blocked_before_it_says_a_word(
+    run: Run, host: str
+) -> None:
+    async def main() -> tuple[Answer, list[bytes]]:
+        async with receiving(answering(), host=host.strip("[]")) as peer, sending(guard=guard) as sender:
+            return await sender.post(peer.at(host), {}, BODY), peer.requests
+
+    guard = Outside(*LOOPBACK)
+    assert run(main()) == (Answer(None, "blocked"), [])
+    assert guard.ends == [(host.strip("[]"), host.strip("[]"))]
+
+
+def test_a_connection_that_leads_away_goes_on(run: Run) -> None:
+    """A connection to 127.0.0.2 comes from 127.0.0.1."""
+
+    async def main() -> Answer:
+        async with receiving(answering(), host="127.0.0.2") as peer, sending(guard=guard) as sender:
+            return await sender.post(peer.at("127.0.0.2"), {}, BODY)
+
+    guard = Outside("127.0.0.2")
+    assert run(main())[:2] == OK
+    assert guard.ends == [("127.0.0.1", "127.0.0.2")]
 
 
 @pytest.mark.parametrize(

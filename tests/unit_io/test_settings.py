@@ -80,6 +80,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "server.tls.key": "/etc/key.pem",
         "server.trusted_proxies": "10.0.0.0/8, ::1, unix",
         "guild_counts.url": "http://counts.example/{id}",
+        "webhooks.refused_networks": "203.0.113.0/24, 2001:db8::1",
+        "webhooks.refused_ports": "25, 6379",
         "webhooks.name_servers": "192.0.2.1, [::1]:5353",
         "webhooks.chat_hosts": "chat.example, other.example:8443",
         "redis.node": "paris",
@@ -89,6 +91,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     settings = from_environment({**{name: str(value) for name, value in shown}, **given, **GIVEN_SECRETS})
 
     assert settings.server.trusted_proxies == (ip_network("10.0.0.0/8"), ip_network("::1"), "unix")
+    assert settings.webhooks.refused_networks == (ip_network("203.0.113.0/24"), ip_network("2001:db8::1"))
+    assert settings.webhooks.refused_ports == (25, 6379)
     assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.operator.token == SecretStr(TOKEN)

@@ -1,11 +1,16 @@
 """The settings of webhooks: their bounds, and what the gateway makes of them."""
 
+from contextlib import closing
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 
-from delivery import outbox_policy, retry_policy, webhook_policy
-from settings import SettingsError, Webhooks, load_settings
+from core.urls import UrlRefused
+from delivery import outbox_policy, retry_policy, target_guard, webhook_policy
+from listings.webhooks import WebhookPolicy
+from settings import Settings, SettingsError, Webhooks, load_settings
+from webhook.machine import Machine
 from webhook.outbox import OutboxPolicy
 from webhook.verdict import RetryPolicy
 
@@ -26,7 +31,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
     "allow_private_targets": ([True, False], ["maybe", 5]),
     "allow_http": ([True, False], ["maybe", 5]),
 }
-LISTS: dict[str, tuple[list[tuple[str, ...]], list[Any]]] = {
+LISTS: dict[str, tuple[list[tuple[Any, ...]], list[Any]]] = {
     "name_servers": (
         [(), ("192.0.2.1",), ("192.0.2.1:53", "::1", "[::1]:5353")],
         [
@@ -40,6 +45,11 @@ LISTS: dict[str, tuple[list[tuple[str, ...]], list[Any]]] = {
             [""],
         ],
     ),
+    "refused_networks": (
+        [(), (ip_network("203.0.113.0/24"), ip_network("2001:db8::1"))],
+        ["receiver.example", "203.0.113.1/24", "203.0.113", [5], [""]],
+    ),
+    "refused_ports": ([(), (1, 65_535)], ["smtp", "0", "65536", "25-30", [""]]),
     "chat_hosts": (
         [(), ("discord.com", "127.0.0.1:8080")],
         ["Discord.com", "https://discord.com", "discord.com/", "discord.com:0", "a b", [5], [""]],
@@ -78,6 +88,11 @@ def mistake(name: str, value: object) -> str:
     return line
 
 
+def policy_of(settings: Settings) -> WebhookPolicy:
+    with closing(Machine()) as machine:
+        return webhook_policy(settings, target_guard(settings, machine), bytes)
+
+
 def cases(table: dict[str, tuple[list[Any], list[Any]]], which: int) -> list[tuple[str, Any]]:
     return [(name, value) for name, row in table.items() for value in row[which]]
 
@@ -92,9 +107,10 @@ def test_the_bounds_of_a_setting_are_inside(name: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), cases(LISTS, 0))
-def test_a_list_may_be_a_list_or_one_text_with_commas(name: str, value: tuple[str, ...]) -> None:
-    assert getattr(webhooks(**{name: list(value)}), name) == value
-    assert getattr(webhooks(**{name: ", ".join(value)}), name) == value
+def test_a_list_may_be_a_list_or_one_text_with_commas(name: str, value: tuple[object, ...]) -> None:
+    texts = [str(each) for each in value]
+    assert getattr(webhooks(**{name: texts}), name) == value
+    assert getattr(webhooks(**{name: ", ".join(texts)}), name) == value
 
 
 @pytest.mark.parametrize(("name", "value"), cases(BOUNDS, 1) + cases(LISTS, 1))
@@ -134,7 +150,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert outbox_policy(settings) == OutboxPolicy(
         in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000
     )
-    assert webhook_policy(settings, bytes).pending_per_endpoint == 10_000
+    assert policy_of(settings).pending_per_endpoint == 10_000
 
 
 def test_every_setting_has_its_effect() -> None:
@@ -153,14 +169,19 @@ def test_every_setting_has_its_effect() -> None:
         "chat_hosts": "chat.example",
         "allow_private_targets": True,
         "allow_http": True,
+        "refused_networks": "198.51.100.0/24",
+        "refused_ports": [8_443],
     }
     settings = load_settings(None, {}, {f"webhooks.{name}": value for name, value in given.items()})
     assert retry_policy(settings) == RetryPolicy(1, 500, 2, 3_000, 4_000)
     assert outbox_policy(settings) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, kept_ms=5_000)
-    policy = webhook_policy(settings, bytes)
+    policy = policy_of(settings)
     assert (policy.pending_per_endpoint, policy.pending_in_all) == (6, 9)
     assert policy.is_chat("https://chat.example/api/webhooks/123/token")
-    assert not policy.is_chat("http://10.0.0.1/")
+    assert not policy.is_chat("http://10.0.0.1:25/")
+    for url in ("http://198.51.100.7/", "http://10.0.0.1:8443/"):
+        with pytest.raises(UrlRefused):
+            policy.is_chat(url)
     assert policy.new_secret().startswith("whsec_")
 
 
