@@ -17,7 +17,7 @@ Answered = Callable[[int, str, str, str, int], None]
 """Told of every answer: status, method, path, client address, nanoseconds it took."""
 
 
-_PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)(\?|$)")
+_PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)/?(\?|$)")
 
 
 class DirectCaller(NamedTuple):
@@ -60,7 +60,9 @@ class DirectVoteCheck:
             return None
         user_id = target[len(prefix) :].decode("latin-1")
         if not (user_id.isdigit() and user_id.isascii()):
-            return None
+            user_id = user_id.removesuffix("/")  # one is the same path
+            if not (user_id.isdigit() and user_id.isascii()):
+                return None
         answered = self._answered
         started_ns = self._clock.monotonic_ns() if answered is not None else 0
         try:

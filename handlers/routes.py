@@ -24,16 +24,18 @@ class Route:
     """A path template with `{name}` parameters and its endpoints by method.
 
     `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
-    answer of the route must have.
+    answer of the route must have. A route that is `lenient` is found with one trailing slash, too.
     """
 
     path: str
     endpoints: Mapping[str, Endpoint]
     finish: Finish = lambda _, reply: reply
+    lenient: bool = False
 
     @property
     def pattern(self) -> str:
-        return re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
+        pattern = re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
+        return f"{pattern}/?" if self.lenient else pattern
 
     @property
     def allow(self) -> str:
@@ -54,11 +56,13 @@ def public_routes(public: PublicApi) -> list[Route]:
             "/bots/{id}/stats",
             {"PATCH": lambda r: public.stats(r.params[0], caller(r), r.body)},
             finish,
+            lenient=True,
         ),
         Route(
             "/bots/{id}/voters/{user_id}",
             {"GET": lambda r: public.voters(r.params[0], r.params[1], caller(r))},
             finish,
+            lenient=True,
         ),
     ]
 

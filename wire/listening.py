@@ -20,6 +20,7 @@ FIRST_DESCRIPTOR = 3  # SD_LISTEN_FDS_START
 _ACTIVATION = ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")
 _NOT_HERE = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _STREAMS = (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX)
+_ALL_IPV4, _ALL_IPV6 = "0.0.0.0", "::"  # noqa: S104 (what the operator asks for by its name)
 
 
 class CannotListen(OSError):
@@ -27,7 +28,11 @@ class CannotListen(OSError):
 
 
 def listen(address: str, port: int) -> list[socket.socket]:
-    """Sockets that listen there, one for each address of a name, on the same port. Raises CannotListen."""
+    """Sockets that listen there, one for each address of a name, on the same port. Raises CannotListen.
+
+    The address "::" means all addresses: those of IPv4 on a socket of their own, so that clients have the
+    address that they know, and the one family that there is on a machine without the other.
+    """
     sockets: list[socket.socket] = []
     absent: OSError | None = None
     with contextlib.ExitStack() as stack:
@@ -116,14 +121,17 @@ def url_of(listening: socket.socket, scheme: str = "http") -> str:
         # A name without a file begins with a null byte, and is written with an @ in its place.
         return f"unix:@{os.fsdecode(name[1:])}" if isinstance(name, bytes) else f"unix:{name}"
     host, port, *_ = name
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 (compared, not bound)
+    host = {_ALL_IPV4: "127.0.0.1", _ALL_IPV6: "::1"}.get(host, host)
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _places(address: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
     """What `bind` takes, IPv4 first."""
     found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    return sorted({(family, place) for family, *_, place in found})
+    places = {(family, place) for family, *_, place in found}
+    if any(place[0] == _ALL_IPV6 for _, place in places):
+        places.add((socket.AF_INET, (_ALL_IPV4, port)))
+    return sorted(places)
 
 
 class _UnixSocket(socket.socket):

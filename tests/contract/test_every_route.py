@@ -10,8 +10,8 @@ from tornado.web import Application
 from handlers.application import EdgePolicy, make_application
 from handlers.openapi import openapi_document
 from handlers.routes import Route
-from tests.contract import Served, filled, refusal
-from tests.gateway import BOT, running
+from tests.contract import STATS, Served, filled, limit, refusal
+from tests.gateway import BOT, USER, running
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ROUTES: dict[str, list[str]] = {
@@ -27,6 +27,7 @@ UNSUPPORTED = [
     for method in [*METHODS, "TRACE", "CONNECT", "QUERY"]
     if method not in methods
 ]
+VOTERS = f"/bots/{BOT}/voters/{USER}"
 STREAMED = "/debug/snapshot"
 CONTENT_TYPES = {"/docs": "text/html; charset=utf-8", STREAMED: "application/octet-stream"}
 
@@ -129,3 +130,32 @@ def test_every_answer_has_a_request_id_of_its_own(served: Served) -> None:
 @pytest.mark.parametrize("path", ["/nothing", "/manage/nothing", f"/bots/{BOT}"])
 def test_an_unknown_route_has_the_common_headers(served: Served, path: str) -> None:
     assert common_headers(served.send("GET", path))
+
+
+@pytest.mark.parametrize("path", [STATS, VOTERS])
+@pytest.mark.parametrize("method", [*METHODS, "HEAD", "OPTIONS"])
+def test_one_trailing_slash_is_answered_like_the_path_without_it(
+    served: Served, method: str, path: str
+) -> None:
+    plain, slashed = (served.send(method, each) for each in (path, f"{path}/"))
+
+    assert slashed.status_code == plain.status_code != 404
+    assert slashed.content == plain.content
+    assert limit(slashed).limit == limit(plain).limit
+    for name in ("allow", "content-type"):
+        assert slashed.headers.get(name) == plain.headers.get(name)
+
+
+@pytest.mark.parametrize("query", ["", "?a=b/"])
+def test_a_vote_check_with_a_trailing_slash_is_counted_like_any_other(served: Served, query: str) -> None:
+    left = [limit(served.send("GET", f"{VOTERS}{slash}{query}")).remaining for slash in ("", "/", "/", "")]
+
+    assert left == list(range(left[0], left[0] - 4, -1))
+
+
+@pytest.mark.parametrize(
+    "path", [f"{STATS}//", f"{VOTERS}//", f"{VOTERS}/x", f"/bots/{BOT}/voters/", "/healthz/", "/manage/bots/"]
+)
+@pytest.mark.parametrize("method", ["GET", "PATCH", "OPTIONS"])
+def test_two_slashes_and_slashes_elsewhere_are_404(served: Served, method: str, path: str) -> None:
+    assert refusal(served.send(method, path)) == (404, "Not found.")

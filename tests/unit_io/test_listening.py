@@ -1,5 +1,6 @@
 """Where it listens: real addresses and real files."""
 
+import errno
 import os
 import socket
 import stat
@@ -83,6 +84,52 @@ def test_a_name_with_several_addresses_is_listened_on_at_one_port() -> None:
         assert len({listening.getsockname()[1] for listening in sockets}) == 1
         with connected(("localhost", sockets[0].getsockname()[1]), sockets[0].family) as client:
             assert served_by(sockets[0], client)
+
+
+def families(address: str) -> list[socket.AddressFamily]:
+    """Those in which a client on this machine is served at the address, by one port of it."""
+    loopback = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(listening) for listening in listen(address, 0)]
+        port = sockets[0].getsockname()[1]
+        for listening in sockets:
+            with connected((loopback[listening.family], port), listening.family) as client:
+                assert served_by(listening, client)
+        assert len({listening.getsockname()[1] for listening in sockets}) == 1
+        return [listening.family for listening in sockets]
+
+
+def without(family: socket.AddressFamily, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes this a machine whose kernel knows no such addresses."""
+    create = socket.create_server
+
+    def create_server(place: Any, **options: Any) -> socket.socket:
+        if options["family"] == family:
+            raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+        return create(place, **options)
+
+    monkeypatch.setattr(socket, "create_server", create_server)
+
+
+@pytest.mark.parametrize("address", ["::", "0::0"])
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_all_addresses_of_ipv6_are_all_addresses(address: str) -> None:
+    assert families(address) == [socket.AF_INET, socket.AF_INET6]
+
+
+def test_all_addresses_are_those_of_ipv4_on_a_machine_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(socket.AF_INET6, monkeypatch)
+    assert families("::") == [socket.AF_INET]
+
+
+@pytest.mark.skipif(not socket.has_dualstack_ipv6(), reason="this machine has no IPv6")
+def test_all_addresses_are_those_of_ipv6_on_a_machine_without_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(socket.AF_INET, monkeypatch)
+    assert families("::") == [socket.AF_INET6]
+
+
+def test_all_addresses_of_ipv4_are_no_addresses_of_ipv6() -> None:
+    assert families("0.0.0.0") == [socket.AF_INET]
 
 
 def test_a_port_that_is_taken_is_named() -> None:

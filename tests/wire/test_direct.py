@@ -87,6 +87,17 @@ def test_the_target_behind_a_known_head_is_judged_anew(gateway: ThreadGateway, u
     ).status_code == (expected)
 
 
+def test_a_target_with_a_trailing_slash_is_answered_without_the_application(
+    gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = gateway.list_bot()
+    monkeypatch.setattr("handlers.application.EndpointHandler.get", None)  # whatever comes to it fails
+    path, headers = f"/bots/{BOT}/voters/{USER}", {"Authorization": key}
+    for slash in ("/", "/", "", "/"):
+        assert gateway.request("GET", path + slash, headers=headers).status_code == 200
+    assert gateway.request("GET", path + "?x=1", headers=headers).status_code != 200
+
+
 def asked(gateway: ThreadGateway, *pieces: str) -> list[int]:
     """The statuses of the answers to each piece of bytes, sent once the one before it has arrived."""
     host, port = gateway.base_url.removeprefix("http://").split(":")
