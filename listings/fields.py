@@ -5,6 +5,8 @@ repaired. Patterns are of ECMA-262, and spell white space out because engines di
 """
 
 import re
+import unicodedata
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
@@ -12,7 +14,16 @@ from typing_extensions import TypeAliasType
 
 from core.snowflake import MAX, is_snowflake
 from core.urls import MAX_URL_CHARACTERS, read_url
-from listings.patterns import HEADER_VALUE, HTTP_URL, ONE_LINE, PROSE, SNOWFLAKE, TEXT
+from listings.patterns import (
+    HEADER_VALUE,
+    HTTP_URL,
+    NOT_IN_PROSE,
+    NOT_ON_ONE_LINE,
+    ONE_LINE,
+    PROSE,
+    SNOWFLAKE,
+    TEXT,
+)
 
 MAX_SERVER_COUNT = 10_000_000
 MAX_MS = (1 << 53) - 1  # what every JSON reader holds exactly
@@ -60,13 +71,34 @@ def _snowflake(text: str) -> str:
     return text
 
 
-def _matching(pattern: str, otherwise: str) -> AfterValidator:
+def _matching(pattern: str, reason: Callable[[str], str]) -> AfterValidator:
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise ValueError(otherwise)
+            raise ValueError(reason(text))
         return text
 
     return AfterValidator(check)
+
+
+def _without(refused: str) -> Callable[[str], str]:
+    """Why a text is refused that has one of these characters, or none that can be seen.
+
+    The character is named by its number and by Unicode's name, because its writer may not see it.
+    """
+
+    def reason(text: str) -> str:
+        found = re.search(f"[{refused}]", text)
+        if found is None:
+            return "must have a character that can be seen"
+        character, category = found[0], unicodedata.category(found[0])
+        name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+        if character in "\n\r" or category in {"Zl", "Zp"}:
+            return f"must be on one line, without {name}"
+        if category == "Cc":
+            return f"must have no control characters, such as {name}"
+        return f"must not change the direction of text with {name}"
+
+    return reason
 
 
 def unique(items: list[str]) -> list[str]:
@@ -97,10 +129,10 @@ Snowflake = TypeAliasType(
         AfterValidator(_snowflake),
     ],
 )
-IS_ONE_LINE = _matching(ONE_LINE, "must be visible text on one line")
-IS_PROSE = _matching(PROSE, "must be visible text")
-IS_TEXT = _matching(TEXT, "must have no control characters")
-IS_HEADER_VALUE = _matching(HEADER_VALUE, "must be visible ASCII, because it is sent as a header")
+IS_ONE_LINE = _matching(ONE_LINE, _without(NOT_ON_ONE_LINE))
+IS_PROSE = _matching(PROSE, _without(NOT_IN_PROSE))
+IS_TEXT = _matching(TEXT, _without(NOT_IN_PROSE))
+IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: "must be visible ASCII, because it is sent as a header")
 # 1.0 is the integer 1, as in JSON Schema.
 WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
 Name = Annotated[str, sized(1, 100, pattern=ONE_LINE), IS_ONE_LINE]

@@ -3,14 +3,39 @@
 So they are written in what Python's `re` and ECMA-262 read alike: classes whose meaning differs between the
 two, such as digits and white space, are spelt out. URLs are read by `core.urls`, which gives the reasons;
 their patterns take what it takes and nothing else.
+
+A text on one line has a character that can be seen, and no control, line separator or Bidi_Control: otherwise
+a name is invisible, or turns the sentence around it. Joiners, variation selectors and tags stay, as parts of
+emoji. A longer text may have line breaks, and the marks that right-to-left languages need, but no embedding,
+override or isolate: one that is not closed reaches into the page behind the text.
 """
 
 from core.snowflake import MAX
 
-_WHITE = r"\u0020\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-ONE_LINE = rf"^[{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
-PROSE = rf"^[\t\n\r{_WHITE}]*[^{_WHITE}\x00-\x1f\x7f-\x9f][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
-TEXT = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+_CONTROLS, _ALL_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\x00-\x1f\x7f-\x9f"
+_LINE_SEPARATORS = r"\u2028\u2029"
+# Unicode's Bidi_Control: the marks, then embeddings, overrides and isolates with their ends.
+_BIDI_MARKS, _BIDI_EMBEDDINGS = r"\u061c\u200e\u200f", r"\u202a-\u202e\u2066-\u2069"
+# White space; format characters (Cf) and what else is Default_Ignorable_Code_Point, but for Bidi_Control; and
+# two symbols that are blank by design (U+2800, U+1D159). Characters beyond U+FFFF stand for themselves,
+# because the two languages escape them differently.
+_BLANK = (
+    r"\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+) + "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+
+
+def _seen(blank: str, refused: str) -> str:
+    """At least one character that can be seen, and none of those refused; the two classes share none."""
+    return f"^[{blank}]*[^{blank}{refused}][^{refused}]*$"
+
+
+NOT_ON_ONE_LINE = _ALL_CONTROLS + _LINE_SEPARATORS + _BIDI_MARKS + _BIDI_EMBEDDINGS
+NOT_IN_PROSE = _CONTROLS + _BIDI_EMBEDDINGS
+ONE_LINE = _seen(_BLANK, NOT_ON_ONE_LINE)
+PROSE = _seen(_BLANK + r"\t\n\r" + _LINE_SEPARATORS + _BIDI_MARKS, NOT_IN_PROSE)
+TEXT = f"^[^{NOT_IN_PROSE}]*$"
 HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
 
 

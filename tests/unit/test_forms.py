@@ -253,7 +253,10 @@ SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
         Users,
     )
 }
-WHITE = " \t\n\r\v\x00\x1c\x7f\x85\u00a0\u1680\u180e\u2007\u200b\u2028\u3000\ufeff"
+WHITE = (
+    " \t\n\r\v\x00\x1c\x7f\x85\u00a0\u1680\u180e\u2007\u200b\u2028\u2800\u3000\ufe0f\ufeff"
+    "\u061c\u200d\u200e\u202a\u202e\u2066\u2069\U0001d159\U0001d173\U000e0001"
+)
 tricky_texts = st.text(st.sampled_from(WHITE + "ax1é🤖"), max_size=40)
 
 
