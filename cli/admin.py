@@ -4,7 +4,9 @@ Tables are for people, `--json` prints the API's answer (of a list, all pages as
 """
 
 import json
+import logging
 import os
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,14 +18,30 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from tornado.httpclient import HTTPClient, HTTPError, HTTPRequest
+from tornado.netutil import Resolver
 
+UNIX = "unix:"
 TIMEOUT_SECONDS = 15
 TABLE_WIDTH = 4_096  # characters: a key or digest must come in one piece, also on a narrow terminal
 
 
+class UnixSocket(Resolver):
+    """Resolves whatever host to one Unix socket; a path that begins with @ is a name without a file."""
+
+    def initialize(self, path: str) -> None:
+        self._address = f"\0{path[1:]}" if path.startswith("@") else path
+
+    async def resolve(self, *_: object, **__: object) -> list[tuple[int, Any]]:
+        return [(socket.AF_UNIX, self._address)]
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
 @dataclass(frozen=True)
 class Remote:
-    """A running gateway, reached with the operator token."""
+    """A running gateway, reached with the operator token. `url` is of http or https, or "unix:" and the path
+    of a socket."""
 
     url: str
     token: str = field(repr=False)
@@ -31,8 +49,9 @@ class Remote:
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """The answer's body; ends the command with a one-line error when there is none or it failed."""
+        is_unix = self.url.startswith(UNIX)
         request = HTTPRequest(
-            self.url.rstrip("/") + path,
+            ("http://localhost" if is_unix else self.url.rstrip("/")) + path,
             method=method,
             headers={"Authorization": f"Bearer {self.token}"},
             body=json.dumps(body) if body is not None else None,
@@ -40,7 +59,7 @@ class Remote:
             follow_redirects=False,
             request_timeout=TIMEOUT_SECONDS,
         )
-        client = HTTPClient()
+        client = HTTPClient(resolver=UnixSocket(path=self.url.removeprefix(UNIX)) if is_unix else None)
         try:
             response = client.fetch(request, raise_error=False)
         except (HTTPError, OSError, ValueError) as error:
@@ -70,7 +89,12 @@ pass_remote = click.make_pass_decorator(Remote)
 
 
 @click.group()
-@click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="Where the gateway listens.")
+@click.option(
+    "--url",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="Where the gateway listens; on a Unix socket: unix:/run/votegate.sock.",
+)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
@@ -83,6 +107,7 @@ pass_remote = click.make_pass_decorator(Remote)
 @click.pass_context
 def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> None:
     """Speak to a running gateway as its operator."""
+    logging.getLogger("tornado.general").setLevel(logging.ERROR)  # what it warns of is told once, by `call`
     token = os.environ.get("VOTEGATE_OPERATOR__TOKEN")
     if token is None:
         try:

@@ -1,5 +1,7 @@
 """A listing to try things on. Law: it is made by the same rules as any other, and only where nothing is."""
 
+import shlex
+
 from core.ledger import Ledger
 from listings import rules
 from listings.forms import BotSubmission
@@ -45,14 +47,24 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
 
 def demo_lines(base_url: str, key: str) -> str:
     """What to paste next."""
+    curl, url = _curl_of(base_url)
     return f"""
 A demo listing was made: bot {BOT}, and user {VOTER} has just voted for it.
 
 Has the user voted?
-  curl -H 'Authorization: {key}' {base_url}/bots/{BOT}/voters/{VOTER}
+  {curl} -H 'Authorization: {key}' {url}/bots/{BOT}/voters/{VOTER}
 
 Push the bot's counts:
-  curl -X PATCH -H 'Authorization: {key}' -d '{{"server_count": {SERVER_COUNT}}}' {base_url}/bots/{BOT}/stats
+  {curl} -X PATCH -H 'Authorization: {key}' -d '{{"server_count": {SERVER_COUNT}}}' {url}/bots/{BOT}/stats
 
 The key is shown this once. Stop with Ctrl-C; everything is kept.
 """
+
+
+def _curl_of(base_url: str) -> tuple[str, str]:
+    """(command, URL) with which curl reaches the gateway."""
+    if not base_url.startswith("unix:"):
+        return "curl", base_url
+    path = base_url.removeprefix("unix:")
+    option, name = ("--abstract-unix-socket", path[1:]) if path.startswith("@") else ("--unix-socket", path)
+    return f"curl {option} {shlex.quote(name)}", "http://localhost"

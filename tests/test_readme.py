@@ -30,6 +30,13 @@ def section(title: str) -> str:
     return readme.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
+def over_unix(script: str, path: str) -> str:
+    """The script as docs/operating.md says it: with an option, and a host in place of address and port."""
+    script = script.replace("http://127.0.0.1:8080", "http://localhost")
+    asks = f'case "$*" in *://localhost*) set -- --unix-socket {path} "$@";; esac; command curl "$@"'
+    return f"curl() {{ {asks}; }}\n{script}"
+
+
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """This tree with a `data` folder of its own."""
@@ -39,10 +46,11 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def served(clone: Path) -> Iterator[ProcessGateway]:
+@pytest.fixture(params=["port", "unix"])
+def served(clone: Path, request: pytest.FixtureRequest) -> Iterator[ProcessGateway]:
     """What `make run` starts, without its set-up; the operator token is the one it makes."""
-    gateway = ProcessGateway(clone / "data")
+    on_unix = {"VOTEGATE_SERVER__UNIX_SOCKET": str(clone / "votegate.sock")}
+    gateway = ProcessGateway(clone / "data", **(on_unix if request.param == "unix" else {}))
     for name in ("VOTEGATE_OPERATOR__TOKEN", "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS"):
         del gateway.environment[name]
     make_run = re.search(r"server\.py serve (.+)", (ROOT / "Makefile").read_text())
@@ -57,7 +65,10 @@ def test_the_first_five_minutes_work_word_by_word(clone: Path, served: ProcessGa
     commands = [text for kind, text in blocks if kind == "sh"]
     receiver = str(free_port())
     script = f"\necho '{NEXT}'\n".join(commands) + "\nkill $!\n"
-    script = script.replace("http://127.0.0.1:8080", served.base_url).replace("9000", receiver)
+    script = script.replace("9000", receiver)
+    if served.base_url.startswith("unix:"):
+        script = over_unix(script, served.base_url.removeprefix("unix:"))
+    script = script.replace("http://127.0.0.1:8080", served.base_url)
     script = script.replace("server.py admin", f"server.py admin --url {served.base_url}")
 
     bash = shutil.which("bash")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -175,15 +176,32 @@ def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
     gateway.close()
 
 
-def test_a_demo_prints_requests_that_work(demo: ProcessGateway) -> None:
-    eventually(lambda: "Stop with Ctrl-C" in demo.log)
-    voted, pushed = [
+def answers_of_the_demo(demo: ProcessGateway) -> list[Any]:
+    """What the requests answer that it prints."""
+    return [
         json.loads(subprocess.run(["curl", "--silent", *shlex.split(options)], capture_output=True).stdout)
         for options in re.findall(r"^  curl (.+)$", demo.log, re.MULTILINE)
     ]
+
+
+def test_a_demo_prints_requests_that_work(demo: ProcessGateway) -> None:
+    eventually(lambda: "Stop with Ctrl-C" in demo.log)
+    voted, pushed = answers_of_the_demo(demo)
     assert (voted["voted"], voted["vote"]) == (True, 1)
     assert pushed == {"success": True}
     assert demo.request("GET", "/bots/123456789012345678/voters/" + USER).status_code == 401
+
+
+def test_a_demo_on_a_unix_socket_prints_requests_that_work(tmp_path: Path) -> None:
+    path = tmp_path / "a gateway.sock"
+    gateway = ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=str(path)).start("--demo")
+    try:
+        eventually(lambda: "Stop with Ctrl-C" in gateway.log)
+        voted, pushed = answers_of_the_demo(gateway)
+    finally:
+        gateway.close()
+    assert f"curl --unix-socket '{path}' " in gateway.log
+    assert (voted["voted"], pushed) == (True, {"success": True})
 
 
 def test_a_demo_is_made_on_an_empty_folder_only(tmp_path: Path) -> None:

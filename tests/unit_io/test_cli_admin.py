@@ -1,7 +1,9 @@
 """`admin`: the management API from a terminal, in tables for people and in JSON for programs."""
 
 import json
+import os
 import re
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,9 +14,19 @@ from cli import admin as admin_module
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from server import cli
-from tests.gateway import BOT, BOT_SUBMISSION, OPERATOR_TOKEN, OTHER_BOT, USER, ThreadGateway
+from tests.gateway import (
+    BOT,
+    BOT_SUBMISSION,
+    OPERATOR_TOKEN,
+    OTHER_BOT,
+    USER,
+    WAIT_SECONDS,
+    ThreadGateway,
+    running,
+)
 from tests.receiver import Receiver, drop, status
 from tests.unit_io.origin import unused_url
+from wire.listening import url_of
 
 Admin = Callable[..., Result]
 
@@ -158,6 +170,34 @@ def test_a_token_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes
         path.write_bytes(content)
     result = run_admin(unused_url(), "--token-file", str(path), "bots", token=None)
     assert error(result).startswith("no operator token: ")
+
+
+def test_a_gateway_on_a_unix_socket_is_spoken_to_at_the_place_that_it_logs(tmp_path: Path) -> None:
+    with running(tmp_path / "data", **{"server.unix_socket": tmp_path / "votegate.sock"}) as gateway:
+        assert gateway.base_url == f"unix:{tmp_path / 'votegate.sock'}"
+        answer = json.loads(run_admin(gateway.base_url, "--json", "bots").output)
+        assert answer == {"success": True, "bots": [], "next": None}
+        assert error(run_admin(gateway.base_url, "bots", token="wrong")) == "Invalid operator token."
+
+
+def test_a_name_without_a_file_is_written_with_an_at_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin_module, "TIMEOUT_SECONDS", 0.1)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"\0votegate-of-the-tests-{os.getpid()}")
+        listening.listen()
+        line = error(run_admin(url_of(listening), "bots"))
+        listening.settimeout(WAIT_SECONDS)
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.recv(100).startswith(b"GET /manage/bots?limit=500 HTTP/1.1\r\n")
+    assert line.startswith(f"no gateway answers at unix:@votegate-of-the-tests-{os.getpid()}: ")
+
+
+@pytest.mark.parametrize("path", ["/nowhere/votegate.sock", "@nobody", "", "/" + "x" * 200, __file__])
+def test_where_no_gateway_is_on_a_unix_socket_that_is_told(path: str) -> None:
+    line = error(run_admin(f"unix:{path}", "bots"))
+    assert line.startswith(f"no gateway answers at unix:{path}: ")
+    assert len(line.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
