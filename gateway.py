@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 
-from core.clock import Clock
+from core.clock import Clock, moment
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
@@ -100,13 +100,14 @@ async def serve(
         )
         counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        outbox = Outbox(outbox_policy(settings), store.ledger.state, clock.now_ms())
+        retries = retry_policy(settings)
+        outbox = Outbox(outbox_policy(settings), retries, store.ledger.state, moment(clock))
         dispatcher = Dispatcher(
             store.ledger,
             outbox,
             letters(settings, guard),
             sender,
-            retry_policy(settings),
+            retries,
             clock,
             lambda: store.journal.durable_position,
             tasks.create_task,

@@ -204,6 +204,11 @@ class ThreadGateway(Client):
         self.clock.advance(seconds)
         self.on_loop(self.gateway.dispatcher.wake)
 
+    def set_wall(self, seconds: float) -> None:
+        """Sets the wall clock forth, or back, by so much, and lets everything look at it."""
+        self.clock.set_wall(seconds)
+        self.on_loop(self.gateway.dispatcher.wake)
+
 
 class ProcessGateway(Client):
     """`server.py serve` in a process of its own, to be killed."""

@@ -8,10 +8,10 @@ make a receiver hear of an event twice, and nothing can make it hear of none.
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from core.clock import Clock
+from core.clock import NS_PER_MS, Clock, moment
 from core.events import DeliveryDropped, Event
 from core.ledger import Ledger
 from core.refusals import Unavailable
@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 SLOW_MS = 1_000  # an endpoint that takes so long may not take the places of those that do not
 UNRECORDED_SECONDS = 1.0  # between attempts to write outcomes that wait
+LONGEST_SLEEP_SECONDS = 60.0  # whatever the clocks do, by then it is looked what is due
 # How long a proxy that is down is left alone: at first, and at most.
 PROXY_MS, LONGEST_PROXY_MS = 1_000, 30_000
 # What an attempt can fail of before it gets to the proxy, or in its hands.
@@ -78,22 +79,27 @@ class Dispatcher:
         self._proxy_failures = 0
         self._proxy_until_ms = 0
         self._chat_until_ms = 0
-        ledger.subscribe(outbox.on_record)
+        ledger.subscribe(self._on_record)
 
     def wake(self) -> None:
         """Something may have become due: a record is durable, or an endpoint has room."""
         self._wake.set()
 
+    def _on_record(self, position: int, events: Sequence[Event]) -> None:
+        self._outbox.on_record(position, events, moment(self._clock))
+
     async def run(self) -> None:
         while not self._stopping:
             self._wake.clear()
-            now_ms = self._clock.now_ms()
+            now_ms = self._clock.steady_ms()
             self.step(now_ms)
             due_ms = self._outbox.next_due_ms()
             if self._unrecorded:
-                patience: float | None = UNRECORDED_SECONDS
+                patience = UNRECORDED_SECONDS
+            elif due_ms is None:
+                patience = LONGEST_SLEEP_SECONDS
             else:
-                patience = None if due_ms is None else max(due_ms - now_ms, 0) / 1_000
+                patience = min(max(due_ms - now_ms, 0) / 1_000, LONGEST_SLEEP_SECONDS)
             try:
                 async with asyncio.timeout(patience):
                     await self._wake.wait()
@@ -101,7 +107,7 @@ class Dispatcher:
                 continue
 
     def step(self, now_ms: int) -> None:
-        """Starts an attempt of everything that is due, unless outcomes wait to be written."""
+        """Starts an attempt of everything that is due, unless outcomes wait to be written. In steady time."""
         if not self._all_recorded():
             return
         for due in self._outbox.take(now_ms, self._durable()):
@@ -148,28 +154,30 @@ class Dispatcher:
 
     def _put_off(self, due: Due, delivery: Delivery, webhook: Webhook) -> bool:
         """Whether the delivery is not to be attempted now, or not at all."""
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.steady_ms()
         if due.expired:
             self._conclude(_Outcome(delivery, webhook, None, due.probe))
             return True
         if webhook.language is not None and now_ms < self._chat_until_ms:
             self._outbox.hold(due.ref, self._chat_until_ms)
-            self._outbox.put_back(due)
+            self._outbox.put_back(due, now_ms)
             return True
         return False
 
     async def _send(self, due: Due, delivery: Delivery, listing: Listing, webhook: Webhook) -> bool | None:
         """Whether the endpoint is slow; None if it is no longer the listing's."""
-        at_ms, started_ns = self._clock.now_ms(), self._clock.monotonic_ns()
-        answer = await self._post(delivery, listing, webhook, at_ms)
-        duration_ms = (self._clock.monotonic_ns() - started_ns) // 1_000_000
-        found = finding(answer, webhook, at_ms, duration_ms)
-        self._stop_or_go(answer, at_ms, at_ms + duration_ms)
+        began, started_ns = moment(self._clock), self._clock.monotonic_ns()
+        answer = await self._post(delivery, listing, webhook, began.wall_ms)
+        duration_ms = (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
+        ended = moment(self._clock)
+        # Dated from its end: waits begin there, and the clock may have been set since it began.
+        found = finding(answer, webhook, ended.wall_ms - duration_ms, duration_ms)
+        self._stop_or_go(answer, began.steady_ms, ended.steady_ms)
         if found.everywhere:
-            self._chat_until_ms = max(self._chat_until_ms, at_ms + duration_ms + found.wait_ms)
+            self._chat_until_ms = max(self._chat_until_ms, ended.steady_ms + found.wait_ms)
         is_current = self._current(delivery.ref, webhook) is not None
         if is_current:
-            self._slow_down(due.ref, answer, found, at_ms + duration_ms)
+            self._slow_down(due.ref, answer, found, ended.steady_ms)
         self._conclude(_Outcome(delivery, webhook, found, due.probe))
         if not is_current:
             return None
@@ -222,7 +230,7 @@ class Dispatcher:
         while self._unrecorded:
             if not self._record(self._unrecorded[0]):
                 return False
-            del self._unrecorded[0]
+            self._outbox.forget(self._unrecorded.pop(0).delivery.id)
         return True
 
     def _conclude(self, outcome: _Outcome) -> None:

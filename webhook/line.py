@@ -1,10 +1,22 @@
-"""What waits for one endpoint, in the order of votes. Law: a line knows its endpoint and no other."""
+"""What waits for one endpoint, in the order of votes. Law: a line knows its endpoint and no other.
+
+All times are steady (core/clock.py).
+"""
 
 import heapq
 from collections import deque
 from collections.abc import Container
+from typing import NamedTuple
 
 PATIENT_PROBES = 5  # with the oldest event: half an hour, if the first suspension is of a minute
+
+
+class Place(NamedTuple):
+    """A delivery's place in its line: by age, and among those of the same age by order."""
+
+    since_ms: int
+    order: int
+    delivery_id: str
 
 
 class Line:
@@ -32,10 +44,10 @@ class Line:
     )
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[int, int, str]] = []  # a heap of (since_ms, order, delivery id)
-        self.urgent: deque[str] = deque()
+        self.waiting: list[Place] = []  # a heap
+        self.urgent: deque[Place] = deque()
         self.probes = 0
-        self.probed = (0, 0, "")  # the place of the last one that left
+        self.probed = Place(0, 0, "")  # that of the last one that left
         self.urgent_in_flight = False
         self.in_flight = 0
         self.slow = False
@@ -51,14 +63,14 @@ class Line:
         """Nothing waits, runs, or needs remembering."""
         return not (self.waiting or self.urgent or self.in_flight or self.slow) and self.probe_ms is None
 
-    def enter(self, delivery_id: str, since_ms: int, order: int) -> None:
-        """Takes its place by age, and among those of the same age by their order."""
+    def enter(self, place: Place) -> None:
         self.gone = False
-        heapq.heappush(self.waiting, (since_ms, order, delivery_id))
+        heapq.heappush(self.waiting, place)
 
-    def enter_urgent(self, delivery_id: str) -> None:
+    def enter_urgent(self, place: Place) -> None:
+        """Goes ahead of those who wait, behind others that do."""
         self.gone = False
-        self.urgent.append(delivery_id)
+        self.urgent.append(place)
 
     def may_move(self, now_ms: int, room: int) -> bool:
         """Whether the first of those who wait may leave, when `room` may be under way at once."""
@@ -68,31 +80,35 @@ class Line:
 
     def first(self, pending: Container[str]) -> str | None:
         """The first of those who wait that is still pending; others are forgotten."""
-        while self.waiting and self.waiting[0][2] not in pending:
+        while self.waiting and self.waiting[0].delivery_id not in pending:
             heapq.heappop(self.waiting)
-        return self.waiting[0][2] if self.waiting else None
+        return self.waiting[0].delivery_id if self.waiting else None
 
     def first_urgent(self, pending: Container[str]) -> str | None:
         """The first of those who need not wait, one at a time; what is no longer pending is forgotten."""
-        while self.urgent and self.urgent[0] not in pending:
+        while self.urgent and self.urgent[0].delivery_id not in pending:
             self.urgent.popleft()
-        return self.urgent[0] if self.urgent and not self.urgent_in_flight else None
+        return self.urgent[0].delivery_id if self.urgent and not self.urgent_in_flight else None
 
-    def leave(self, kept_since_ms: int) -> tuple[str, int]:
-        """The first of those who wait leaves, with its order.
+    def leave(self, kept_since_ms: int) -> Place:
+        """The first of those who wait leaves.
 
         After many probes in vain, the next one is the one behind the probe before it: an event that always
         fails must not be the only one that an endpoint is asked with. What has waited since before
         `kept_since_ms` comes first all the same, because its time is over.
         """
-        if self.probe_ms is None or self.probes <= PATIENT_PROBES or self.waiting[0][0] <= kept_since_ms:
+        if (
+            self.probe_ms is None
+            or self.probes <= PATIENT_PROBES
+            or self.waiting[0].since_ms <= kept_since_ms
+        ):
             left = heapq.heappop(self.waiting)
         else:
             left = min((entry for entry in self.waiting if entry > self.probed), default=self.waiting[0])
             self.waiting.remove(left)
             heapq.heapify(self.waiting)
         self.probed = left
-        return left[2], left[1]
+        return left
 
     def suspend(self, probe_ms: int, probes: int) -> None:
         """`probes` is the number of the next one."""

@@ -6,6 +6,10 @@ endpoint has a line of its own, in the order of votes; endpoints take turns. A l
 has room: it is not suspended (but for one probe at a time), not told to wait, and not being caught up with
 faster than its pace. Endpoints that took long the last time have room for one, and all of them together for
 half of the places, so that the slow can never take every place from the quick. A test goes ahead of its line.
+
+All times are steady (core/clock.py), but those of facts. A fact's time is converted when it enters, and with
+it goes how long was to be waited at the most: a clock that is set then, or was wrong when the fact was
+written, neither parks a delivery nor makes it leave early, nor gives it up.
 """
 
 import heapq
@@ -14,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.clock import Moment
 from core.events import (
     DeliveryAttempted,
     DeliveryQueued,
@@ -24,9 +29,10 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
-from core.rows import Suspension
+from core.rows import Delivery, Suspension
 from core.state import State
-from webhook.line import Line
+from webhook.line import Line, Place
+from webhook.verdict import RetryPolicy, ended_ms
 
 # What became due before a start leaves after it in batches.
 RESTART_BATCH = 100
@@ -57,14 +63,15 @@ class Due(NamedTuple):
 
 
 class Outbox:
-    def __init__(self, policy: OutboxPolicy, state: State, now_ms: int) -> None:
-        """Takes over what is pending. What has been due since before `now_ms` is spread over some time."""
+    def __init__(self, policy: OutboxPolicy, retries: RetryPolicy, state: State, now: Moment) -> None:
+        """Takes over what is pending. What has been due since before `now` is spread over some time."""
         self._policy = policy
+        self._retries = retries
         self._pending = state.pending
         self._order = 0
-        self._orders: dict[str, int] = {}  # of what is under way, and may come back
-        self._not_durable: deque[tuple[int, int, int, str]] = deque()
-        self._due: list[tuple[int, int, str]] = []
+        self._places: dict[str, Place] = {}  # of what is under way, until it comes back
+        self._not_durable: deque[tuple[int, int, Place]] = deque()
+        self._due: list[tuple[int, int, Place]] = []
         self._timers: list[tuple[int, str]] = []
         self._lines: dict[str, Line] = {}
         self._ready: deque[str] = deque()
@@ -75,18 +82,18 @@ class Outbox:
         self._stopped_until_ms: int | None = None
         for listing in state.listings.values():
             if listing.webhook is not None:
-                self._set_suspension(listing.ref, listing.webhook.suspension)
+                self._set_suspension(listing.ref, listing.webhook.suspension, now)
         overdue = 0
         for row in state.pending.values():
-            due_ms = row.next_attempt_ms or 0
-            if due_ms <= now_ms:
-                due_ms = now_ms + overdue // RESTART_BATCH * RESTART_GAP_MS
+            due_ms = _due_ms(row, now)
+            if due_ms <= now.steady_ms:
+                due_ms = now.steady_ms + overdue // RESTART_BATCH * RESTART_GAP_MS
                 overdue += 1
                 if row.ref in self._lines:
                     self._lines[row.ref].to_catch_up += 1
                 else:
                     self._lines[row.ref] = Line()
-            self._add(row.id, due_ms, position=0)
+            self._add(self._place(row.id, _since_ms(row, now)), due_ms, position=0)
 
     @property
     def in_flight(self) -> int:
@@ -104,33 +111,42 @@ class Outbox:
 
     # -- reading the log -------------------------------------------------------------------------------
 
-    def on_record(self, position: int, events: Sequence[Event]) -> None:
-        """Reads a committed record."""
+    def on_record(self, position: int, events: Sequence[Event], now: Moment) -> None:
+        """Reads a record that has just been committed."""
         for event in events:
             match event:
-                case DeliveryQueued() | DeliveryTaken() if event.delivery_id in self._pending:
-                    self._add(event.delivery_id, event.at_ms, position)
-                case DeliveryAttempted() if event.next_attempt_ms is not None:
-                    self._add(event.delivery_id, event.next_attempt_ms, position)
+                case DeliveryQueued() if event.delivery_id in self._pending:
+                    self._add(self._place(event.delivery_id, now.steady_ms), now.steady_ms, position)
+                case DeliveryTaken() if (row := self._pending.get(event.delivery_id)) is not None:
+                    self._add(self._place(row.id, _since_ms(row, now)), now.steady_ms, position)
+                case DeliveryAttempted() if (row := self._pending.get(event.delivery_id)) is not None:
+                    place = self._places.pop(row.id, None) or self._place(row.id, _since_ms(row, now))
+                    self._add(place, _due_ms(row, now), position)
                 case EndpointHealthSet():
-                    self._set_suspension(event.ref, event.suspension)
+                    self._set_suspension(event.ref, event.suspension, now)
                 case WebhookSaved() if event.webhook.suspension is None:
                     self._forget_pace(event.ref)
-                    self._set_suspension(event.ref, None)
+                    self._set_suspension(event.ref, None, now)
                 case WebhookRemoved() | ListingRemoved() if event.ref in self._lines:
                     self._lines[event.ref].forget()
                     self._make_ready(event.ref)
 
-    def _add(self, delivery_id: str, due_ms: int, position: int) -> None:
-        """A delivery that may leave at `due_ms`, once the record at `position` is durable."""
+    def _place(self, delivery_id: str, since_ms: int) -> Place:
+        """A place behind all others of its age, or in the order that it has had so far."""
         self._order += 1
-        order = self._orders.get(delivery_id, self._order)
-        self._not_durable.append((position, due_ms, order, delivery_id))
+        known = self._places.get(delivery_id)
+        return Place(since_ms, self._order if known is None else known.order, delivery_id)
 
-    def _set_suspension(self, ref: str, suspension: Suspension | None) -> None:
+    def _add(self, place: Place, due_ms: int, position: int) -> None:
+        """A delivery that may leave at `due_ms`, once the record at `position` is durable."""
+        self._not_durable.append((position, due_ms, place))
+
+    def _set_suspension(self, ref: str, suspension: Suspension | None, now: Moment) -> None:
         if suspension is not None:
-            self._lines.setdefault(ref, Line()).suspend(suspension.probe_ms, suspension.times)
-            heapq.heappush(self._timers, (suspension.probe_ms, ref))
+            longest_ms = self._retries.longest_to_probe_ms(suspension.times)
+            probe_ms = now.steady_ms + _wait_ms(suspension.probe_ms, longest_ms, now)
+            self._lines.setdefault(ref, Line()).suspend(probe_ms, suspension.times)
+            heapq.heappush(self._timers, (probe_ms, ref))
         elif ref in self._lines:
             self._lines[ref].flow()
             self._make_ready(ref)
@@ -168,12 +184,18 @@ class Outbox:
         line.urgent_in_flight = line.urgent_in_flight and not due.urgent
         self._in_flight -= 1
         self._slow_in_flight -= due.slow
-        self._orders.pop(due.delivery_id, None)
+        if due.delivery_id not in self._pending:
+            self.forget(due.delivery_id)
         self._make_ready(due.ref)
 
-    def put_back(self, due: Due) -> None:
+    def put_back(self, due: Due, now_ms: int) -> None:
         """Gives the delivery its place in line again; `release` follows."""
-        self._enter(due.delivery_id, self._orders.get(due.delivery_id, 0))
+        place = self._places.pop(due.delivery_id, None)
+        self._enter(place or self._place(due.delivery_id, now_ms))
+
+    def forget(self, delivery_id: str) -> None:
+        """The delivery does not come back."""
+        self._places.pop(delivery_id, None)
 
     def hold_longer(self, ref: str, now_ms: int, delay_ms: int, longest_ms: int) -> None:
         """Nothing leaves for the endpoint for `delay_ms`, or twice as long as the last time if nobody could
@@ -214,25 +236,24 @@ class Outbox:
 
     def _arrive(self, now_ms: int, durable: int) -> None:
         while self._not_durable and self._not_durable[0][0] <= durable:
-            _, due_ms, order, delivery_id = self._not_durable.popleft()
+            _, due_ms, place = self._not_durable.popleft()
             if due_ms <= now_ms:
-                self._enter(delivery_id, order)
+                self._enter(place)
             else:
-                heapq.heappush(self._due, (due_ms, order, delivery_id))
+                heapq.heappush(self._due, (due_ms, place.order, place))
         while self._due and self._due[0][0] <= now_ms:
-            _, order, delivery_id = heapq.heappop(self._due)
-            self._enter(delivery_id, order)
+            self._enter(heapq.heappop(self._due)[2])
 
-    def _enter(self, delivery_id: str, order: int) -> None:
+    def _enter(self, place: Place) -> None:
         """The delivery is due: it goes to its endpoint's line."""
-        row = self._pending.get(delivery_id)
+        row = self._pending.get(place.delivery_id)
         if row is None:
             return  # removed since it was queued
         line = self._lines.setdefault(row.ref, Line())
         if row.test:
-            line.enter_urgent(row.id)
+            line.enter_urgent(place)
         else:
-            line.enter(row.id, row.since_ms, order)
+            line.enter(place)
         self._make_ready(row.ref)
 
     def _make_ready(self, ref: str) -> None:
@@ -288,12 +309,27 @@ class Outbox:
             return None
         kept_since_ms = now_ms - self._policy.kept_ms
         if urgent is not None:
-            line.urgent.popleft()
-            delivery_id, probe = urgent, False
+            place, probe = line.urgent.popleft(), False
         else:
-            delivery_id, order = line.leave(kept_since_ms)
-            self._orders[delivery_id] = order
-            probe = line.probe_ms is not None
-        row = self._pending.get(delivery_id)
-        expired = row is not None and row.since_ms <= kept_since_ms
-        return Due(delivery_id, ref, probe, line.slow, urgent is not None, expired)
+            place, probe = line.leave(kept_since_ms), line.probe_ms is not None
+        self._places[place.delivery_id] = place
+        expired = place.since_ms <= kept_since_ms
+        return Due(place.delivery_id, ref, probe, line.slow, urgent is not None, expired)
+
+
+def _wait_ms(until_ms: int, longest_ms: int, now: Moment) -> int:
+    """How long is to be waited for a time that a fact tells, when nothing was put off for longer."""
+    return min(max(until_ms - now.wall_ms, 0), longest_ms)
+
+
+def _since_ms(row: Delivery, now: Moment) -> int:
+    """When the delivery's round began."""
+    return now.steady_ms - max(now.wall_ms - row.since_ms, 0)
+
+
+def _due_ms(row: Delivery, now: Moment) -> int:
+    """When it is due. How long it was put off by its last attempt can be told from that."""
+    next_ms = row.next_attempt_ms or 0
+    if not row.attempts or next_ms == row.since_ms:
+        return now.steady_ms  # it was queued, to be attempted at once
+    return now.steady_ms + _wait_ms(next_ms, max(next_ms - ended_ms(row.attempts[-1]), 0), now)

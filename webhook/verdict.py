@@ -32,6 +32,14 @@ class RetryPolicy:
     suspension_ms: int
     longest_suspension_ms: int
 
+    def length_ms(self, times: int) -> int:
+        """How long an endpoint is suspended that has failed as a whole so many times."""
+        return min(self.suspension_ms << min(times - 1, 40), self.longest_suspension_ms)
+
+    def longest_to_probe_ms(self, times: int) -> int:
+        """How far away its next probe is at the most, put off or not."""
+        return max(self.length_ms(times), LONGEST_BACKOFF_MS)
+
 
 class Finding(NamedTuple):
     """What came of an attempt. `charged`: a failure is the endpoint's. `gone`: the endpoint wants nothing any
@@ -54,7 +62,7 @@ def verdict(
         health = [EndpointHealthSet(delivery.ref, 0, None)] if recovered else []
         return [_attempted(delivery, attempt, "delivered", None), *health]
     if not finding.charged:
-        next_ms = _ended_ms(attempt) + (finding.wait_ms or _backoff_ms(policy, delivery, attempt))
+        next_ms = ended_ms(attempt) + (finding.wait_ms or _backoff_ms(policy, delivery, attempt))
         held = _attempted(delivery, attempt, "held", next_ms)
         if not probe or webhook is None or webhook.suspension is None:
             return [held]
@@ -63,7 +71,7 @@ def verdict(
     if delivery.test:
         return _failed(policy, delivery, None, attempt)
     if webhook is None:
-        return [_attempted(delivery, attempt, "held", _ended_ms(attempt))]  # nobody has asked the new one
+        return [_attempted(delivery, attempt, "held", ended_ms(attempt))]  # nobody has asked the new one
     if webhook.suspension is not None or finding.gone:
         return _suspended(policy, delivery, webhook, attempt, probe=probe)
     return _failed(policy, delivery, webhook, attempt)
@@ -73,7 +81,7 @@ def _suspended(
     policy: RetryPolicy, delivery: Delivery, webhook: Webhook, attempt: Attempt, *, probe: bool
 ) -> list[Event]:
     """The endpoint is suspended, or is from now on: the delivery is held."""
-    held = _attempted(delivery, attempt, "held", _ended_ms(attempt))
+    held = _attempted(delivery, attempt, "held", ended_ms(attempt))
     if webhook.suspension is not None and not probe:
         return [held]  # it was under way when the endpoint was suspended
     return [held, EndpointHealthSet(delivery.ref, webhook.failed, _longer(policy, webhook, attempt))]
@@ -84,7 +92,7 @@ def _failed(
 ) -> list[Event]:
     """Without a webhook nobody's standing depends on it."""
     if delivery.tries < policy.retries:
-        next_ms = _ended_ms(attempt) + policy.retry_delay_ms
+        next_ms = ended_ms(attempt) + policy.retry_delay_ms
         return [_attempted(delivery, attempt, "retry", next_ms)]
     final = _attempted(delivery, attempt, "failed", None)
     if webhook is None:
@@ -96,12 +104,11 @@ def _failed(
 
 def _longer(policy: RetryPolicy, webhook: Webhook, attempt: Attempt) -> Suspension:
     """The next suspension after a failure of the endpoint as a whole."""
-    ended_ms = _ended_ms(attempt)
+    at_ms = ended_ms(attempt)
     before = webhook.suspension
     times = before.times + 1 if before is not None else 1
-    length_ms = min(policy.suspension_ms << min(times - 1, 40), policy.longest_suspension_ms)
-    since_ms = before.since_ms if before is not None else ended_ms
-    return Suspension(since_ms, attempt.error or "", times, ended_ms + length_ms)
+    since_ms = before.since_ms if before is not None else at_ms
+    return Suspension(since_ms, attempt.error or "", times, at_ms + policy.length_ms(times))
 
 
 def _backoff_ms(policy: RetryPolicy, delivery: Delivery, attempt: Attempt) -> int:
@@ -115,7 +122,7 @@ def _backoff_ms(policy: RetryPolicy, delivery: Delivery, attempt: Attempt) -> in
     return min(max(policy.retry_delay_ms, LEAST_BACKOFF_MS) << misses, LONGEST_BACKOFF_MS)
 
 
-def _ended_ms(attempt: Attempt) -> int:
+def ended_ms(attempt: Attempt) -> int:
     return attempt.at_ms + attempt.duration_ms
 
 

@@ -65,6 +65,9 @@ class LoopClock:
     def monotonic_ns(self) -> int:
         return round(asyncio.get_running_loop().time() * NS_PER_SECOND)
 
+    def steady_ms(self) -> int:
+        return self.now_ms()
+
 
 def run_in_turns(main: Coroutine[Any, Any, T], seed: int = 0) -> T:
     with asyncio.Runner(loop_factory=lambda: TurnLoop(seed)) as runner:

@@ -5,7 +5,7 @@ from freezegun import freeze_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import NS_PER_SECOND, Clock, FakeClock, SystemClock
+from core.clock import NS_PER_SECOND, Clock, FakeClock, Moment, SystemClock, moment
 from tests.unit.generated import examples
 
 
@@ -39,6 +39,26 @@ def test_both_times_of_a_fake_clock_advance_together(steps_ms: list[int]) -> Non
         clock.advance_ms(step_ms)
     assert clock.now_ms() == sum(steps_ms)
     assert clock.monotonic_ns() == sum(steps_ms) * 1_000_000
+
+
+def test_steady_time_begins_as_wall_time_and_nobody_sets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    wall_ns, monotonic_ns = 1_750_000_000_000_000_000, 7_000_000_000
+    monkeypatch.setattr("time.time_ns", lambda: wall_ns)
+    monkeypatch.setattr("time.monotonic_ns", lambda: monotonic_ns)
+    clock = SystemClock()
+    assert moment(clock) == Moment(steady_ms=1_750_000_000_000, wall_ms=1_750_000_000_000)
+    wall_ns -= 3_600 * NS_PER_SECOND
+    assert moment(clock) == Moment(steady_ms=1_750_000_000_000, wall_ms=1_749_996_400_000)
+    monotonic_ns += NS_PER_SECOND
+    assert moment(clock) == Moment(steady_ms=1_750_000_001_000, wall_ms=1_749_996_400_000)
+
+
+def test_the_wall_clock_of_a_fake_clock_can_be_set_alone() -> None:
+    clock = FakeClock(now_ms=5_000, monotonic_ns=2_000_000)
+    clock.set_wall(-1.5)
+    assert (clock.now_ms(), clock.steady_ms(), clock.monotonic_ns()) == (3_500, 5_000, 2_000_000)
+    clock.advance_ms(10)
+    assert (clock.now_ms(), clock.steady_ms(), clock.monotonic_ns()) == (3_510, 5_010, 12_000_000)
 
 
 def test_a_fake_clock_advances_by_fractions_of_a_second() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.generated import examples
-from webhook.line import PATIENT_PROBES, Line
+from webhook.line import PATIENT_PROBES, Line, Place
 
 ROOM = 2
 NEVER = -1  # nothing has waited since before then
@@ -16,7 +16,7 @@ NEVER = -1  # nothing has waited since before then
 def line_of(*names: str) -> Line:
     line = Line()
     for order, name in enumerate(names):
-        line.enter(name, since_ms=0, order=order)
+        line.enter(Place(0, order, name))
     return line
 
 
@@ -24,7 +24,7 @@ def drained(line: Line, pending: set[str]) -> list[str]:
     names = []
     while (name := line.first(pending)) is not None:
         names.append(name)
-        assert line.leave(NEVER)[0] == name
+        assert line.leave(NEVER).delivery_id == name
     return names
 
 
@@ -37,7 +37,7 @@ def test_a_line_is_in_the_order_of_votes_whoever_comes_first_without_those_that_
     arrivals = list(enumerate(entries))
     random.shuffle(arrivals)
     for number, (since_ms, stays) in arrivals:
-        line.enter(str(number), since_ms, order=number)
+        line.enter(Place(since_ms, number, str(number)))
         pending |= {str(number)} if stays else set()
     by_age = sorted(range(len(entries)), key=lambda number: entries[number][0])
     assert drained(line, pending) == [str(number) for number in by_age if entries[number][1]]
@@ -68,11 +68,12 @@ def test_a_suspended_endpoint_has_room_for_one_probe_from_its_time_on() -> None:
     assert not line.may_move(6, ROOM)
 
 
-def test_who_leaves_takes_along_the_order_by_which_to_come_back() -> None:
+def test_who_leaves_takes_along_the_place_to_come_back_to() -> None:
     line = Line()
-    line.enter("younger", since_ms=2, order=1)
-    line.enter("older", since_ms=1, order=7)
-    assert [line.leave(NEVER), line.leave(NEVER)] == [("older", 7), ("younger", 1)]
+    younger, older = Place(2, 1, "younger"), Place(1, 7, "older")
+    line.enter(younger)
+    line.enter(older)
+    assert [line.leave(NEVER), line.leave(NEVER)] == [older, younger]
 
 
 def probed(line: Line, number: int, kept_since_ms: int = NEVER) -> list[str]:
@@ -80,9 +81,9 @@ def probed(line: Line, number: int, kept_since_ms: int = NEVER) -> list[str]:
     names = []
     for _ in range(number):
         line.suspend(probe_ms=5, probes=line.probes + 1)
-        name, order = line.leave(kept_since_ms)
-        line.enter(name, since_ms=0, order=order)
-        names.append(name)
+        place = line.leave(kept_since_ms)
+        line.enter(place)
+        names.append(place.delivery_id)
     return names
 
 
@@ -95,7 +96,7 @@ def test_a_probe_that_does_not_come_back_leaves_the_turn_to_the_one_behind_it() 
     line = line_of("a", "b", "c")
     probed(line, PATIENT_PROBES)
     line.suspend(probe_ms=5, probes=PATIENT_PROBES + 1)
-    assert line.leave(NEVER)[0] == "b"
+    assert line.leave(NEVER).delivery_id == "b"
     assert probed(line, 4) == [*"caca"]
 
 
@@ -103,9 +104,9 @@ def test_after_the_probes_all_leave_in_the_order_of_votes_and_later_probes_begin
     line = line_of("a", "b", "c", "d")
     assert probed(line, PATIENT_PROBES + 2)[-1] == "c"
     line.flow()
-    assert [line.leave(NEVER)[0] for _ in range(2)] == ["a", "b"]
+    assert [line.leave(NEVER).delivery_id for _ in range(2)] == ["a", "b"]
     line.suspend(probe_ms=9, probes=1)
-    assert line.leave(NEVER)[0] == "c"
+    assert line.leave(NEVER).delivery_id == "c"
     line.flow()
     assert drained(line, {*"d"}) == ["d"]
 
@@ -118,8 +119,8 @@ def test_what_has_waited_for_too_long_leaves_before_any_probe() -> None:
 
 def test_those_that_need_not_wait_are_taken_one_at_a_time_in_the_order_in_which_they_came() -> None:
     line = Line()
-    for name in ("removed", "first", "removed too", "second"):
-        line.enter_urgent(name)
+    for order, name in enumerate(("removed", "first", "removed too", "second")):
+        line.enter_urgent(Place(0, order, name))
     pending = {"first", "second"}
     assert not line.is_idle
     assert line.first_urgent(pending) == line.first_urgent(pending) == "first"
@@ -161,7 +162,7 @@ def test_a_line_is_idle_when_there_is_nothing_to_remember() -> None:
 
 def test_what_waits_for_an_endpoint_that_is_gone_is_forgotten() -> None:
     line = line_of("a")
-    line.enter_urgent("test")
+    line.enter_urgent(Place(0, 1, "test"))
     line.probe_ms, line.slow, line.to_catch_up = 5, True, 3
     assert not line.gone
     line.forget()
@@ -171,7 +172,7 @@ def test_what_waits_for_an_endpoint_that_is_gone_is_forgotten() -> None:
 
 def test_whatever_comes_for_an_endpoint_that_was_gone_shows_that_it_is_back() -> None:
     line = Line()
-    for comes in (partial(line.enter, "a", 0, 0), partial(line.enter_urgent, "test")):
+    for comes in (partial(line.enter, Place(0, 0, "a")), partial(line.enter_urgent, Place(0, 0, "test"))):
         line.forget()
         comes()
         assert not line.gone

@@ -5,7 +5,7 @@ import json
 from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from core.clock import FakeClock
+from core.clock import FakeClock, moment
 from core.events import DeliveryQueued, Event, decode_record
 from core.ledger import Ledger
 from core.refusals import Unavailable
@@ -85,7 +85,7 @@ class Stage:
         self.journal = MemoryJournal()
         self.ledger = Ledger(state or empty_state(), self.journal, head=0)
         self.sender = FakeSender(self.clock)
-        self.outbox = Outbox(POLICY, self.ledger.state, NOW_MS)
+        self.outbox = Outbox(POLICY, RETRY, self.ledger.state, moment(self.clock))
         self.spawned: list[Coroutine[Any, Any, None]] = []
         self.dispatcher = Dispatcher(
             self.ledger,
@@ -108,7 +108,7 @@ class Stage:
     def step(self) -> int:
         """Starts what is due; returns how many attempts that are."""
         before = len(self.spawned)
-        self.dispatcher.step(self.clock.now_ms())
+        self.dispatcher.step(self.clock.steady_ms())
         return len(self.spawned) - before
 
     async def attempt(self) -> int:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from core.events import DeliveryQueued, UserErased, WebhookSaved
+from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS
@@ -63,7 +63,8 @@ def test_a_wake_up_starts_what_has_become_due() -> None:
 def test_the_passing_of_time_alone_starts_what_has_become_due() -> None:
     async def main() -> None:
         stage = staged()
-        stage.commit(DeliveryQueued("d1", BOT_REF, "5", False, NOW_MS + 2))
+        stage.outbox.hold(BOT_REF, stage.clock.steady_ms() + 2)
+        stage.queue("d1")
         running = asyncio.create_task(stage.dispatcher.run())
         await turns()
         stage.clock.advance_ms(2)

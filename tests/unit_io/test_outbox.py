@@ -20,7 +20,7 @@ from tests.unit_io.post import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.unit_io.stage import URL
 from webhook.line import PATIENT_PROBES
-from webhook.outbox import RESTART_BATCH, RESTART_GAP_MS, Due, Outbox
+from webhook.outbox import RESTART_BATCH, RESTART_GAP_MS, Due
 
 refs = st.sampled_from(REFS)
 soon = st.integers(1, 12)
@@ -39,7 +39,7 @@ class OutboxMachine(OutboxModel):
         for _ in range(number):
             name = next(self.ids)
             self.tests |= {name} if test else set()
-            self.commit(DeliveryQueued(name, ref, name, test, self.now_ms))
+            self.commit(DeliveryQueued(name, ref, name, test, self.now.wall_ms))
 
     @precondition(lambda self: any(self.state.finished.values()))
     @rule(choice=st.data())
@@ -47,7 +47,7 @@ class OutboxMachine(OutboxModel):
         row: Delivery = choice.draw(
             st.sampled_from([row for rows in self.state.finished.values() for row in rows])
         )
-        self.commit(DeliveryQueued(row.id, row.ref, row.user, row.test, self.now_ms))
+        self.commit(DeliveryQueued(row.id, row.ref, row.user, row.test, self.now.wall_ms))
 
     @precondition(lambda self: self.in_flight)
     @rule(
@@ -61,14 +61,15 @@ class OutboxMachine(OutboxModel):
         due = self.in_flight.pop(which % len(self.in_flight))
         row = self.state.pending.get(due.delivery_id)
         if row is not None:
-            next_ms = self.now_ms + wait_ms if outcome in {"retry", "held"} else None
-            attempt = Attempt(self.now_ms, 0, 500, None, "")
+            at_ms = self.now.wall_ms
+            next_ms = at_ms + wait_ms if outcome in {"retry", "held"} else None
+            attempt = Attempt(at_ms, 0, 500, None, "")
             judged: list[Event] = [
                 DeliveryAttempted(row.id, row.ref, row.made + 1, attempt, outcome, next_ms)
             ]
             if health == "suspended":
                 times = 1 + wait_ms % 2 * PATIENT_PROBES
-                suspension = Suspension(self.now_ms, "timeout", times, self.now_ms + wait_ms + 1)
+                suspension = Suspension(at_ms, "timeout", times, at_ms + wait_ms + 1)
                 judged.append(EndpointHealthSet(row.ref, 10, suspension))
             elif health == "flows":
                 self.paced.add(row.ref)
@@ -83,7 +84,7 @@ class OutboxMachine(OutboxModel):
     def one_is_put_back_since_its_endpoint_wants_nothing_now(self, which: int, wait_ms: int) -> None:
         due = self.in_flight.pop(which % len(self.in_flight))
         self.an_endpoint_is_held(due.ref, wait_ms)
-        self.outbox.put_back(due)
+        self.outbox.put_back(due, self.now_ms)
         if due.delivery_id in self.state.pending:
             self.waiting[due.delivery_id] = Waiting(due.ref, self.now_ms, 0, arrived=self.takes)
             self.gone.discard(due.ref)
@@ -109,7 +110,7 @@ class OutboxMachine(OutboxModel):
         if self.suspension(ref) is not None:
             self.paced.add(ref)
         removed = [WebhookRemoved(ref)] if anew else []
-        self.commit(*removed, WebhookSaved(ref, Webhook(URL, self.now_ms)))
+        self.commit(*removed, WebhookSaved(ref, Webhook(URL, self.now.wall_ms)))
         self.held.pop(ref, None)
         self.slow.discard(ref)
         self.gone |= {ref} if anew else set()
@@ -124,13 +125,12 @@ class OutboxMachine(OutboxModel):
     def the_gateway_starts_again(self) -> None:
         self.in_flight, self.slow, self.gone, self.held, self.left_ms = [], set(), set(), {}, {}
         self.left = {}
-        self.places = {row.id: (row.since_ms, next(self.orders)) for row in self.state.pending.values()}
         self.stopped_until, self.paced = None, set(REFS)
-        self.waiting = {
-            row.id: Waiting(row.ref, row.next_attempt_ms or 0, position=0)
-            for row in self.state.pending.values()
-        }
-        self.outbox = Outbox(POLICY, self.state, self.now_ms)
+        self.start()
+
+    @rule(by_ms=st.integers(-90, 90))
+    def the_wall_clock_is_set(self, by_ms: int) -> None:
+        self.ahead_ms += by_ms
 
     # -- what must come of it --------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class OutboxMachine(OutboxModel):
         assert due.urgent == (due.delivery_id in self.tests)
         assert due.probe == (not due.urgent and self.suspension(ref) is not None)
         row = self.state.pending.get(due.delivery_id)
-        assert due.expired == (row is not None and row.since_ms <= self.now_ms - POLICY.kept_ms)
+        assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - POLICY.kept_ms)
         if due.urgent:
             assert not self.tests_in_flight(ref)
             tests = {name: one.arrived or 0 for name, one in self.line(ref) if name in self.tests}
@@ -180,7 +180,7 @@ class OutboxMachine(OutboxModel):
             self.stopped_until or 0,
         }
         moments |= {left_ms + POLICY.catch_up_gap_ms for left_ms in self.left_ms.values()}
-        moments |= {probe.probe_ms for ref in REFS if (probe := self.suspension(ref)) is not None}
+        moments |= {self.probes[ref] for ref in REFS if self.suspension(ref) is not None}
         for moment in sorted(moment for moment in moments if moment > self.now_ms):
             if any(self.may_leave(ref, moment, at_pace=True) for ref in REFS):
                 assert due_ms is not None
@@ -208,7 +208,7 @@ class OutboxMachine(OutboxModel):
                 self.now_ms = due_ms
         assert not self.state.pending
         assert (self.outbox.in_flight, self.outbox.next_due_ms()) == (0, None)
-        assert self.outbox._orders == {}
+        assert self.outbox._places == {}
         assert {*self.outbox._lines} <= self.slow, "which is all that is to be remembered"
 
 

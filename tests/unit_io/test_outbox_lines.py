@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from core.events import (
-    DeliveryAttempted,
     DeliveryDropped,
     DeliveryQueued,
     EndpointHealthSet,
@@ -16,7 +15,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Webhook
-from tests.unit_io.post import ONE_EACH, TIMED_OUT, WIDE, Post
+from tests.unit_io.post import ONE_EACH, WIDE, Post
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
 from tests.unit_io.stage import KEPT_MS, URL
 from webhook.line import PATIENT_PROBES
@@ -37,7 +36,7 @@ def test_an_event_that_comes_back_keeps_its_place_among_those_of_its_millisecond
     post = Post(ONE_EACH, BOT_REF)
     post.queue("first", "second", "third")
     (due,) = post.take()
-    post.commit(DeliveryAttempted("first", BOT_REF, 1, TIMED_OUT, "held", post.now_ms))
+    post.come_back(due)
     post.outbox.release(due)
     assert post.left() == ["first", "second", "third"]
 
@@ -65,7 +64,7 @@ def test_an_older_event_that_is_tried_again_goes_before_younger_ones() -> None:
     (due,) = post.take()
     post.now_ms += 1
     post.queue("younger", "youngest")
-    post.commit(DeliveryAttempted("older", BOT_REF, 1, TIMED_OUT, "retry", post.now_ms))
+    post.come_back(due)
     post.outbox.release(due)
     assert post.left() == ["older", "younger", "youngest"]
 
@@ -96,7 +95,7 @@ def test_a_suspended_endpoint_gets_one_probe_at_a_time_and_none_before_its_time(
     assert probe == Due("first", BOT_REF, probe=True, slow=False, urgent=False, expired=False)
     post.now_ms += 3_600_000
     assert post.take() == [], "no second one before the first is judged"
-    post.commit(DeliveryAttempted("first", BOT_REF, 1, TIMED_OUT, "held", post.now_ms))
+    post.come_back(probe)
     post.suspend(BOT_REF, for_ms=120)
     post.outbox.release(probe)
     assert post.take() == []
@@ -277,7 +276,7 @@ def test_nothing_is_remembered_of_what_was_removed_while_it_waited_and_ran(remov
     for due in running:
         post.outbox.release(due, slow=not isinstance(removal, UserErased))
     assert post.take() == []
-    assert (post.outbox._orders, post.outbox._lines) == ({}, {})
+    assert (post.outbox._places, post.outbox._lines) == ({}, {})
 
 
 def test_a_slow_endpoint_that_is_removed_is_forgotten() -> None:
