@@ -2,7 +2,11 @@
 
 c-ares (aiodns) asks in a thread of its own, as many names at once as are wanted, so a dead name server delays
 nobody who asks another. A and AAAA are asked apart, because their common answer would hide which of them
-failed, and how. Nothing is kept but what c-ares keeps for as long as a record lives.
+failed, and how.
+
+Addresses are kept as long as c-ares keeps them: for as long as their records live. It keeps an answer without
+addresses too, up to an hour, and has no switch for that. A name gets its address often just after its first
+vote, so such an answer is believed for a moment only: then a new channel, which remembers nothing, is asked.
 """
 
 import asyncio
@@ -22,6 +26,8 @@ MAX_ADDRESSES = 16
 """Of each family: an answer may have thousands, and somebody will look at each."""
 SECOND_FAMILY_SECONDS = 0.25
 """How long the addresses of one family wait for those of the other."""
+ABSENT_SECONDS = 1.0
+"""How long an answer without addresses may be kept; also, how often a channel is opened for new ones."""
 
 _ABSENT = {
     pycares.errno.ARES_ENOTFOUND,
@@ -39,7 +45,8 @@ class Resolver:
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         """Each name server is an address or "address:port"; none means those of the system."""
         self._name_servers = list(name_servers)
-        self._dns: aiodns.DNSResolver | None = None
+        self._channel: _Channel | None = None
+        self._doubting: _Channel | None = None  # for names that have no address by what the other one says
         self._asking: dict[str, asyncio.Task[list[str] | Failed]] = {}
 
     async def resolve(self, name: str) -> list[str]:
@@ -63,26 +70,69 @@ class Resolver:
         for task in asking:
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
-        if self._dns is not None:
-            await self._dns.close()
-
-    def _opened(self) -> aiodns.DNSResolver:
-        """c-ares, from the first name on: many gateways meet none, and its threads and files end late."""
-        if self._dns is None:
-            # No search list: an owner's name must not become one of our network's.
-            self._dns = aiodns.DNSResolver(
-                nameservers=self._name_servers or None,
-                loop=asyncio.get_running_loop(),
-                timeout=TRY_SECONDS,
-                tries=TRIES,
-                flags=pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH,
-            )
-        return self._dns
+        for channel in (self._channel, self._doubting):
+            if channel is not None:
+                await channel.retire()
 
     async def _ask(self, name: str) -> list[str] | Failed:
-        dns = self._opened()
+        if self._channel is None:  # from the first name on: many gateways meet none
+            self._channel = _Channel(self._name_servers)
+        found = await self._channel.ask(name)
+        if isinstance(found, Failed) and found.fault is Fault.ENDPOINT:
+            return await (await self._forgetful()).ask(name)
+        return found
+
+    async def _forgetful(self) -> "_Channel":
+        """A channel that remembers nothing from before ABSENT_SECONDS."""
+        before = self._doubting
+        if before is not None and before.seconds_open < ABSENT_SECONDS:
+            return before
+        self._doubting = opened = _Channel(self._name_servers)
+        if before is not None:
+            await before.retire()
+        return opened
+
+
+class _Channel:
+    """c-ares, with a thread and a memory of its own."""
+
+    def __init__(self, name_servers: Sequence[str]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._opened = self._loop.time()
+        self._asking = 0
+        self._retired = False
+        # No search list: an owner's name must not become one of our network's.
+        self._dns = aiodns.DNSResolver(
+            nameservers=name_servers or None,
+            loop=self._loop,
+            timeout=TRY_SECONDS,
+            tries=TRIES,
+            flags=pycares.ARES_FLAG_EDNS | pycares.ARES_FLAG_NOSEARCH,
+        )
+
+    @property
+    def seconds_open(self) -> float:
+        return self._loop.time() - self._opened
+
+    async def retire(self) -> None:
+        """Closes the channel when the last of those who ask has its answer."""
+        self._retired = True
+        if not self._asking:
+            await self._dns.close()
+
+    async def ask(self, name: str) -> list[str] | Failed:
+        """The name's addresses, at least one."""
+        self._asking += 1
+        try:
+            return await self._asked(name)
+        finally:
+            self._asking -= 1
+            if self._retired and not self._asking:
+                await self._dns.close()
+
+    async def _asked(self, name: str) -> list[str] | Failed:
         questions = [
-            dns.getaddrinfo(name, family=family, type=socket.SOCK_STREAM)
+            self._dns.getaddrinfo(name, family=family, type=socket.SOCK_STREAM)
             for family in (socket.AF_INET, socket.AF_INET6)
         ]
         try:

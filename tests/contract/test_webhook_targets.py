@@ -13,7 +13,7 @@ from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending
 from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
 from tests.unit_io.name_server import NameServer, Says, naming
-from webhook import ranges
+from webhook import ranges, resolver
 
 pytestmark = ON_ONE_WIRE
 
@@ -269,11 +269,15 @@ def test_a_name_that_leads_to_a_private_address_is_blocked_at_its_attempt(
     assert receiver.received == []
 
 
+@pytest.mark.parametrize("nothing", ["NXDOMAIN", []])
 def test_a_name_that_changes_its_mind_is_judged_by_what_it_says_at_the_attempt(
-    tmp_path: Path, receiver: Receiver
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, nothing: Says
 ) -> None:
+    monkeypatch.setattr(
+        resolver, "ABSENT_SECONDS", 0
+    )  # the clock of the gateway is ours, that of names is not
     port = receiver.url.rpartition(":")[2]
-    with named("NXDOMAIN") as names:
+    with named(nothing) as names:
         settings = {"webhooks.allow_http": True, "webhooks.name_servers": [names.address]}
         with listed(tmp_path, **settings) as gateway:
             set_webhook(gateway, f"http://bot.example:{port}/votes")

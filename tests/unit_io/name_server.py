@@ -14,12 +14,14 @@ Says = list[str] | str | None
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """`says` is asked for a name's records; `questions` are the names and kinds that were asked for."""
+    """`says` is asked for a name's records; `questions` are the names and kinds that were asked for, and
+    `unanswered` those of them that it has left so, as they came."""
 
     def __init__(self, says: Callable[[str, str], Says]) -> None:
         self.says = says
         self.ttl = 0
         self.questions: list[tuple[str, str]] = []
+        self.unanswered: list[tuple[bytes, tuple[str | None, int]]] = []
         self.address = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -36,6 +38,7 @@ class NameServer(asyncio.DatagramProtocol):
         self.questions.append((name, kind))
         says = self.says(name, kind)
         if says is None:
+            self.unanswered.append((data, client))
             return
         rcode = RCODES[says] if isinstance(says, str) else 0
         records = [] if isinstance(says, str) else [ip_address(address).packed for address in says]
@@ -46,6 +49,12 @@ class NameServer(asyncio.DatagramProtocol):
             answer += b"\xc0\x0c" + data[at + 1 : at + 5] + self.ttl.to_bytes(4, "big")
             answer += len(record).to_bytes(2, "big") + record
         self.transport.sendto(answer, client)
+
+    def speak(self) -> None:
+        """Says something to the questions that it has left unanswered."""
+        late, self.unanswered = self.unanswered, []
+        for data, client in late:
+            self.datagram_received(data, client)
 
 
 @contextlib.asynccontextmanager

@@ -1,12 +1,14 @@
 """Names to addresses, asked of a name server of the test's."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from tests.unit_io.disk import until
 from tests.unit_io.hostile import Run, on_both_loops, unused_port
 from tests.unit_io.name_server import NameServer, Says, naming
+from webhook import resolver as resolver_module
 from webhook.answer import Fault
 from webhook.failure import Failed
 from webhook.resolver import MAX_ADDRESSES, Resolver
@@ -167,6 +169,68 @@ def test_an_address_is_remembered_for_as_long_as_it_may(run: Run, ttl: int, ques
         return answer
 
     assert run(asked(["192.0.2.1", "2001:db8::1"], ask)) == ["192.0.2.1", "2001:db8::1"]
+
+
+@pytest.mark.parametrize("kinds", [["A", "AAAA"], ["A"], ["AAAA"]])
+@pytest.mark.parametrize("absent", ["NXDOMAIN", []])
+def test_a_name_that_gets_its_address_later_is_found_the_next_time_it_is_asked_for(
+    run: Run, monkeypatch: pytest.MonkeyPatch, absent: Says, kinds: list[str]
+) -> None:
+    monkeypatch.setattr(resolver_module, "ABSENT_SECONDS", 0)
+    addresses = {"A": "192.0.2.1", "AAAA": "2001:db8::1"}
+
+    async def ask(resolver: Resolver, server: NameServer) -> Found:
+        server.ttl = 3_600
+        assert await found(resolver) == DNS
+        server.says = lambda _, kind: [addresses[kind]] if kind in kinds else []
+        assert await found(resolver, "other.example") != DNS
+        return await found(resolver)
+
+    assert run(asked(absent, ask)) == [addresses[kind] for kind in kinds]
+
+
+def test_an_answer_without_addresses_is_kept_for_a_moment_so_that_nobody_can_make_us_open_channels(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[resolver_module._Channel] = []
+
+    class Counted(resolver_module._Channel):
+        def __init__(self, name_servers: Sequence[str]) -> None:
+            super().__init__(name_servers)
+            opened.append(self)
+
+    monkeypatch.setattr(resolver_module, "ABSENT_SECONDS", 3_600)
+    monkeypatch.setattr(resolver_module, "_Channel", Counted)
+
+    async def ask(resolver: Resolver, server: NameServer) -> Found:
+        answers = [await found(resolver, f"absent{number % 5}.example") for number in range(50)]
+        assert set(answers) == {DNS}
+        assert len(opened) == 2
+        assert len(server.questions) == 5 * 2 * 2
+        return answers[0]
+
+    assert run(asked([], ask)) == DNS
+
+
+def test_a_channel_that_is_too_old_for_new_questions_still_answers_those_it_has(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resolver_module, "ABSENT_SECONDS", 0)
+
+    async def ask(resolver: Resolver, server: NameServer) -> Found:
+        def says(name: str, kind: str) -> Says:
+            return None if name == "late.example" and server.questions.count((name, kind)) == 2 else []
+
+        server.says = says
+        late = asyncio.create_task(found(resolver, "late.example"))
+        await until(lambda: len(server.unanswered) == 2)
+        assert await found(resolver, "absent.example") == DNS
+        assert await found(resolver, "absent.example") == DNS
+        server.says = lambda _, __: ["192.0.2.1"]
+        server.speak()
+        return await late
+
+    assert run(asked([], ask)) == ["192.0.2.1"]
 
 
 def test_localhost_needs_no_name_server(run: Run) -> None:
