@@ -24,7 +24,7 @@ from cli.place import Place
 from cli.snapshots import snapshot
 from core.clock import SystemClock
 from gateway import VERSION, Gateway, serve, tune_interpreter
-from journal.folder import FolderUnusable, what_to_do
+from journal.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
 from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
 from settings import Settings, SettingsError, load_settings
@@ -135,7 +135,14 @@ def _place(config: Path | None, data_dir: Path | None) -> Place:
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None
-    return Place(settings.data_dir, keys, lambda: held_folder(settings), empty_state(settings))
+    secrets_of = {DIGEST_SECRET: settings.keys.digest_secret, OPERATOR_TOKEN: settings.operator.token}
+    return Place(
+        settings.data_dir,
+        keys,
+        lambda: held_folder(settings),
+        empty_state(settings),
+        frozenset(name for name, secret in secrets_of.items() if secret is not None),
+    )
 
 
 for command in (admin, snapshot, rotate_key):

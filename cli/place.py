@@ -38,6 +38,8 @@ class Place:
     hold: Callable[[], AbstractContextManager[Folder]]
     """Makes the folder if there is none, and holds it for this process. Raises FolderUnusable, OSError."""
     empty_state: EmptyState
+    given_secrets: frozenset[str] = frozenset()
+    """Names of the files whose secrets the settings give."""
 
     @contextmanager
     def held(self, meanwhile: str) -> Iterator[Folder]:
@@ -54,6 +56,10 @@ class Place:
             raise FolderUnusable(
                 f"{self.path} holds no journal and no snapshots; name another with --data-dir"
             )
+
+    def missing(self, secret: str) -> bool:
+        """Whether neither the folder nor the settings have the secret that is kept in a file of this name."""
+        return secret not in self.given_secrets and not (self.path / secret).exists()
 
     def keys_for(self, path: Path, keys_file: Path | None) -> Keyring:
         """The keys that open a file. Raises FolderUnusable, SnapshotCorrupt, OSError."""

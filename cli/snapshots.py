@@ -14,18 +14,35 @@ import msgspec
 
 from cli.place import Place, bars, json_option, keys_file_option, on_data_folder
 from core.clock import SystemClock
-from journal.folder import FolderUnusable, what_to_do
+from journal.exposed import refuse_exposed
+from journal.folder import (
+    DIGEST_SECRET,
+    KEYS,
+    OPERATOR_TOKEN,
+    FolderUnusable,
+    kept_keys,
+    refuse_foreign_files,
+    what_to_do,
+)
 from snapshot.export import TABLES, counts_of, export_state
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
 from snapshot.recovery import recover
-from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into
+from snapshot.restore import (
+    Source,
+    made_whole_or_not_at_all,
+    read_backup,
+    read_export,
+    refuse_unless_empty,
+    restore_into,
+)
 from snapshot.tables import Format
 from snapshot.verification import verify_file, verify_folder
 
 READABLE = "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets."
-KEYS_NOTE = (
-    "API keys work only with the key-digest.secret they were issued with: put it into {} before the start."
-)
+MISSING = {
+    DIGEST_SECRET: "put the key-digest.secret of its API keys into {} first: none works without it",
+    OPERATOR_TOKEN: "put its operator.token into {}, or the next start makes a new one",
+}
 
 path_type = click.Path(path_type=Path)
 
@@ -114,23 +131,55 @@ def export(
 @json_option
 def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -> None:
     """Build a new data folder from SOURCE: an export's folder, or a backup (GET /debug/snapshot)."""
-    if not source.exists():
-        raise FolderUnusable(f"{source} does not exist; name an export's folder or a backup")
-    with place.held("restore takes an empty folder") as folder, bars() as bar:
-        refuse_unless_empty(folder)
+    _refuse_unless_restorable(place, source, keys_file)
+    with bars() as bar:
         if source.is_dir():
             read = read_export(source, place.empty_state, bar(source.name))
         else:
             read = read_backup(source, place.keys_for(source, keys_file), place.empty_state, bar(source.name))
         try:
-            restore_into(folder, read, SystemClock().now_ms())
+            with made_whole_or_not_at_all(place.path), place.held("restore takes an empty folder") as folder:
+                refuse_unless_empty(folder.path)
+                restore_into(folder, read, SystemClock().now_ms())
         except OSError as error:
             raise FolderUnusable(f"nothing was restored: {what_to_do(error, place.path)}") from None
     digest, counts = read.state.digest(), counts_of(read.state)
     tree = {"position": read.position, "digest": digest, "rows": counts}
     _show(tree, [_end_line(read, digest)], as_json)
-    if read.state.key_count:
-        click.echo(KEYS_NOTE.format(place.path), err=True)
+    for note in _missing_secrets(place, has_keys=read.state.key_count > 0):
+        click.echo(note, err=True)
+
+
+def _refuse_unless_restorable(place: Place, source: Path, keys_file: Path | None) -> None:
+    """Looks before anything is made or read for long.
+
+    Raises FolderUnusable with all that is wrong, and SnapshotCorrupt.
+    """
+    wrong: list[str] = []
+    try:
+        if place.path.exists():
+            refuse_foreign_files(place.path)
+            refuse_exposed(place.path)
+            refuse_unless_empty(place.path)
+    except FolderUnusable as error:
+        wrong.append(str(error))
+    try:
+        if not source.exists():
+            raise FolderUnusable(f"{source} does not exist; name an export's folder or a backup")
+        if not source.is_dir():
+            place.keys_for(source, keys_file)
+        if (place.path / KEYS).exists():
+            kept_keys(place.path, needed=True)
+    except FolderUnusable as error:
+        wrong += [str(error), *_missing_secrets(place, has_keys=True)]
+    if wrong:
+        raise FolderUnusable("; ".join(wrong))
+
+
+def _missing_secrets(place: Place, *, has_keys: bool) -> list[str]:
+    """What to do about each secret that will be missed; that of the API keys only when there are some."""
+    missing = [name for name in MISSING if place.missing(name) and (has_keys or name != DIGEST_SECRET)]
+    return [MISSING[name].format(place.path) for name in missing]
 
 
 def _recovered(place: Place) -> Source:

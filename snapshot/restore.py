@@ -7,7 +7,7 @@ refuses (`snapshot/recovery.py`).
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from journal.folder import (
     UNFINISHED,
     Folder,
     FolderUnusable,
+    locked,
     remove_unfinished,
 )
 from journal.frames import Kind
@@ -88,11 +89,28 @@ def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lamb
     return Source(state, manifest.position)
 
 
-def refuse_unless_empty(folder: Folder) -> None:
+def refuse_unless_empty(folder: Path) -> None:
     """Raises FolderUnusable when the folder holds more than secrets and what was never finished."""
-    for path in sorted(folder.path.iterdir()):
+    for path in sorted(folder.iterdir()):
         if path.name not in _MAY_BE_THERE and not path.name.endswith(UNFINISHED):
             raise FolderUnusable(f"{path} is there already; restore into a new or an empty data_dir")
+
+
+@contextlib.contextmanager
+def made_whole_or_not_at_all(folder: Path) -> Iterator[None]:
+    """Takes back what was made of an empty data folder, or the folder itself, when it could not be filled."""
+    was_there = folder.exists()
+    before = set(folder.iterdir()) if was_there else set[Path]()
+    try:
+        yield
+    except Exception:
+        # Locked, or another process could be at home in the folder by now.
+        with contextlib.suppress(OSError, FolderUnusable), locked(folder):
+            for made in {folder / KEYS, folder / LOCK} - before:
+                made.unlink(missing_ok=True)
+            if not was_there:
+                folder.rmdir()
+        raise
 
 
 def restore_into(folder: Folder, source: Source, now_ms: int) -> None:

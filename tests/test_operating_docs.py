@@ -4,8 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from journal.folder import OPERATOR_TOKEN
 from tests.gateway import ROOT, ProcessGateway
 
 DOCUMENT = (ROOT / "docs/operating.md").read_text()
@@ -15,33 +14,57 @@ def section(title: str) -> str:
     return DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
-@pytest.fixture
-def on_unix(tmp_path: Path) -> ProcessGateway:
-    return ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=str(tmp_path / "votegate.sock"))
+def blocks(title: str) -> list[str]:
+    """The commands of a section."""
+    return re.findall(r"^```sh\n(.*?)^```$", section(title), re.MULTILINE | re.DOTALL)
 
 
-def test_every_command_over_a_unix_socket_works_word_by_word(on_unix: ProcessGateway, tmp_path: Path) -> None:
-    (script,) = re.findall(r"^```sh\n(.*?)^```$", section("Over a Unix socket"), re.MULTILINE | re.DOTALL)
-    script = script.replace("/run/votegate.sock", str(tmp_path / "votegate.sock"))
+def run(script: str, gateway: ProcessGateway) -> str:
+    """Runs it beside the gateway's data folder, as its operator; returns what it prints."""
     script = script.replace("server.py", str(ROOT / "server.py")).replace(".venv", str(ROOT / ".venv"))
-    on_unix.start()
-    on_unix.environment["OPERATOR"] = f"Authorization: Bearer {on_unix.operator_token}"
+    environment = {**gateway.environment, "OPERATOR": f"Authorization: Bearer {gateway.operator_token}"}
+    command = ["bash", "-eu"]
+    ended = subprocess.run(
+        command,
+        input=script,
+        cwd=gateway.folder.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_every_command_over_a_unix_socket_works_word_by_word(tmp_path: Path) -> None:
+    path = str(tmp_path / "votegate.sock")
+    on_unix = ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=path).start()
     try:
-        run = subprocess.run(
-            ["bash", "-eu"],
-            input=script,
-            cwd=tmp_path,
-            env=on_unix.environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        (script,) = blocks("Over a Unix socket")
+        printed = run(script.replace("/run/votegate.sock", path), on_unix)
     finally:
         on_unix.close()
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith('{"success":true}{"success":true,"bots":[],"next":null}')
-    assert "positions.head" in run.stdout
+    assert printed.startswith('{"success":true}{"success":true,"bots":[],"next":null}')
+    assert "positions.head" in printed
     assert (tmp_path / "votegate.backup").stat().st_size > 0
+
+
+def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp_path: Path) -> None:
+    del process.environment["VOTEGATE_OPERATOR__TOKEN"]
+    process.start()
+    process.operator_token = (process.folder / OPERATOR_TOKEN).read_text().strip()
+    key = process.list_bot()
+    digest = process.done("GET", "/debug/state")["digest"]
+    backup, restore = blocks("Backup and restore")
+    run(backup.replace("http://127.0.0.1:8080", process.base_url), process)
+    process.close()
+    run(restore, process)
+
+    process.environment["VOTEGATE_DATA_DIR"] = str(tmp_path / "new-data")
+    process.start()
+    assert process.done("GET", "/debug/state")["digest"] == digest
+    assert process.voters(key).status_code == 200
 
 
 def test_every_file_and_section_that_the_document_names_exists() -> None:

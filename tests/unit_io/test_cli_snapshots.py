@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import KEYS, kept_keys
+from journal.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
 from journal.frames import HEADER_BYTES
 from journal.segments import list_segments
 from snapshot.files import list_snapshots
@@ -186,6 +186,35 @@ def test_a_backup_is_restored_with_the_keys_that_are_in_the_new_folder(kept: Kep
     shutil.copy(kept.path / KEYS, tmp_path / "new")
     done("restore", kept.backup, "--data-dir", tmp_path / "new")
     assert_serves(tmp_path / "new", kept)
+
+
+def test_a_restored_folder_has_the_operator_token_that_it_is_given(kept: Kept, tmp_path: Path) -> None:
+    new, token = tmp_path / "new", "a-token-that-was-kept-apart"
+    new.mkdir()
+    for name in (KEYS, DIGEST_SECRET):
+        shutil.copy(kept.path / name, new)
+    (new / OPERATOR_TOKEN).touch(mode=0o600)
+    (new / OPERATOR_TOKEN).write_text(f"{token}\n")
+
+    restored = done("restore", kept.backup, "--data-dir", new)
+
+    assert restored.stderr == "", "nothing is missing"
+    with running(new, **{"operator.token": None}) as gateway:
+        gateway.operator_token = token
+        assert gateway.done("GET", "/debug/state")["digest"] == kept.digest
+    assert (new / OPERATOR_TOKEN).read_text() == f"{token}\n"
+
+
+def test_a_restore_says_which_secrets_are_missing_and_counts_those_of_the_settings(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOTEGATE_SEALING__KEYS", (kept.path / KEYS).read_text())
+    both = done("restore", kept.backup, "--data-dir", tmp_path / "one").stderr.splitlines()
+    assert ["key-digest.secret" in both[0], "operator.token" in both[1], len(both)] == [True, True, 2]
+
+    monkeypatch.setenv("VOTEGATE_KEYS__DIGEST_SECRET", "x" * 40)
+    monkeypatch.setenv("VOTEGATE_OPERATOR__TOKEN_FILE", str(kept.path / DIGEST_SECRET))
+    assert done("restore", kept.backup, "--data-dir", tmp_path / "other").stderr == ""
 
 
 def test_keys_of_the_settings_open_and_seal_too(

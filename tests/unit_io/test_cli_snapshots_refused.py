@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import KEYS, LOCK
+from journal.folder import KEYS
 from tests.gateway import ROOT, WAIT_SECONDS, running
 from tests.unit_io.disk import bytes_of
 from tests.unit_io.kept import (
@@ -35,7 +35,7 @@ def test_a_folder_that_a_gateway_holds_is_refused_with_what_to_do(tmp_path: Path
     assert f"{data} is in use by another process (pid {os.getpid()});" in verify
     assert "POST /debug/verify" in verify
     assert "GET /debug/snapshot" in export
-    assert "restore takes an empty folder" in restore
+    assert restore.endswith("is there already; restore into a new or an empty data_dir")
     assert not (tmp_path / "out").exists()
 
 
@@ -73,7 +73,7 @@ def test_a_backup_of_another_folder_needs_its_keys(kept: Kept, tmp_path: Path, c
         assert "--keys-file" in line
     (tmp_path / "none").write_text("not a key")
     line = refused(*arguments, kept.backup, "--data-dir", tmp_path / "new", "--keys-file", tmp_path / "none")
-    assert line == f"{tmp_path / 'none'} is no list of sealing keys"
+    assert line.partition(";")[0] == f"{tmp_path / 'none'} is no list of sealing keys"
 
 
 def test_a_folder_with_data_is_not_restored_into(kept: Kept) -> None:
@@ -83,7 +83,7 @@ def test_a_folder_with_data_is_not_restored_into(kept: Kept) -> None:
     assert without_lock(kept.path) == before
 
 
-def test_a_damaged_source_leaves_an_empty_folder(kept: Kept, tmp_path: Path) -> None:
+def test_a_damaged_source_leaves_no_folder(kept: Kept, tmp_path: Path) -> None:
     out, new = tmp_path / "out", tmp_path / "new"
     done("export", out, "--format", "csv", "--data-dir", kept.path)
     (out / "votes.csv").unlink()
@@ -91,7 +91,44 @@ def test_a_damaged_source_leaves_an_empty_folder(kept: Kept, tmp_path: Path) -> 
     assert "votes.csv is missing" in refused("restore", out, "--data-dir", new)
     line = refused("restore", kept.backup, "--data-dir", new, "--keys-file", kept.path / KEYS)
     assert "is damaged at byte" in line
-    assert set(bytes_of(new)) <= {LOCK, KEYS}
+    assert not new.exists()
+
+
+def test_a_restore_that_is_refused_makes_nothing_and_says_all_that_is_missing_at_once(
+    kept: Kept, tmp_path: Path
+) -> None:
+    new = tmp_path / "new"
+    for there in (False, True):  # whether the folder is there already
+        line = refused("restore", kept.backup, "--data-dir", new)
+        assert line.startswith(f"{kept.backup} is sealed with key ")
+        assert f"put the key-digest.secret of its API keys into {new}" in line
+        assert f"put its operator.token into {new}" in line
+        assert refused("restore", tmp_path / "gone", "--data-dir", new).count("; put ") == 2
+        assert (list(new.iterdir()) == []) if there else not new.exists()
+        new.mkdir(exist_ok=True)
+
+
+def test_a_restore_says_what_is_wrong_with_the_source_and_with_the_folder_at_once(
+    kept: Kept, tmp_path: Path
+) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / "journal-00000000000000000001").touch()
+    line = refused("restore", kept.backup, "--data-dir", new)
+    assert f"{new / 'journal-00000000000000000001'} is there already" in line
+    assert f"{kept.backup} is sealed with key " in line
+
+
+def test_a_restore_into_a_folder_with_a_damaged_key_is_refused_and_makes_nothing(
+    kept: Kept, tmp_path: Path
+) -> None:
+    new = tmp_path / "new"
+    new.mkdir()
+    (new / KEYS).touch(mode=0o600)
+    (new / KEYS).write_text("not a key")
+    line = refused("restore", kept.backup, "--data-dir", new, "--keys-file", kept.path / KEYS)
+    assert line.startswith(f"{new / KEYS}: a sealing key is 32 bytes in base64")
+    assert set(bytes_of(new)) == {KEYS}
 
 
 def test_an_export_goes_into_an_empty_folder_that_can_be_written(kept: Kept, tmp_path: Path) -> None:
@@ -120,7 +157,7 @@ def test_a_full_disk_is_told_in_one_line_and_leaves_nothing(kept: Kept, tmp_path
         assert len(ended.stderr.splitlines()) == 1
         assert ended.stderr.startswith("Error: nothing was ")
     assert list((tmp_path / "out").iterdir()) == []
-    assert set(bytes_of(tmp_path / "new")) == {LOCK, KEYS}
+    assert not (tmp_path / "new").exists()
 
 
 def test_settings_that_are_not_valid_end_with_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_an_empty_folder_that_can_be_restored_into(tmp_path: 
             restore_into(folder, source, NOW_MS)
         except OSError:
             assert (list_segments(folder.path), list_snapshots(folder.path)) == ([], [])
-            refuse_unless_empty(folder)
+            refuse_unless_empty(folder.path)
             restore_into(on(folder.path), source, NOW_MS)
             assert after_restore(folder.path) == "whole"
         else:
@@ -210,7 +210,7 @@ def test_a_folder_with_data_is_not_restored_into(tmp_path: Path) -> None:
     folder = data_folder(tmp_path / "data")
     for name in ["lock", "sealing.keys", "key-digest.secret", "operator.token", "snapshot-0.tmp"]:
         (folder.path / name).touch()
-    refuse_unless_empty(folder)
+    refuse_unless_empty(folder.path)
     (folder.path / "journal-00000000000000000001").touch()
     with pytest.raises(FolderUnusable, match="journal-00000000000000000001 is there already"):
-        refuse_unless_empty(folder)
+        refuse_unless_empty(folder.path)
