@@ -278,7 +278,7 @@ def _debug_sources(
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
         webhooks_in_flight=lambda: outbox.in_flight,
-        endpoints_suspended=lambda: outbox.suspended,
+        endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
         readiness=readiness,
         take_snapshot=store.snapshotter.take,

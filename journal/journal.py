@@ -71,6 +71,7 @@ class Journal:
         self._closing = False
         self._closed = asyncio.Event()
         self._unavailable: str | None = None
+        self._is_behind = False  # records were refused, and more than half of what may wait still does
         self._thread = ThreadPoolExecutor(1, "journal")
 
     @property
@@ -89,6 +90,7 @@ class Journal:
         if self._unavailable is not None:
             raise Unavailable(self._unavailable)
         if self._pending_bytes + len(record) > self._policy.pending_bytes:
+            self._fall_behind()
             raise Unavailable("the disk does not keep up")
         self._pending.append(record)
         self._pending_bytes += len(record)
@@ -177,7 +179,15 @@ class Journal:
         if self._unavailable is not None:
             log.warning("the journal takes writes again")
             self._unavailable = None
+        if self._is_behind and self._pending_bytes <= self._policy.pending_bytes // 2:
+            log.warning("the disk keeps up again")
+            self._is_behind = False
         self._tell_durable()
+
+    def _fall_behind(self) -> None:
+        if not self._is_behind and self._pending_bytes > self._policy.pending_bytes // 2:
+            log.warning("the disk does not keep up: writes are refused while too many wait")
+            self._is_behind = True
 
     def _tell_durable(self) -> None:
         self.durable_position = self._writer.written_position

@@ -20,6 +20,7 @@ from core.urls import UrlRefused
 from webhook.answer import Answer, Fault
 from webhook.letters import Letters, finding
 from webhook.outbox import Due, Outbox
+from webhook.standing import Standing
 from webhook.verdict import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class Dispatcher:
         self._proxy_until_ms = 0
         self._chat_until_ms = 0
         ledger.subscribe(self._on_record)
+        ledger.subscribe(Standing(ledger.state, outbox.suspended).on_record)
 
     def wake(self) -> None:
         """Something may have become due: a record is durable, or an endpoint has room."""
@@ -231,11 +233,14 @@ class Dispatcher:
             if not self._record(self._unrecorded[0]):
                 return False
             self._outbox.forget(self._unrecorded.pop(0).delivery.id)
+            if not self._unrecorded:
+                log.warning("webhooks are sent again: what came of those before is written")
         return True
 
     def _conclude(self, outcome: _Outcome) -> None:
         if not self._record(outcome):
-            log.warning("outcome of delivery %s not written yet", outcome.delivery.id)
+            if not self._unrecorded:
+                log.warning("no webhook is sent until it can be written what came of those before")
             self._unrecorded.append(outcome)
 
     def _record(self, outcome: _Outcome) -> bool:

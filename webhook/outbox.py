@@ -100,9 +100,9 @@ class Outbox:
         return self._in_flight
 
     @property
-    def suspended(self) -> int:
-        """How many endpoints are."""
-        return sum(line.probe_ms is not None for line in self._lines.values())
+    def suspended(self) -> list[str]:
+        """The refs of the endpoints that are."""
+        return [ref for ref, line in self._lines.items() if line.probe_ms is not None]
 
     @property
     def stopped(self) -> bool:

@@ -141,7 +141,7 @@ def test_a_test_goes_to_a_suspended_endpoint_and_ends_the_suspension_when_it_is_
         stage.sender.answers = [FAILED]
         stage.queue("failing test", test=True)
         assert await stage.attempt() == 1
-        assert stage.outbox.suspended == 1
+        assert stage.outbox.suspended == [BOT_REF]
         stage.queue("test", test=True)
         assert await stage.attempt() == 1
         assert stage.webhook().suspension is None

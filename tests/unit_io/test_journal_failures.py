@@ -161,7 +161,9 @@ def test_a_stop_without_space_fails_and_acknowledges_nothing(tmp_path: Path, dis
     assert records_of(tmp_path) == [b"one"]
 
 
-def test_records_wait_for_the_disk_up_to_a_bound(tmp_path: Path, disk: Disk) -> None:
+def test_records_wait_for_the_disk_up_to_a_bound(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(POLICY, pending_bytes=100)) as journal:
             disk.may_sync.clear()
@@ -169,8 +171,9 @@ def test_records_wait_for_the_disk_up_to_a_bound(tmp_path: Path, disk: Disk) -> 
             await happened(disk.syncing)
             journal.append(b"x" * 60)
             journal.append(b"x" * 40)
-            with pytest.raises(Unavailable, match="the disk does not keep up"):
-                journal.append(b"x")
+            for _ in range(3):
+                with pytest.raises(Unavailable, match="the disk does not keep up"):
+                    journal.append(b"x")
             assert journal.writable
             assert journal.head == 3
             disk.may_sync.set()
@@ -179,6 +182,53 @@ def test_records_wait_for_the_disk_up_to_a_bound(tmp_path: Path, disk: Disk) -> 
 
     run(main())
     assert records_of(tmp_path) == [b"being written", b"x" * 60, b"x" * 40, b"again"]
+    assert caplog.messages == [
+        "the disk does not keep up: writes are refused while too many wait",
+        "the disk keeps up again",
+    ]
+
+
+def test_a_disk_that_stays_behind_is_told_of_once(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path, replace(POLICY, pending_bytes=100)) as journal:
+
+            def stop_at_the_next() -> None:
+                disk.may_sync.clear()
+                disk.syncing.clear()
+
+            journal.on_durable(stop_at_the_next)
+            stop_at_the_next()
+            journal.append(b"x" * 100)
+            for _ in range(3):  # while a batch is written, more comes than may wait
+                await happened(disk.syncing)
+                journal.append(b"x" * 100)
+                with pytest.raises(Unavailable):
+                    journal.append(b"x")
+                disk.may_sync.set()
+                await journal.durable(journal.head - 1)
+            assert len(caplog.messages) == 1
+            await happened(disk.syncing)
+            disk.may_sync.set()
+            await journal.durable(journal.head)
+            disk.may_sync.set()
+
+    run(main())
+    assert caplog.messages[1:] == ["the disk keeps up again"]
+
+
+def test_a_record_that_is_too_large_for_itself_is_no_matter_of_the_disk(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with journalling(tmp_path, replace(POLICY, pending_bytes=100)) as journal:
+            with pytest.raises(Unavailable):
+                journal.append(b"x" * 101)
+            await append_all(journal, [b"small"])
+
+    run(main())
+    assert caplog.messages == []
 
 
 def test_a_stop_on_a_full_disk_with_nothing_left_to_write_is_a_clean_one(tmp_path: Path, disk: Disk) -> None:
