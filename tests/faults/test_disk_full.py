@@ -128,6 +128,8 @@ def test_without_space_reads_go_on_and_writes_answer_503_until_there_is_some(gat
     assert gateway.request("GET", "/readyz").status_code == 200
     assert voters.found() == set(voters.voted)
     gateway.close()
+    assert gateway.log.count("writes are refused until there is") == 1
+    assert gateway.log.count("the journal takes writes again") == 1
     gateway.start()
     assert voters.found() == set(voters.voted)
 
