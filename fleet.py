@@ -27,6 +27,7 @@ from replication.link import Link, RedisPlace
 from replication.marks import Marks
 from replication.merge import Merge
 from replication.node import Node, Pace, Parts
+from replication.pacing import Pacing
 from replication.publisher import Publisher
 from replication.queue import Queue
 from replication.registry import Registry
@@ -86,8 +87,11 @@ async def open_fleet(
     registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, beat_seconds, differences)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
-    follower = _follower(redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock)
-    publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock)
+    telling, reading = (Pacing(clock, redis.pace_seconds) for _ in range(2))
+    follower = _follower(
+        redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock, reading
+    )
+    publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock, telling)
     parts = Parts(
         link,
         ledger,
@@ -133,6 +137,7 @@ def _publisher(
     folder: Folder,
     marks: Marks,
     clock: Clock,
+    pacing: Pacing,
 ) -> Publisher:
     ledger, journal = store.ledger, store.journal
     queue = Queue(Capture(ledger.state, marks.user), ledger.head)
@@ -145,6 +150,7 @@ def _publisher(
         queue,
         folder,
         clock,
+        pacing,
         lambda: journal.durable_position,
         registry.known,
     )
@@ -163,12 +169,15 @@ def _follower(
     usage: Usage,
     gaps: Gaps,
     clock: Clock,
+    pacing: Pacing,
 ) -> Follower:
     merge = Merge(ledger.state, marks.user)
     applying = Applying(ledger, merge, searches)
     forgetting = Forgetting(ledger, merge, applying, marks.user)
     fetcher = Fetcher(link, envelopes, name, ledger, applying, forgetting, registry.beat_seconds)
-    return Follower(link, envelopes, registry, ledger.state.fleet, applying, fetcher, usage, gaps, clock)
+    return Follower(
+        link, envelopes, registry, ledger.state.fleet, applying, fetcher, usage, gaps, clock, pacing
+    )
 
 
 def _heard(

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bench.charts import Report
@@ -23,6 +23,7 @@ from bench.fleet_catching_up import (
     Arrived,
     measure_arrival,
 )
+from bench.fleet_pace import Paced, measure_paces
 from bench.fleet_serving import CHECKS_PER_SECOND, Checks, Served, measure_serving, ratio
 from bench.load import LOAD_CORES, on_cores
 from bench.wire import FIXED_CONNECTIONS, ROUNDS, fixed_table
@@ -38,13 +39,20 @@ while the node was away, `copy` the state with {COPIED:,} votes that a node with
 from when it serves until it holds all."""
 MEMORY = f"""The most that Redis took for it beyond what it held before. Votes that become durable together go
 into one entry; `one by one` are votes at {SINGLE_RATE:g}/s. A copy is never in Redis as a whole."""
+PACE = f"""By `redis.pace_seconds`: the lag of single votes at {STEADY_RATE:g}/s, and the CPU that one takes
+beside what an idle node uses: casting included where it is told."""
 CHECKS = f"""Vote checks at one node: as many as {FIXED_CONNECTIONS} connections get answered, and at a fixed
-rate, where a latency counts from the moment at which the check was to be sent, and CPU is what the node's
-process has used meanwhile, for whatever it did. The other node's work is on the load's core, which the last
-column shows. A number is the median of {ROUNDS} rounds, in which each has its turn."""
+rate, where a latency counts from the moment at which the check was to be sent. CPU a check is what the
+node's process has used meanwhile, for whatever it did; where they ask as many as they can, it tells the
+same as the rate, and depends less on what else the machine does. The other node's work is on the load's
+core, which the last column shows. A number is the median of {ROUNDS} rounds, in which each has its turn."""
 VOTES = """Casting a vote through the management API, one behind the other over one connection. While Redis
 hangs (its process is stopped) one vote a second waits for its claim, until `redis.claim_timeout_seconds`
 are over; the others go by what the node knows."""
+
+
+PACED_STRETCH = 2
+"""So many times SECONDS is the stretch at each pace."""
 
 
 def main() -> None:
@@ -60,6 +68,7 @@ def main() -> None:
             redis.start()
         try:
             arrived = measure_arrival(place, redis, seconds)
+            paced = measure_paces(place, redis, PACED_STRETCH * seconds)
             redis.flush()
             served = measure_serving(place, redis, seconds)
         finally:
@@ -68,6 +77,7 @@ def main() -> None:
     report.text(METHOD)
     report.text(f"When it began, {load:.1f} other processes ran or waited to (the load average of a minute).")
     _arrived(report, arrived)
+    _paced(report, paced)
     _served(report, served)
     report.write()
 
@@ -113,14 +123,34 @@ def _arrived(report: Report, arrived: Arrived) -> None:
     )
 
 
+def _paced(report: Report, measured: Mapping[float, Paced]) -> None:
+    report.text(PACE)
+    report.table(
+        "pace",
+        f"single votes, {STEADY_RATE:g} a second, by pace",
+        ["lag p50, ms", "lag p99, ms", "CPU to tell one, us", "CPU to merge one, us"],
+        [
+            (
+                f"{pace * 1_000:g} ms",
+                f"{each.lag.p50:.2f}",
+                f"{each.lag.p99:.2f}",
+                f"{each.told_us:.0f}",
+                f"{each.merged_us:.0f}",
+            )
+            for pace, each in measured.items()
+        ],
+    )
+
+
 def _served(report: Report, served: Served) -> None:
     report.text(CHECKS)
     checks = served.checks
     numbers: dict[str, Callable[[Checks], float]] = {
         "checks/s": lambda each: each.closed.rate,
+        "CPU a check": lambda each: each.closed_cpu_us,
         f"p50 at {CHECKS_PER_SECOND:,.0f}/s": lambda each: each.fixed.p50,
         f"p99 at {CHECKS_PER_SECOND:,.0f}/s": lambda each: each.fixed.p99,
-        "CPU a check": lambda each: each.cpu_us,
+        f"CPU a check at {CHECKS_PER_SECOND:,.0f}/s": lambda each: each.cpu_us,
     }
     report.table(
         "ratios",
@@ -131,8 +161,11 @@ def _served(report: Report, served: Served) -> None:
     report.table(
         "checks",
         f"vote checks, {FIXED_CONNECTIONS} connections",
-        ["checks/s", f"CPU at {CHECKS_PER_SECOND:,.0f}/s, us a check"],
-        [(name, f"{each.closed.rate:.0f}", f"{each.cpu_us:.1f}") for name, each in checks.items()],
+        ["checks/s", "CPU, us a check", f"CPU at {CHECKS_PER_SECOND:,.0f}/s, us a check"],
+        [
+            (name, f"{each.closed.rate:.0f}", f"{each.closed_cpu_us:.1f}", f"{each.cpu_us:.1f}")
+            for name, each in checks.items()
+        ],
     )
     fixed = {name: each.fixed for name, each in checks.items()}
     fixed_table(report, "fixed", "vote checks at a fixed rate, milliseconds", fixed)

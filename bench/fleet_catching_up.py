@@ -93,7 +93,7 @@ def measure_arrival(place: Path, redis: RedisServer, seconds: float) -> Arrived:
             copy = _caught_up(redis, b, held, 0)
             live, cast_seconds = _live(a, b)
             lag = _lag(a, b, seconds)
-            _until(lambda: entries(redis), (1).__ge__)  # all the rest is read, and trimmed
+            until(lambda: entries(redis), (1).__ge__)  # all the rest is read, and trimmed
         known = a.votes()
         single = _kept(redis, a, lambda: _single(a))
         backlog = _kept(redis, a, lambda: a.cast(REFS, BURST * ROUNDS, BACKLOG))
@@ -112,11 +112,11 @@ def _kept(redis: RedisServer, a: FleetNode, cast: Callable[[], object]) -> Caugh
     """What votes take in Redis that nobody reads."""
     held, used = a.votes(), used_bytes(redis)
     cast()
-    _until(lambda: used_bytes(redis), _settled())
+    until(lambda: used_bytes(redis), _settled())
     return CaughtUp(a.votes() - held, 0, used_bytes(redis) - used)
 
 
-def _until(look: Callable[[], int], is_over: Callable[[int], bool]) -> None:
+def until(look: Callable[[], int], is_over: Callable[[int], bool]) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not is_over(look()):
         if time.monotonic() > deadline:
@@ -144,7 +144,7 @@ def _caught_up(redis: RedisServer, node: FleetNode, held: int, before: int) -> C
         most[0] = max(most[0], used_bytes(redis) - used)
         return node.votes()
 
-    _until(look, held.__le__)
+    until(look, held.__le__)
     return CaughtUp(held - before, time.perf_counter() - started, most[0])
 
 
@@ -154,7 +154,7 @@ def _live(a: FleetNode, b: FleetNode) -> tuple[CaughtUp, float]:
     for number in range(ROUNDS):
         held, started = b.votes() + BURST, time.monotonic_ns()
         cast = a.cast(REFS, number * BURST, BURST)
-        _until(b.votes, held.__le__)
+        until(b.votes, held.__le__)
         last_ns = max(b.moments_ns(number * BURST, BURST))
         rounds.append(((last_ns - started) / NS, cast))
     whole, cast = (statistics.median(numbers) for numbers in zip(*rounds, strict=True))
@@ -166,7 +166,12 @@ def _lag(a: FleetNode, b: FleetNode, seconds: float) -> Lag:
     count, held = int(STEADY_RATE * stretch), b.votes()
     a.begin_steady(REFS, first, STEADY_RATE, stretch)
     a.end_steady()
-    _until(b.votes, (held + count).__le__)
+    until(b.votes, (held + count).__le__)
+    return lag_of(a, b, first, count)
+
+
+def lag_of(a: FleetNode, b: FleetNode, first: int, count: int) -> Lag:
+    """Of these votes, cast at node a."""
     durable, merged = a.moments_ns(first, count), b.moments_ns(first, count)
     took = array("q", (there - here for here, there in zip(durable, merged, strict=True)))
     return Lag(quantile_ms(took, 0.5), quantile_ms(took, 0.99), max(took) / 1e6)

@@ -36,9 +36,11 @@ FIRST_VOTER = 7 * 10**17
 
 class Checks(NamedTuple):
     closed: Measured
+    closed_cpu_us: float
+    """What the node's process used for each check while as many as possible were asked."""
     fixed: Measured
     cpu_us: float
-    """What the node's process used meanwhile for each check at the fixed rate."""
+    """The same at the fixed rate."""
 
 
 class Votes(NamedTuple):
@@ -105,16 +107,19 @@ def _checks(gateways: _Gateways, seconds: float) -> dict[str, Checks]:
 
 
 def _once(node: FleetNode, requests: Path, seconds: float) -> Checks:
+    used = node.cpu_seconds()
     closed = closed_loop(node.port, FIXED_CONNECTIONS, seconds, requests)
+    closed_cpu_us = (node.cpu_seconds() - used) / closed.answered * 1e6
     used = node.cpu_seconds()
     fixed = fixed_rate(node.port, CHECKS_PER_SECOND, FIXED_CONNECTIONS, seconds, requests)
     used, asked = node.cpu_seconds() - used, CHECKS_PER_SECOND * seconds * (1 + WARM_SHARE)
-    return Checks(closed, fixed, used / asked * 1e6)
+    return Checks(closed, closed_cpu_us, fixed, used / asked * 1e6)
 
 
 def _median(rounds: Sequence[Checks]) -> Checks:
     return Checks(
         median([each.closed for each in rounds]),
+        statistics.median(each.closed_cpu_us for each in rounds),
         median([each.fixed for each in rounds]),
         statistics.median(each.cpu_us for each in rounds),
     )

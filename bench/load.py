@@ -64,18 +64,22 @@ class Measured(NamedTuple):
     p999: float
     late_p99: float = 0
     """How late the load itself was, at a fixed rate: what the latencies hold that is not the server's."""
+    answered: int = 0
+    """How many requests a closed loop got answered, those of its warming up included."""
 
 
 def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> Measured:
     """wrk on one thread: each connection asks again as soon as it is answered."""
     load, url = ["wrk", "-t1", f"-c{connections}", "-s", str(LUA)], f"http://127.0.0.1:{port}"
+    answered = 0
     for duration in (WARM_SECONDS, max(round(seconds), 1)):
         words = _printed([*load, f"-d{duration}s", url, "--", str(requests)])
-    count, took_us, failed, *latencies_us = words[words.index("measured") + 1 :]
-    if int(failed):
-        raise AssertionError(f"{failed} of {count} requests failed")
+        count, took_us, failed, *latencies_us = words[words.index("measured") + 1 :]
+        if int(failed):
+            raise AssertionError(f"{failed} of {count} requests failed")
+        answered += int(count)
     p50, p99, p999 = (float(us) / 1_000 for us in latencies_us)
-    return Measured(int(count) / int(took_us) * 1e6, p50, p99, p999)
+    return Measured(int(count) / int(took_us) * 1e6, p50, p99, p999, answered=answered)
 
 
 def fixed_rate(port: int, rate: float, connections: int, seconds: float, requests: Path) -> Measured:

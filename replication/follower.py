@@ -16,6 +16,7 @@ from replication.copies import CopyLost, Fetcher, new_copy
 from replication.entries import Entry, Envelopes, Foreign, Id, id_of
 from replication.gaps import Gaps
 from replication.link import Link
+from replication.pacing import Pacing
 from replication.refused import Refused
 from replication.registry import Registry
 from replication.usage import Usage
@@ -38,6 +39,7 @@ class Follower:
         usage: Usage,
         gaps: Gaps,
         clock: Clock,
+        pacing: Pacing,
     ) -> None:
         self._link = link
         self._envelopes = envelopes
@@ -48,6 +50,7 @@ class Follower:
         self._usage = usage
         self._clock = clock
         self._gaps = gaps
+        self._pacing = pacing
         self._read: dict[str, Id] = {}
         """How far each node's stream was read, by name; a copy does not count."""
         self.refused = Refused()
@@ -57,6 +60,7 @@ class Follower:
 
     async def step(self) -> None:
         """Reads once, or takes a copy. Raises UNREACHABLE."""
+        await self._pacing.turn()
         donor = self._gaps.wanted()
         if donor is not None:
             await self._take_copy(donor)
@@ -64,6 +68,8 @@ class Follower:
         cursors = {stream: str(self._at(name)) for stream, name in names.items()}
         cursors[self._link.uses] = await self._usage.cursor()
         found = await self._link.read(cursors, ENTRIES_AT_ONCE)
+        if found:
+            self._pacing.began(full=any(len(entries) >= ENTRIES_AT_ONCE for entries in found.values()))
         self._usage.hear(found.pop(self._link.uses, ()))
         for stream, name in names.items():
             if stream not in found:

@@ -23,6 +23,7 @@ from journal.sealing import KeyMissing
 from journal.segments import JournalCorrupt, JournalReader
 from replication.entries import Entry, Envelopes, Foreign, Id, id_of, proof_of
 from replication.link import ENVELOPE, Link
+from replication.pacing import Pacing
 from replication.queue import Queue, Told, entries
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class Publisher:
         queue: Queue,
         folder: Folder,
         clock: Clock,
+        pacing: Pacing,
         durable: Callable[[], int],
         known: Callable[[], tuple[int, int] | None],
     ) -> None:
@@ -58,6 +60,7 @@ class Publisher:
         self._queue = queue
         self._folder = folder
         self._clock = clock
+        self._pacing = pacing
         self._durable = durable
         self._known = known
         self._has_sent = False
@@ -95,13 +98,16 @@ class Publisher:
         self._vouched = max(position, self._vouched)
 
     async def wait(self) -> None:
+        """Returns when there may be something to send, and the last step was long enough ago."""
         await self._work.wait()
+        await self._pacing.turn()
 
     def close(self) -> None:
         self._thread.shutdown(cancel_futures=True)
 
     async def step(self) -> None:
         """Sends what there is. Raises UNREACHABLE."""
+        self._pacing.began()
         self._work.clear()
         try:
             if self._doubted:
@@ -212,7 +218,7 @@ class Publisher:
     # -- sending ---------------------------------------------------------------------------------------
 
     async def _send(self, top: int) -> bool:
-        """Whether there may be more."""
+        """Whether there is more than was sent."""
         if self._queue.overflowed:
             self._queue.overflowed = False
             self.doubt()
@@ -230,7 +236,7 @@ class Publisher:
             self._has_sent = True
             self.top = sent[-1][0]
             self._queue.arrived(self.top)
-        return bool(told) or backlog is not None
+        return len(told) >= SENT_AT_ONCE or backlog is not None
 
     async def _read_back(self, backlog: Iterator[tuple[int, Sequence[Event]]]) -> list[Told]:
         try:

@@ -195,6 +195,7 @@ def test_the_numbers_are_the_defaults() -> None:
         f"`redis.claim_timeout_seconds` ({DEFAULT.claim_timeout_seconds:g}) at most",
         f"`redis.lease_seconds` ({DEFAULT.lease_seconds:g}), another one",
         f"`redis.usage_seconds` ({DEFAULT.usage_seconds:g}) and the way",
+        f"at most once in `redis.pace_seconds` ({DEFAULT.pace_seconds:g})",
         f"`redis.stream_bytes` ({DEFAULT.stream_bytes >> 20} MiB)",
         f"kept for {ALIVE_BEATS} beats for a process that says nothing",
         f"at most, {(ALIVE_BEATS + 1) * DEFAULT.beat_seconds:g} seconds after it was killed",

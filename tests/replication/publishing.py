@@ -12,6 +12,7 @@ from replication.capture import Capture
 from replication.entries import Entry, Envelopes, id_of
 from replication.facts import VoteFact
 from replication.link import Link, RedisPlace
+from replication.pacing import Pacing
 from replication.publisher import Publisher
 from replication.queue import Queue
 from tests.replication.given import MARKS
@@ -29,6 +30,7 @@ class Publishing:
     publisher: Publisher
     link: Link
     envelopes: Envelopes
+    clock: FakeClock
     known: tuple[int, int] | None = None
     """Up to where the slowest and the furthest of the others know what was told."""
 
@@ -60,9 +62,11 @@ class Publishing:
 
 
 @asynccontextmanager
-async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator[Publishing]:
+async def publishing(
+    folder: Path, url: str, most: int = 1_000, pace_seconds: float = 0
+) -> AsyncIterator[Publishing]:
     """A node with a bot that is in its stream already. `most` records are queued at most."""
-    link, envelopes = Link(RedisPlace(url, PREFIX)), Envelopes(KEYS)
+    link, envelopes, clock = Link(RedisPlace(url, PREFIX)), Envelopes(KEYS), FakeClock()
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
         queue = Queue(Capture(ledger.state, MARKS.user), ledger.head, most)
@@ -74,11 +78,12 @@ async def publishing(folder: Path, url: str, most: int = 1_000) -> AsyncIterator
             ledger,
             queue,
             on(folder),
-            FakeClock(),
+            clock,
+            Pacing(clock, pace_seconds),
             lambda: journal.durable_position,
             lambda: node.known,
         )
-        node = Publishing(ledger, queue, publisher, link, envelopes)
+        node = Publishing(ledger, queue, publisher, link, envelopes, clock)
         await ledger.durable(ledger.commit(listed()))
         await node.tell_all()
         try:

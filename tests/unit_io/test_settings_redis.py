@@ -41,6 +41,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
     "lease_seconds": ([0.1, 86_400], [0, 86_401]),
     "claim_timeout_seconds": ([0.001, 5], [0, -1, 6, "inf"]),
     "usage_seconds": ([0.01, 60], [0, 61]),
+    "pace_seconds": ([0, 1], [-0.01, 1.1, "nan"]),
     "stream_bytes": ([65_536, 1 << 40], [65_535, (1 << 40) + 1, 0.5]),
 }
 
