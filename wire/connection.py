@@ -272,7 +272,7 @@ class Connection(Turns):
         self._head_bytes = 0
         if len(self._queue) >= self._server.limits.pipelined:
             raise Refused(*TOO_MANY_AT_ONCE)
-        start_line = read_head(method, target, version, fields, self._server.limits)
+        start_line, fields = read_head(method, target, version, fields, self._server.limits)
         keep_alive = parser.should_keep_alive() and method != "CONNECT"  # behind that comes no request
         exchange = self._receiving = Exchange(self, start_line, fields, keep_alive=keep_alive)
         self._offered_body = body_fields(fields) if parser.should_upgrade() and method != "CONNECT" else b""

@@ -2,7 +2,9 @@
 
 llhttp has already refused what is no HTTP: bare CR and LF, spaces before colons, folded lines, two lengths or
 a length beside chunks. What it lets through and RFC 9112 does not ask of an origin server is refused here:
-other versions, the targets of proxies, codings other than chunked.
+other versions, authorities as targets, codings other than chunked. A target in absolute form, as clients of a
+proxy send it, becomes a path, and what it names becomes the Host (RFC 9112, 3.2.2): behind here there is one
+form, and one place that names the host.
 """
 
 import re
@@ -23,8 +25,12 @@ TOO_MANY_AT_ONCE = (429, "Too many requests at once on one connection.")
 NOT_IMPLEMENTED = (501, "This method is not implemented.")
 
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
-_REQUEST_LINE = re.compile(rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ (/[\x21-\x7e]*) HTTP/1\.[01]\r\n")
+_REQUEST_LINE = re.compile(
+    rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ ((?:/|(?i:https?)://)[\x21-\x7e]*) HTTP/1\.[01]\r\n"
+)
 _HOST = re.compile(rb"[A-Za-z0-9\-._~!$&'()*+;=\[\]:]+")  # as strict as Tornado, or stricter
+_ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]*)(.*)")
+_AUTHORITY = re.compile(rb"(?:[A-Za-z0-9\-._~!$&'()*+;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")  # no user in it
 _FRAMING = {b"content-length", b"transfer-encoding"}
 NOT_IN_TRAILERS = {*_FRAMING, b"connection", b"upgrade"}
 _SPECIAL = {*_FRAMING, b"expect", b"upgrade"}
@@ -39,17 +45,53 @@ class Refused(Exception):
         self.text = text
 
 
-def read_head(method: str, target: bytes, version: str, fields: Fields, limits: "Limits") -> RequestStartLine:
-    """The start line as Tornado has it. Raises Refused."""
+def read_head(
+    method: str, target: bytes, version: str, fields: Fields, limits: "Limits"
+) -> tuple[RequestStartLine, Fields]:
+    """The start line as Tornado has it, and the fields to go with it. Raises Refused."""
     size = _LINE_BYTES + len(target) + sum(len(name) + len(value) + 4 for name, value in fields)
     if size > limits.header_bytes or len(fields) > limits.headers:
         raise Refused(*HEADERS_TOO_LARGE)
-    if version not in {"1.0", "1.1"} or not (target[:1] == b"/" or (method, target) == ("OPTIONS", b"*")):
+    if version not in {"1.0", "1.1"}:
         raise Refused(*MALFORMED)
+    if target[:1] != b"/" and (method, target) != ("OPTIONS", b"*"):
+        target, fields = _from_absolute(method, target, version, fields)
     codings = [value for name, value in fields if name.lower() == b"transfer-encoding"]
     if codings and (version == "1.0" or codings[0].strip().lower() != b"chunked"):
         raise Refused(*MALFORMED)
-    return RequestStartLine(method, target.decode("latin-1"), f"HTTP/{version}")
+    return RequestStartLine(method, target.decode("latin-1"), f"HTTP/{version}"), fields
+
+
+def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> tuple[bytes, Fields]:
+    """Path and fields of a request with a target in absolute form. Raises Refused.
+
+    The Host that came is replaced, but it has to be one that would have done.
+    """
+    found = _ABSOLUTE.fullmatch(target)
+    if found is None or method == "CONNECT" or not _AUTHORITY.fullmatch(found[1]):
+        raise Refused(*MALFORMED)
+    hosts = [value.strip(b" \t") for name, value in fields if name.lower() == b"host"]
+    if (
+        len(hosts) > 1
+        or (version == "1.1" and not hosts)
+        or not all(map(_HOST.fullmatch, filter(None, hosts)))
+    ):
+        raise Refused(*MALFORMED)
+    path = found[2]
+    if path.startswith(b"#"):
+        raise Refused(*MALFORMED)
+    if not path:
+        path = b"*" if method == "OPTIONS" else b"/"  # RFC 9112, 3.2.4
+    elif path.startswith(b"?"):
+        path = b"/" + path
+    return path, [(b"Host", found[1]), *(field for field in fields if field[0].lower() != b"host")]
+
+
+def path_of(target: bytes) -> bytes:
+    """What may be told of a target that was perhaps not read to its end: its path, and never a user in it."""
+    found = _ABSOLUTE.match(target)
+    path = found[2] if found is not None else target
+    return path if path.startswith((b"/", b"*")) else b""
 
 
 def plain_fields(fields: Fields, limits: "Limits") -> dict[bytes, bytes] | None:

@@ -19,6 +19,7 @@ from tornado.httputil import HTTPServerConnectionDelegate
 
 from wire.connection import Connection
 from wire.direct import Direct, KnownHeads
+from wire.head import path_of
 from wire.turns import DRAIN_SECONDS
 
 log = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Refusal = Callable[[int, str, str, bytes], bytes]
 """The answer to a request that gets no further, from its header lines on. It gets the status, a text, the
-client's address, and what is known of the target."""
+client's address, and what is known of the target's path."""
 
 
 @dataclass(frozen=True)
@@ -133,9 +134,8 @@ class WireServer:
         return self.loop.time()
 
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
-        return (
-            self.status_lines[status] + b"Connection: close\r\n" + self._refusal(status, text, client, target)
-        )
+        said = self._refusal(status, text, client, path_of(target))
+        return self.status_lines[status] + b"Connection: close\r\n" + said
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)

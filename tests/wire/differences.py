@@ -47,8 +47,14 @@ DIFFERENCES = {
         "405",
     ),
     "a target for a proxy": Difference(
-        "RFC 9112, 3.2.2 asks for it to be accepted; no client sends it to a server, and smugglers do",
+        "must be accepted (RFC 9112, 3.2.2), and libraries send it when they are told of a proxy",
         f"GET http://g/healthz HTTP/1.1\r\n{HOST}\r\n",
+        "200, 200 close",
+        "404, 200 close",
+    ),
+    "a target for a proxy with a user in it": Difference(
+        "http has no users in its URIs, and one that looks like a host deceives (RFC 9110, 4.2.4)",
+        f"GET http://g@h/healthz HTTP/1.1\r\n{HOST}\r\n",
         "400 close",
         "404, 200 close",
     ),

@@ -181,6 +181,7 @@ STATS = b"PATCH /bots/1/stats HTTP/1.1\r\nHost: g\r\n"
 VALID = [
     b"GET /bots/1/voters/1 HTTP/1.1\r\nHost: g\r\nAuthorization: key\r\n\r\n",
     b"GET /healthz HTTP/1.1\r\nHost: g\r\n\r\n",
+    b"GET http://g/healthz HTTP/1.1\r\nHost: g\r\n\r\n",
     STATS + b'Content-Length: 22\r\n\r\n{"server_count": 1200}',
     STATS + b'Transfer-Encoding: chunked\r\n\r\n16\r\n{"server_count": 1200}\r\n0\r\n\r\n',
 ]
