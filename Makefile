@@ -5,7 +5,7 @@ PEERS := $(VENV)/peers
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet test test-long crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock system-packages clean
+.PHONY: help run fleet test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock system-packages clean
 
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -16,14 +16,17 @@ run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an em
 fleet: $(VENV)/dev.stamp ## serve as two nodes on 127.0.0.1:8080 and :8081 with a Redis between them: docs/replication.md
 	@$(BIN)/python examples/two_nodes.py
 
-test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones, with branch coverage of the core packages
+test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
+
+coverage: $(VENV)/dev.stamp ## branch coverage of the core packages, at least 95%, by the tests that are about them
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered tests/unit tests/unit_io tests/contract
 
 lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
-	@$(BIN)/python -m pytest -q --no-cov tests/test_architecture.py
+	@$(BIN)/python -m pytest -q tests/test_architecture.py
 
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times and count what was lost (about 5 minutes)
@@ -34,8 +37,8 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet for SECONDS=150 and c
 	@$(BIN)/python -m tests.replication.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
-	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov -m long
-	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest --no-cov tests/unit tests/unit_io tests/test_schemathesis.py tests/replication/test_merge_laws.py
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest tests/unit tests/unit_io tests/test_schemathesis.py tests/replication/test_merge_laws.py
 
 bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
 	@$(BIN)/python -m bench.state
