@@ -33,10 +33,12 @@ from replication.queue import Queue
 from replication.registry import Registry
 from replication.stamps import new_label
 from replication.succession import Succession
+from replication.tentative import Tentative
 from replication.usage import Usage
 from settings import Redis, Settings
 from store import Store
 from votes.search import Searches
+from votes.table import VoteTable
 
 READY_SECONDS = 10.0
 
@@ -153,6 +155,9 @@ def _publisher(
         pacing,
         lambda: journal.durable_position,
         registry.known,
+        Tentative(ledger, VoteTable),
+        lambda: registry.newest_epoch,
+        lambda: registry.has_listened,
     )
     journal.on_durable(publisher.wake)
     return publisher

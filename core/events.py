@@ -215,6 +215,15 @@ class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
     parts: tuple[tuple[int, str, int, int], ...] = ()
 
 
+class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
+    """Votes that this node counted under a label which was another node's count under its own. `users` are
+    (user, what the count under that label is, what it is under the own one)."""
+
+    ref: str
+    label: str
+    users: tuple[tuple[int, int, int], ...]
+
+
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
     """The whole row."""
 
@@ -252,6 +261,7 @@ Event = (
     | Merged
     | ListingMerged
     | VotesMerged
+    | VotesMoved
     | DeliveryMerged
 )
 

@@ -245,6 +245,19 @@ class Tables:
         if event.leaf or event.parts:
             self._maybe_ghost(event.ref)
 
+    def _votes_moved(self, event: ev.VotesMoved) -> None:
+        other, own = self._fleet.number(event.label), self._fleet.own
+        for user, kept, count in event.users:
+            vote = self._votes.get(event.ref, user)
+            if vote is None:
+                continue
+            parts = {**self._votes.parts(event.ref, user), other: kept}
+            parts[own] = max(count, parts.get(own, 0))
+            self._votes.remove(event.ref, user)  # counts only grow otherwise
+            for node, part in parts.items():
+                if part:
+                    self._votes.put(event.ref, user, part, vote[1], node)
+
     def _delivery_merged(self, event: ev.DeliveryMerged) -> None:
         if event.ref in self._listings:
             self._deliveries.merged(event.row)
@@ -284,5 +297,6 @@ _APPLY: Mapping[type[Struct], Callable[[Tables, Any], None]] = {
     ev.Merged: Tables._merged,
     ev.ListingMerged: Tables._listing_merged,
     ev.VotesMerged: Tables._votes_merged,
+    ev.VotesMoved: Tables._votes_moved,
     ev.DeliveryMerged: Tables._delivery_merged,
 }

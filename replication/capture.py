@@ -37,8 +37,8 @@ class Capture:
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     id_ = event.delivery_id
                     self._add(facts, ("delivery", id_), self.delivery(event.ref, id_))
-                case ev.EndpointHealthSet() | ev.NodeNamed():
-                    pass  # of this node alone
+                case ev.EndpointHealthSet() | ev.NodeNamed() | ev.VotesMoved():
+                    pass  # of this node alone, or of a new epoch, which begins with a copy
                 case ev.Merged() | ev.ListingMerged() | ev.VotesMerged() | ev.DeliveryMerged():
                     pass
                 case _:

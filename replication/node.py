@@ -164,7 +164,8 @@ class Node:
                 parts.publisher.doubt()
             parts.concerns.forget_all_but(parts.registry.others)
             parts.gaps.beat()
-            self._give_copies()
+            if parts.publisher.has_agreed:
+                self._give_copies()
             await parts.succession.step()
             await parts.eviction.look()
             if self._beats > 1 and not parts.gaps.missing():

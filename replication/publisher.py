@@ -25,6 +25,7 @@ from replication.entries import Entry, Envelopes, Foreign, Id, id_of, proof_of
 from replication.link import ENVELOPE, Link
 from replication.pacing import Pacing
 from replication.queue import Queue, Told, entries
+from replication.tentative import Tentative
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +49,13 @@ class Publisher:
         pacing: Pacing,
         durable: Callable[[], int],
         known: Callable[[], tuple[int, int] | None],
+        tentative: Tentative,
+        newest_epoch: Callable[[], int] = lambda: 0,
+        has_listened: Callable[[], bool] = lambda: True,
     ) -> None:
         """`durable()` is the newest durable position; `known()` up to where others know what this node has
-        told: the slowest and the furthest of them, None if nobody knows anything."""
+        told: the slowest and the furthest of them, None if nobody knows anything; `newest_epoch()` the latest
+        under this name that they know of; `has_listened()` whether they have had the time to say so."""
         self.name = name
         self.top: int | None = None
         """The newest position in the stream; None while that is not known."""
@@ -63,6 +68,11 @@ class Publisher:
         self._pacing = pacing
         self._durable = durable
         self._known = known
+        self._tentative = tentative
+        self._newest_epoch = newest_epoch
+        self._has_listened = has_listened
+        self.has_agreed = False
+        """Since the start: this node is who it says that it is."""
         self._has_sent = False
         """Or found: the stream is not to be empty any more."""
         self._backlog: Iterator[tuple[int, Sequence[Event]]] | None = None
@@ -125,6 +135,9 @@ class Publisher:
     async def is_agreed(self) -> bool:
         """Whether the stream still ends where this node has left it, and others know no more than it did."""
         known, left = self._known(), self.top
+        _, epoch = name_and_epoch(self.label)
+        if self._newest_epoch() > epoch or (left is None and self._doubted):
+            return False
         if known is not None and known[1] > self._vouched:
             return False
         if not self._has_sent or left is None:
@@ -132,7 +145,6 @@ class Publisher:
         newest = await self._newest()
         if newest is None:
             return False
-        _, epoch = name_and_epoch(self.label)
         return Id(epoch, left) <= newest[0] <= Id(epoch, self._vouched)  # more may be on its way
 
     async def trim(self, most_bytes: int) -> None:
@@ -161,7 +173,8 @@ class Publisher:
         return (id_of(found[0]), found[1]) if found is not None else None
 
     async def _agree(self) -> None:
-        """Finds out behind which position to go on."""
+        """Finds out behind which position to go on, or that it is too early to tell."""
+        await self._tentative.move()  # what a full disk has kept from being moved
         _, epoch = name_and_epoch(self.label)
         newest = await self._newest()
         if newest is not None:
@@ -175,10 +188,19 @@ class Publisher:
                 if newest[0].epoch > epoch or not await self._is_ours(newest[0], entry.proof):
                     await self._begin_epoch(newest[0].epoch)
                     newest = None
+        later = self._newest_epoch()
+        if later > name_and_epoch(self.label)[1]:  # followers would look for nothing earlier
+            await self._begin_epoch(later)
+            newest = None
         known = self._known()
         if known is not None and known[1] > self._vouched:  # and the stream has been lost as well
             await self._begin_epoch(name_and_epoch(self.label)[1])
             newest = known = None
+        if newest is None and known is None and self._ledger.state.fleet.cursors and not self._has_listened():
+            self._doubted = True  # Redis has lost all that was told: others may say what it was
+            return
+        self._tentative.settle()
+        self.has_agreed = True
         if newest is None or newest[0].epoch < name_and_epoch(self.label)[1]:
             top = self._beginning() if known is None else known[0]
         else:
@@ -210,9 +232,13 @@ class Publisher:
 
     async def _begin_epoch(self, after: int) -> None:
         log.warning("the stream of node %s is ahead of its data: they are older, or others", self.name)
-        epoch = max(after + 1, self._clock.now_ms())
-        await self._ledger.durable(self._ledger.commit([NodeNamed(label_of(self.name, epoch))]))
+        before, epoch = self.label, max(after + 1, self._clock.now_ms())
+        self._ledger.commit([NodeNamed(label_of(self.name, epoch))])
+        self._tentative.disown(before)
+        await self._tentative.move()
+        await self._ledger.durable(self._ledger.head)
         self._queue.forget(self._ledger.head)  # it says what the old epoch has done
+        self._has_sent = False
         self._vouched = self._ledger.head
 
     # -- sending ---------------------------------------------------------------------------------------

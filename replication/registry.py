@@ -19,6 +19,7 @@ from replication.refused import Refused
 log = logging.getLogger(__name__)
 
 ALIVE_BEATS = 5  # for so long a name is kept for a process that says nothing
+LISTENED_BEATS = 2  # in which whoever is there has told a Redis that was emptied what it knows
 Presence = Literal["there", "silent", "unknown"]
 
 
@@ -104,6 +105,17 @@ class Registry:
         None if nobody knows anything."""
         told = self.told().get(self._fleet.label)
         return (min(told.values()), max(told.values())) if told else None
+
+    @property
+    def newest_epoch(self) -> int:
+        """The latest under this node's name that is known to anybody; 0 if none is."""
+        labels = (name_and_epoch(label) for label in (*self._fleet.cursors, *self.told()))
+        return max((epoch for name, epoch in labels if name == self.name), default=0)
+
+    @property
+    def has_listened(self) -> bool:
+        """Whether everybody who is there has had the time to say something."""
+        return self._beat > LISTENED_BEATS
 
     async def step(self, top: int) -> None:
         """Says how this node is doing, and hears of the others. Raises UNREACHABLE."""

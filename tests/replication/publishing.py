@@ -15,9 +15,11 @@ from replication.link import Link, RedisPlace
 from replication.pacing import Pacing
 from replication.publisher import Publisher
 from replication.queue import Queue
+from replication.tentative import Tentative
 from tests.replication.given import MARKS
 from tests.unit_io.disk import KEYS, on, recording
 from tests.unit_io.rows import listed, voted
+from votes.table import VoteTable
 
 NAME = "a"
 PREFIX = "votegate"
@@ -33,6 +35,10 @@ class Publishing:
     clock: FakeClock
     known: tuple[int, int] | None = None
     """Up to where the slowest and the furthest of the others know what was told."""
+    newest_epoch: int = 0
+    """The latest under this name that the others know of."""
+    has_listened: bool = True
+    """They have had the time to say so."""
 
     async def vote(self, *users: int) -> None:
         """One record for each."""
@@ -82,6 +88,9 @@ async def publishing(
             Pacing(clock, pace_seconds),
             lambda: journal.durable_position,
             lambda: node.known,
+            Tentative(ledger, VoteTable),
+            lambda: node.newest_epoch,
+            lambda: node.has_listened,
         )
         node = Publishing(ledger, queue, publisher, link, envelopes, clock)
         await ledger.durable(ledger.commit(listed()))

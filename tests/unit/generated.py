@@ -58,6 +58,7 @@ authors = st.just("") | labels
 stamp_times = st.just(0) | times
 stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
 counts = st.none() | st.integers(0, 3)
+moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 profiles = st.builds(
@@ -225,6 +226,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.Merged: st.builds(ev.Merged, authors, st.integers(0, 5)),
     ev.ListingMerged: listings_merged(),
     ev.VotesMerged: votes_merged(),
+    ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
     ev.DeliveryMerged: deliveries_merged(),
 }
 

@@ -17,6 +17,7 @@ from core.events import (
     UserErased,
     VoteCast,
     VotesMerged,
+    VotesMoved,
     WebhookRemoved,
 )
 from core.ledger import Ledger
@@ -202,6 +203,22 @@ def test_votes_of_another_node_add_up_with_the_own_ones(ledger: Ledger, state: S
     ledger.commit([VoteCast(BOT, USER, 1, NOW_MS, "b.1")])
     assert state.votes.get(BOT, int(USER)) == (5, LATER_MS)
     assert len(state.votes) == 1
+
+
+def test_votes_that_are_moved_are_counted_under_the_new_label_and_stay_at_one_node_if_they_can(
+    ledger: Ledger, state: State
+) -> None:
+    ledger.commit([NAMED])
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, "1", 3, NOW_MS), VoteCast(BOT, "2", 2, NOW_MS)])
+    ledger.commit([NodeNamed("a.2")])
+    ledger.commit([VoteCast(BOT, "2", 1, LATER_MS)])
+    for _ in range(2):  # a record may be applied again
+        ledger.commit([VotesMoved(BOT, "a.1", ((1, 1, 2), (2, 0, 3), (9, 1, 1)))])
+    old, new = state.fleet.numbers["a.1"], state.fleet.numbers["a.2"]
+    assert [state.votes.parts(BOT, user) for user in (1, 2, 9)] == [{old: 1, new: 2}, {new: 3}, {}]
+    assert [*state.votes.several[BOT]] == [1]
+    assert [state.votes.get(BOT, user) for user in (1, 2)] == [(3, NOW_MS), (3, LATER_MS)]
 
 
 def test_merged_votes_are_counted_under_the_labels_that_their_numbers_stand_for(
