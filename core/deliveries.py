@@ -105,6 +105,12 @@ class Deliveries:
         else:
             self._put(row)
 
+    def forgotten(self, ref: str, delivery_id: str) -> None:
+        """Of what another node was to send."""
+        row = self._elsewhere.get(ref, {}).get(delivery_id)
+        if row is not None:
+            self._forget(row)
+
     def erased(self, ref: str, user: str) -> None:
         for row in [row for row in self.pending_of(ref).values() if row.user == user]:
             self._drop(row)

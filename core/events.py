@@ -234,6 +234,13 @@ class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
         return self.row.ref
 
 
+class DeliveryForgotten(_Event, frozen=True, tag="delivery_forgotten.1"):
+    """The node that was to send it has finished it, and has it in its log no more."""
+
+    delivery_id: str
+    ref: str
+
+
 Written = (
     ListingSaved
     | ListingReviewed
@@ -263,6 +270,7 @@ Event = (
     | VotesMerged
     | VotesMoved
     | DeliveryMerged
+    | DeliveryForgotten
 )
 
 

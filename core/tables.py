@@ -262,6 +262,9 @@ class Tables:
         if event.ref in self._listings:
             self._deliveries.merged(event.row)
 
+    def _delivery_forgotten(self, event: ev.DeliveryForgotten) -> None:
+        self._deliveries.forgotten(event.ref, event.delivery_id)
+
     def _maybe_ghost(self, ref: str) -> None:
         if ref not in self._listings:
             at = bisect_left(self._ghosts, ref)
@@ -299,4 +302,5 @@ _APPLY: Mapping[type[Struct], Callable[[Tables, Any], None]] = {
     ev.VotesMerged: Tables._votes_merged,
     ev.VotesMoved: Tables._votes_moved,
     ev.DeliveryMerged: Tables._delivery_merged,
+    ev.DeliveryForgotten: Tables._delivery_forgotten,
 }

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from core import events as ev
 from core.sharing import shared
 from core.state import State
-from replication.facts import DeliveryFact, ErasedFact, Fact, ListingFact, RemovedFact, VoteFact
+from replication.facts import DeliveryFact, ErasedFact, Fact, FinishedFact, ListingFact, RemovedFact, VoteFact
 
+OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
 Mark = Callable[[str], str]
 """What stands for a user where a fleet remembers who was erased."""
 
@@ -35,11 +36,12 @@ class Capture:
                 case ev.VoteCast():
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
-                    id_ = event.delivery_id
-                    self._add(facts, ("delivery", id_), self.delivery(event.ref, id_))
+                    self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
                 case ev.EndpointHealthSet() | ev.NodeNamed() | ev.VotesMoved():
                     pass  # of this node alone, or of a new epoch, which begins with a copy
                 case ev.Merged() | ev.ListingMerged() | ev.VotesMerged() | ev.DeliveryMerged():
+                    pass
+                case ev.DeliveryForgotten():
                     pass
                 case _:
                     self._add(facts, ("listing", event.ref), self.listing(event.ref))
@@ -68,6 +70,15 @@ class Capture:
             return None
         told = row if row.owner else replace(row, owner=fleet.label)
         return DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
+
+    def _of_delivery(self, event: OfDelivery) -> Fact | None:
+        """The log keeps only the last of what is finished: others may still take what is not in it for theirs
+        to send one day."""
+        row = self.delivery(event.ref, event.delivery_id)
+        is_last = isinstance(event, ev.DeliveryDropped) or (
+            isinstance(event, ev.DeliveryAttempted) and event.next_attempt_ms is None
+        )
+        return FinishedFact(event.ref, event.delivery_id) if row is None and is_last else row
 
     def _forgotten(self, user: str) -> int:
         erased = self._state.fleet.erased

@@ -16,7 +16,15 @@ from core.votes import leaves_of
 from replication.applying import Applying
 from replication.capture import Capture
 from replication.entries import Envelopes, Piece
-from replication.facts import DeliveryFact, ErasedFact, Fact, ListingFact, RemovedFact, VotesFact
+from replication.facts import (
+    DeliveryFact,
+    ErasedFact,
+    Fact,
+    FinishedFact,
+    ListingFact,
+    RemovedFact,
+    VotesFact,
+)
 from replication.forgetting import Forgetting
 from replication.link import ENVELOPE, Link, Read
 
@@ -169,7 +177,7 @@ class Fetcher:
         self, copy: str, donor: str, author: str, known: Mapping[str, int], is_there: Callable[[], bool]
     ) -> None:
         key = self._link.copy(self._name, copy)
-        seen, number = "0-0", 0
+        seen, number, unsent = "0-0", 0, self._to_be_sent_by(author)
         while True:
             # A wish is told with one beat, and heard with another.
             patience = PIECE_SECONDS + (0 if number else 3 * self._beat_seconds)
@@ -181,13 +189,28 @@ class Fetcher:
                     raise CopyLost("a piece of the copy is missing")
                 facts = [fact for fact in piece.facts if not self._knows_better(fact, known)]
                 await self._applying.facts(await self._forgetting.without_forgotten(facts, author), author)
+                unsent -= {
+                    (fact.row.ref, fact.row.id) for fact in piece.facts if isinstance(fact, DeliveryFact)
+                }
                 seen, number = id_, number + 1
                 if piece.cursors is not None:
+                    finished = [FinishedFact(ref, delivery_id) for ref, delivery_id in unsent]
+                    await self._applying.facts(finished, author)
                     await self._applying.known(piece.cursors)
                     await self._link.redis.delete(key)
                     log.info("took a copy of node %s: %d pieces", donor, number)
                     return
             await self._link.redis.xtrim(key, minid=f"1-{number + 1}", approximate=False)
+
+    def _to_be_sent_by(self, author: str) -> set[tuple[str, str]]:
+        """(ref, delivery id) for each that this node takes for the donor's to send. The donor knows more of
+        those than this node: what is not in the copy is finished, and not in its log any more."""
+        return {
+            (row.ref, row.id)
+            for of_listing in self._ledger.state.elsewhere.values()
+            for row in of_listing.values()
+            if row.owner == author
+        }
 
     async def _next(self, key: str, seen: str, is_there: Callable[[], bool]) -> list[Read]:
         while is_there():

@@ -54,6 +54,13 @@ class DeliveryFact(_Fact, frozen=True, tag="d"):
     row: Delivery
 
 
+class FinishedFact(_Fact, frozen=True, tag="f"):
+    """A delivery that its author has finished, and has not in its log any more."""
+
+    ref: str
+    delivery_id: str
+
+
 class ErasedFact(_Fact, frozen=True, tag="e"):
     """`user` is told as long as the author knows; the mark is for good."""
 
@@ -62,4 +69,4 @@ class ErasedFact(_Fact, frozen=True, tag="e"):
     user: str = ""
 
 
-Fact = ListingFact | RemovedFact | VoteFact | VotesFact | DeliveryFact | ErasedFact
+Fact = ListingFact | RemovedFact | VoteFact | VotesFact | DeliveryFact | FinishedFact | ErasedFact

@@ -8,7 +8,7 @@ and however often, the nodes that have heard the same end up with the same:
     stats      counts as parts of a listing; of each node's window of updates the greatest
     votes      of each node the greatest count, and the latest time; see votes/table.py
     erasure    takes all that did not know of it
-    delivery   the one taken over last; of one owner, the furthest
+    delivery   the one taken over last; of one owner, the furthest, until the owner has forgotten it
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +25,7 @@ from replication.facts import (
     DeliveryFact,
     ErasedFact,
     Fact,
+    FinishedFact,
     ListingFact,
     RemovedFact,
     VoteFact,
@@ -75,6 +76,8 @@ class Merge:
 
     def alone(self, fact: Fact) -> object | None:
         """What the fact is about, if merging it changes nothing else that merging reads."""
+        if isinstance(fact, FinishedFact):
+            return fact.ref, fact.delivery_id
         if not isinstance(fact, VoteFact | DeliveryFact):
             return None
         ref, thing = (fact.ref, fact.user) if isinstance(fact, VoteFact) else (fact.row.ref, fact.row.id)
@@ -93,6 +96,8 @@ class Merge:
                 return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact))
             case DeliveryFact():
                 return self._delivery(fact)
+            case FinishedFact():
+                return self._finished(fact, author)
             case ErasedFact():
                 known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
                 return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms)]
@@ -167,6 +172,13 @@ class Merge:
             return []
         own = replace(row, owner="") if row.owner == label else row
         return [ev.DeliveryMerged(own)]
+
+    def _finished(self, fact: FinishedFact, author: str) -> list[ev.Event]:
+        """Nothing, if another node has taken the delivery over."""
+        row = self._state.elsewhere.get(fact.ref, {}).get(fact.delivery_id)
+        if row is None or row.owner != author:
+            return []
+        return [ev.DeliveryForgotten(fact.delivery_id, fact.ref)]
 
     def _is_forgotten(self, user: str, forgotten: int) -> bool:
         """Whether the user was erased here later than the author knew of."""

@@ -1,5 +1,7 @@
 """replication/merge.py: what becomes of deliveries when nodes hear of each other."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
@@ -16,8 +18,9 @@ from core.events import (
     WebhookRemoved,
 )
 from core.rows import Delivery
-from replication.facts import DeliveryFact
-from tests.replication.given import MARKS, Node, meet
+from replication.facts import DeliveryFact, Fact
+from tests.replication.given import MARKS, Node, assert_folds, meet
+from tests.unit.conftest import DELIVERIES_KEPT
 from tests.unit.given import (
     BOT,
     DELIVERED,
@@ -121,6 +124,62 @@ def test_a_finished_delivery_is_known_though_its_webhook_is_gone(a: Node, b: Nod
     b.commit(WebhookRemoved(BOT))
     b.merge_facts(told, "a.1")
     assert known(b).delivered
+
+
+def finish(node: Node, id_: str) -> None:
+    """The node delivers it, and so many others that it is not in its log any more."""
+    node.commit(DeliveryAttempted(id_, BOT, 1, DELIVERED, "delivered", None))
+    for number in range(DELIVERIES_KEPT):
+        node.commit(queued(f"later {number}"))
+        node.commit(DeliveryAttempted(f"later {number}", BOT, 1, DELIVERED, "delivered", None))
+    assert node.state.delivery(BOT, id_) is None
+
+
+def captured_late(node: Node, records: Sequence[Sequence[Event]]) -> list[Fact]:
+    return [fact for record in records for fact in node.capture.facts(record)]
+
+
+@pytest.mark.parametrize("end", ["delivered", "dropped"])
+def test_a_delivery_that_was_finished_and_forgotten_unheard_is_not_to_be_sent_by_anybody(
+    a: Node, b: Node, end: str
+) -> None:
+    a.commit(queued())
+    b.hear(a)
+    before = len(a.records)
+    if end == "dropped":
+        a.commit(DeliveryDropped("first", BOT, 0, "expired", NOW_MS))
+        a.commit(queued("other"))
+        finish(a, "other")
+        assert a.state.delivery(BOT, "first") is None
+    else:
+        finish(a, "first")
+
+    for _ in range(2):
+        b.merge_facts(captured_late(a, a.records[before:]), "a.1")
+
+    assert not b.state.owners
+    assert b.state.delivery(BOT, "first") is None
+    assert_folds(b)
+
+
+def test_a_delivery_that_was_taken_over_stays_although_its_first_owner_has_forgotten_it(
+    a: Node, b: Node
+) -> None:
+    a.commit(queued())
+    b.hear(a)
+    before = len(a.records)
+    finish(a, "first")
+    b.commit(DeliveryTaken("first", BOT, NOW_MS))
+    b.merge_facts(captured_late(a, a.records[before:]), "a.1")
+    assert [*b.state.pending] == ["first"]
+
+
+def test_an_attempt_that_was_not_the_last_says_nothing_of_a_delivery_that_is_gone(a: Node) -> None:
+    a.commit(queued())
+    a.commit(DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS + 5))
+    attempted = a.records[-1]
+    a.commit(WebhookRemoved(BOT))
+    assert a.capture.facts(attempted) == []
 
 
 def test_a_delivery_of_an_unknown_listing_is_not_taken(a: Node) -> None:

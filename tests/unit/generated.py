@@ -226,6 +226,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.Merged: st.builds(ev.Merged, authors, st.integers(0, 5)),
     ev.ListingMerged: listings_merged(),
     ev.VotesMerged: votes_merged(),
+    ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
     ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
     ev.DeliveryMerged: deliveries_merged(),
 }
