@@ -93,7 +93,9 @@ class Deliveries:
         row = self._elsewhere.get(event.ref, {}).get(event.delivery_id)
         if row is not None:
             self._forget(row)
-            self._put(replace(row, owner="", owned_ms=_taken_ms(row, event.at_ms)))
+            due_ms = min(row.next_attempt_ms or 0, event.at_ms)  # whatever the clock of its owner said
+            taken_ms = _taken_ms(row, event.at_ms)
+            self._put(replace(row, owner="", owned_ms=taken_ms, next_attempt_ms=due_ms))
 
     def merged(self, row: Delivery) -> None:
         """Takes the row in place of what is known of the delivery."""

@@ -84,13 +84,15 @@ class Donor:
         pipeline = redis.pipeline(transaction=False)
         pipeline.xadd(key, {ENVELOPE: self._envelopes.seal(piece, f"{key}/{id_}")}, id=id_)
         pipeline.expire(key, KEPT_SECONDS)
-        await pipeline.execute()
+        pipeline.xlen(key)
+        ahead: int = (await pipeline.execute())[-1]
         since_ns = self._clock.monotonic_ns()
-        while piece.cursors is None and await redis.xlen(key) >= AHEAD:
+        while piece.cursors is None and ahead >= AHEAD:
             if self._clock.monotonic_ns() - since_ns > PATIENCE_SECONDS * NS_PER_SECOND:
                 await redis.delete(key)
                 raise CopyLost("nobody takes it")
             await asyncio.sleep(POLL_SECONDS)
+            ahead = await redis.xlen(key)
 
     def _facts(self) -> Iterator[Fact]:
         """All that there is to tell; what changes meanwhile may be told as it was or as it is."""
