@@ -66,6 +66,7 @@ def outbox_policy(settings: Settings) -> OutboxPolicy:
         webhooks.in_flight_per_endpoint,
         catch_up_gap_ms=math.ceil(1_000 / webhooks.catch_up_per_second),
         kept_ms=round(webhooks.kept_seconds * 1_000),
+        look_ups=webhooks.look_ups,
     )
 
 

@@ -167,6 +167,7 @@ class Webhooks(_Section):
     catch_up_per_second: Annotated[float, Field(ge=0.01, le=1_000)] = 50
     in_flight: Count = 1_000
     in_flight_per_endpoint: Count = 1
+    look_ups: Annotated[int, Field(ge=1, le=20_000)] = 1_000
     deliveries_kept: Annotated[int, Field(ge=100, le=10_000)] = 100
     allow_private_targets: bool = False
     allow_http: bool = False

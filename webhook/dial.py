@@ -88,7 +88,8 @@ class Dialler:
             self._guard.check_address(target, target.host)
             return [target.host]
         progress.hung = ("resolver", Fault.UNKNOWN)
-        found = await self._resolver.resolve(target.host)
+        async with progress.looking_up():
+            found = await self._resolver.resolve(target.host)
         progress.hung = TIMED_OUT
         allowed = [address for address in found if self._allows(target, address)]
         if not allowed:

@@ -20,6 +20,7 @@ from core.urls import UrlRefused
 from webhook.answer import Answer, Fault
 from webhook.letters import Letters, finding
 from webhook.outbox import Due, Outbox
+from webhook.slots import Slot
 from webhook.standing import Standing
 from webhook.verdict import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
 
@@ -36,7 +37,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class Posts(Protocol):
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer: ...
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> Answer: ...
 
 
 class _Outcome(NamedTuple):
@@ -138,6 +139,7 @@ class Dispatcher:
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
         slow = None
+        slot = Slot(self._outbox.slots, self._outbox.look_ups, slow=due.slow, left=self.wake)
         try:
             if self._abandoned:
                 return
@@ -147,9 +149,9 @@ class Dispatcher:
                 return  # removed since it was queued
             if self._put_off(due, delivery, listing.webhook):
                 return
-            slow = await self._send(due, delivery, listing, listing.webhook)
+            slow = await self._send(due, delivery, listing, listing.webhook, slot)
         finally:
-            self._outbox.release(due, slow=slow)
+            self._outbox.release(due, slow=slow, has_slot=slot.held)
             if not self._outbox.in_flight:
                 self._idle.set()
             self.wake()
@@ -166,11 +168,13 @@ class Dispatcher:
             return True
         return False
 
-    async def _send(self, due: Due, delivery: Delivery, listing: Listing, webhook: Webhook) -> bool | None:
+    async def _send(
+        self, due: Due, delivery: Delivery, listing: Listing, webhook: Webhook, slot: Slot
+    ) -> bool | None:
         """Whether the endpoint is slow; None if it is no longer the listing's."""
         began, started_ns = moment(self._clock), self._clock.monotonic_ns()
-        answer = await self._post(delivery, listing, webhook, began.wall_ms)
-        duration_ms = (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
+        answer = await self._post(delivery, listing, webhook, began.wall_ms, slot)
+        duration_ms = (self._clock.monotonic_ns() - started_ns - slot.waited_ns) // NS_PER_MS
         ended = moment(self._clock)
         # Dated from its end: waits begin there, and the clock may have been set since it began.
         found = finding(answer, webhook, ended.wall_ms - duration_ms, duration_ms)
@@ -191,9 +195,11 @@ class Dispatcher:
         now = listing.webhook if listing is not None else None
         return now if now is not None and (now.url, now.saved_ms) == (used.url, used.saved_ms) else None
 
-    async def _post(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> Answer:
+    async def _post(
+        self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int, slot: Slot
+    ) -> Answer:
         try:
-            return await self._sender.post(*self._letters.letter(delivery, listing, webhook, at_ms))
+            return await self._sender.post(*self._letters.letter(delivery, listing, webhook, at_ms), slot)
         except UrlRefused:
             return Answer(None, "blocked")
         except Exception as bug:

@@ -4,6 +4,9 @@ The classes: dns, resolver, refused, reset, timeout, tls, too_large, blocked, pr
 connect for any other failure to connect.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+
 from webhook.answer import Fault
 
 TIMED_OUT = ("timeout", Fault.ENDPOINT)
@@ -19,9 +22,11 @@ class Failed(Exception):
 
 
 class Progress:
-    """What an attempt waits for: `hung` is what it has failed of if its time is up now."""
+    """What an attempt waits for: `hung` is what it has failed of if its time is up now. `looking_up` goes
+    around the look-up of its endpoint's name."""
 
-    __slots__ = ("hung",)
+    __slots__ = ("hung", "looking_up")
 
-    def __init__(self) -> None:
+    def __init__(self, looking_up: Callable[[], AbstractAsyncContextManager[None]] = nullcontext) -> None:
         self.hung = TIMED_OUT
+        self.looking_up = looking_up

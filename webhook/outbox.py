@@ -5,7 +5,7 @@ record and may leave once that position is durable, its time has come, and its e
 endpoint has a line of its own, in the order of votes; endpoints take turns. A line moves while its endpoint
 has room: it is not suspended (but for one probe at a time), not told to wait, and not being caught up with
 faster than its pace. Endpoints that took long the last time have room for one, and all of them together for
-half of the places, so that the slow can never take every place from the quick. A test goes ahead of its line.
+half of the slots, so that the slow can never take every slot from the quick. A test goes ahead of its line.
 
 All times are steady (core/clock.py), but those of facts. A fact's time is converted when it enters, and with
 it goes how long was to be waited at the most: a clock that is set then, or was wrong when the fact was
@@ -32,6 +32,7 @@ from core.events import (
 from core.rows import Delivery, Suspension
 from core.state import State
 from webhook.line import Line, Place
+from webhook.slots import Slots
 from webhook.verdict import RetryPolicy, ended_ms
 
 # What became due before a start leaves after it in batches.
@@ -41,13 +42,15 @@ RESTART_GAP_MS = 100
 
 @dataclass(frozen=True)
 class OutboxPolicy:
-    """How many attempts may be under way, in all and to one endpoint; `catch_up_gap_ms` lies between those
-    of what was held back for an endpoint. What has waited for `kept_ms` is to be given up."""
+    """How many attempts may be under way, in all and to one endpoint, beside `look_ups` that look a name up;
+    `catch_up_gap_ms` lies between those of what was held back for an endpoint. What has waited for `kept_ms`
+    is to be given up."""
 
     in_flight: int
     in_flight_per_endpoint: int
     catch_up_gap_ms: int
     kept_ms: int
+    look_ups: int
 
 
 class Due(NamedTuple):
@@ -78,7 +81,7 @@ class Outbox:
         self._slow_ready: deque[str] = deque()
         self._slow_turn = False
         self._in_flight = 0
-        self._slow_in_flight = 0
+        self.slots, self.look_ups = Slots(policy.in_flight), Slots(policy.look_ups)
         self._stopped_until_ms: int | None = None
         for listing in state.listings.values():
             if listing.webhook is not None:
@@ -97,6 +100,7 @@ class Outbox:
 
     @property
     def in_flight(self) -> int:
+        """How many attempts are, those that look a name up among them."""
         return self._in_flight
 
     @property
@@ -175,15 +179,17 @@ class Outbox:
                 taken.append(due)
         return taken
 
-    def release(self, due: Due, *, slow: bool | None = None) -> None:
-        """An attempt has ended, `slow` if it took its endpoint too long; None if that is not known."""
+    def release(self, due: Due, *, slow: bool | None = None, has_slot: bool = True) -> None:
+        """An attempt has ended, `slow` if it took its endpoint too long; None if that is not known. It has no
+        slot if it ended over its look-up."""
         line = self._lines[due.ref]
         if slow is not None and not line.gone:
             line.slow = slow
         line.in_flight -= 1
         line.urgent_in_flight = line.urgent_in_flight and not due.urgent
         self._in_flight -= 1
-        self._slow_in_flight -= due.slow
+        if has_slot:
+            self.slots.give(slow=due.slow)
         if due.delivery_id not in self._pending:
             self.forget(due.delivery_id)
         self._make_ready(due.ref)
@@ -228,7 +234,7 @@ class Outbox:
         for never."""
         first = min((heap[0][0] for heap in (self._due, self._timers) if heap), default=None)
         if self._stopped_until_ms is None:
-            return None if self._in_flight >= self._policy.in_flight else first
+            return first if self.slots.is_free() else None
         ready = self._ready or self._slow_ready
         if self._in_flight or (first is None and not ready):
             return None
@@ -264,7 +270,7 @@ class Outbox:
 
     def _next_queue(self) -> deque[str]:
         """Whose turn it is, the quick or the slow; empty for nobody's."""
-        if self._slow_ready and self._slow_has_place() and (self._slow_turn or not self._ready):
+        if self._slow_ready and self.slots.is_free(slow=True) and (self._slow_turn or not self._ready):
             self._slow_turn = False
             return self._slow_ready
         self._slow_turn = True
@@ -272,11 +278,8 @@ class Outbox:
 
     def _has_place(self, now_ms: int) -> bool:
         if self._stopped_until_ms is None:
-            return self._in_flight < self._policy.in_flight
+            return self.slots.is_free()
         return now_ms >= self._stopped_until_ms and not self._in_flight
-
-    def _slow_has_place(self) -> bool:
-        return self._slow_in_flight < max(self._policy.in_flight // 2, 1)
 
     def _next(self, ref: str, now_ms: int) -> Due | None:
         """The next of the line, if it may move; the line is ready again then, for its next turn."""
@@ -292,7 +295,7 @@ class Outbox:
         line.in_flight += 1
         line.urgent_in_flight = line.urgent_in_flight or due.urgent
         self._in_flight += 1
-        self._slow_in_flight += due.slow
+        self.slots.take(slow=due.slow)
         if line.to_catch_up:
             line.to_catch_up -= 1
             self.hold(ref, now_ms + self._policy.catch_up_gap_ms)
@@ -304,7 +307,7 @@ class Outbox:
         moves = line.may_move(now_ms, self._policy.in_flight_per_endpoint)
         if urgent is None and (not moves or line.first(self._pending) is None):
             return None
-        if line.slow and not self._slow_has_place():
+        if line.slow and not self.slots.is_free(slow=True):
             self._make_ready(ref)  # it has become slow since it was
             return None
         kept_since_ms = now_ms - self._policy.kept_ms

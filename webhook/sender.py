@@ -10,7 +10,7 @@ import os
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 from core.clock import Clock, SystemClock
 from core.urls import Target, UrlRefused
@@ -21,6 +21,7 @@ from webhook.failure import Failed, Progress
 from webhook.pool import IDLE_SECONDS, Key, Pool
 from webhook.proxies import read_proxy
 from webhook.resolver import Resolver
+from webhook.slots import Slot
 
 URLS_KEPT = 4_096
 
@@ -59,12 +60,17 @@ class Sender:
         self._all_ended = asyncio.Event()
         self._closed = False
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Sends a webhook. Whatever goes wrong outside of this program is an answer."""
+    async def post(
+        self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot | None = None
+    ) -> Answer:
+        """Sends a webhook. Whatever goes wrong outside of this program is an answer.
+
+        The slot is given up while a name is looked up. What it waits for afterwards is not counted.
+        """
         if self._closed:
             return _CUT_OFF
-        progress = Progress()
         deadline = asyncio.timeout(self._timeout_seconds)
+        progress = Progress(partial(self._looking_up, slot, deadline)) if slot is not None else Progress()
         self._deadlines.add(deadline)
         try:
             async with deadline:
@@ -90,6 +96,36 @@ class Sender:
             self._sweeping.cancel()
         self._pool.close()
         await self._dialler.closed()
+
+    @asynccontextmanager
+    async def _looking_up(self, slot: Slot, deadline: asyncio.Timeout) -> AsyncIterator[None]:
+        slot.look_up()
+        try:
+            yield
+        finally:
+            slot.found()
+        if not slot.held:
+            await self._come_back(slot, deadline)
+
+    async def _come_back(self, slot: Slot, deadline: asyncio.Timeout) -> None:
+        """Returns when the slot is held again; the deadline is as far away as before."""
+        left_seconds = (deadline.when() or 0) - self._loop.time()
+        since_ns = self._clock.monotonic_ns()
+        arrival: asyncio.Future[None] = self._loop.create_future()
+        deadline.reschedule(None)
+
+        def arrived() -> None:
+            if not arrival.done():
+                arrival.set_result(None)
+
+        try:
+            slot.come_back(arrived)
+            await arrival
+        finally:
+            slot.stay_away()
+            slot.waited_ns = self._clock.monotonic_ns() - since_ns
+        if deadline.when() is None:  # else `close` wants it to end now
+            deadline.reschedule(self._loop.time() + left_seconds)
 
     def _end(self, deadline: asyncio.Timeout) -> None:
         self._deadlines.discard(deadline)

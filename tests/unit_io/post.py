@@ -15,9 +15,13 @@ from tests.unit_io.stage import KEPT_MS, RETRY, URL, MemoryJournal
 from webhook.line import PATIENT_PROBES
 from webhook.outbox import Due, Outbox, OutboxPolicy
 
-ONE_EACH = OutboxPolicy(in_flight=4, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=KEPT_MS)
-WIDE = OutboxPolicy(in_flight=1_000, in_flight_per_endpoint=1_000, catch_up_gap_ms=20, kept_ms=KEPT_MS)
-POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=5, kept_ms=60)
+ONE_EACH = OutboxPolicy(
+    in_flight=4, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
+)
+WIDE = OutboxPolicy(
+    in_flight=1_000, in_flight_per_endpoint=1_000, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
+)
+POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=5, kept_ms=60, look_ups=4)
 REFS = [BOT_REF, OTHER_REF, SERVER_REF]
 
 

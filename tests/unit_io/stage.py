@@ -17,6 +17,7 @@ from webhook.answer import Answer
 from webhook.dispatcher import Dispatcher
 from webhook.letters import Letters
 from webhook.outbox import Outbox, OutboxPolicy
+from webhook.slots import Slot
 from webhook.targets import TargetGuard
 from webhook.verdict import RetryPolicy
 
@@ -26,7 +27,7 @@ CHAT_URL = f"https://{CHAT_HOST}/api/webhooks/123/token-of-the-channel"
 ACCEPTED = Answer(204, None)
 FAILED = Answer(500, "http_500", body=b"oops")
 KEPT_MS = 14 * 86_400_000
-POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS)
+POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
 RETRY = RetryPolicy(
     retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
 )
@@ -57,7 +58,11 @@ class Sent(NamedTuple):
 
 
 class FakeSender:
-    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time."""
+    """Answers from a list, `ACCEPTED` when it is used up; may be told to wait or to take time.
+
+    `names` are the URLs whose names it looks up first, until each event is set; `absent` those whose names
+    are not found then.
+    """
 
     def __init__(self, clock: FakeClock) -> None:
         self.sent: list[Sent] = []
@@ -65,9 +70,17 @@ class FakeSender:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.takes_ms = 0
+        self.names: dict[str, asyncio.Event] = {}
+        self.absent: set[str] = set()
         self._clock = clock
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> Answer:
+        if url in self.names:
+            await self._look_up(self.names[url], slot)
+        if url in self.absent:
+            return Answer(None, "dns")
+        if not slot.held:
+            await self._come_back(slot)
         self.sent.append(Sent(url, headers, json.loads(body)))
         await self.may_answer.wait()
         self._clock.advance_ms(self.takes_ms)
@@ -76,16 +89,32 @@ class FakeSender:
             raise answer
         return answer
 
+    async def _look_up(self, found: asyncio.Event, slot: Slot) -> None:
+        slot.look_up()
+        try:
+            await found.wait()
+        finally:
+            slot.found()
+
+    async def _come_back(self, slot: Slot) -> None:
+        held, since_ns = asyncio.Event(), self._clock.monotonic_ns()
+        slot.come_back(held.set)
+        try:
+            await held.wait()
+        finally:
+            slot.stay_away()
+            slot.waited_ns = self._clock.monotonic_ns() - since_ns
+
 
 class Stage:
     """A dispatcher with all that it speaks to. Its attempts run when the test lets them."""
 
-    def __init__(self, state: State | None = None) -> None:
+    def __init__(self, state: State | None = None, policy: OutboxPolicy = POLICY) -> None:
         self.clock = FakeClock(NOW_MS)
         self.journal = MemoryJournal()
         self.ledger = Ledger(state or empty_state(), self.journal, head=0)
         self.sender = FakeSender(self.clock)
-        self.outbox = Outbox(POLICY, RETRY, self.ledger.state, moment(self.clock))
+        self.outbox = Outbox(policy, RETRY, self.ledger.state, moment(self.clock))
         self.spawned: list[Coroutine[Any, Any, None]] = []
         self.dispatcher = Dispatcher(
             self.ledger,

@@ -77,7 +77,9 @@ def test_an_endpoint_with_a_long_backlog_does_not_delay_another_s_single_vote() 
 
 
 def test_endpoints_take_turns_when_there_are_fewer_places_than_events() -> None:
-    post = Post(OutboxPolicy(1, 1, catch_up_gap_ms=20, kept_ms=KEPT_MS), BOT_REF, OTHER_REF, SERVER_REF)
+    post = Post(
+        OutboxPolicy(1, 1, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4), BOT_REF, OTHER_REF, SERVER_REF
+    )
     for ref, names in ((BOT_REF, "abc"), (OTHER_REF, "de"), (SERVER_REF, "f")):
         post.queue(*names, ref=ref)
     assert post.left() == ["a", "d", "f", "b", "e", "c"]
@@ -199,7 +201,9 @@ def test_all_slow_endpoints_together_take_at_most_half_of_the_places() -> None:
 
 @pytest.mark.parametrize("in_flight", [1, 2, 4, 7])
 def test_slow_endpoints_with_backlogs_have_the_same_share_of_attempts(in_flight: int) -> None:
-    policy = OutboxPolicy(in_flight, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS)
+    policy = OutboxPolicy(
+        in_flight, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4
+    )
     post = Post(policy, *SLOW[:3])
     post.make_slow(*SLOW[:3])
     for ref in SLOW[:3]:

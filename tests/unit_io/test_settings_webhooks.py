@@ -27,6 +27,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
     "catch_up_per_second": ([0.01, 1_000], [0, 0.009, 1_001]),
     "in_flight": ([1, 100_000], [0]),
     "in_flight_per_endpoint": ([1, 100], [0]),
+    "look_ups": ([1, 20_000], [0, 20_001]),
     "deliveries_kept": ([100, 10_000], [99, 10_001]),
     "allow_private_targets": ([True, False], ["maybe", 5]),
     "allow_http": ([True, False], ["maybe", 5]),
@@ -148,7 +149,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         longest_suspension_ms=3_600_000,
     )
     assert outbox_policy(settings) == OutboxPolicy(
-        in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000
+        in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000, look_ups=1_000
     )
     assert policy_of(settings).pending_per_endpoint == 10_000
 
@@ -166,6 +167,7 @@ def test_every_setting_has_its_effect() -> None:
         "catch_up_per_second": 0.1,
         "in_flight": 7,
         "in_flight_per_endpoint": 8,
+        "look_ups": 9,
         "chat_hosts": "chat.example",
         "allow_private_targets": True,
         "allow_http": True,
@@ -174,7 +176,7 @@ def test_every_setting_has_its_effect() -> None:
     }
     settings = load_settings(None, {}, {f"webhooks.{name}": value for name, value in given.items()})
     assert retry_policy(settings) == RetryPolicy(1, 500, 2, 3_000, 4_000)
-    assert outbox_policy(settings) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, kept_ms=5_000)
+    assert outbox_policy(settings) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, kept_ms=5_000, look_ups=9)
     policy = policy_of(settings)
     assert (policy.pending_per_endpoint, policy.pending_in_all) == (6, 9)
     assert policy.is_chat("https://chat.example/api/webhooks/123/token")
