@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 import uvloop
 
+from certificates import certificate_findings
 from cli.admin import admin
 from cli.demo import demo_lines, make_demo
 from cli.keys import rotate_key
@@ -68,8 +69,12 @@ def _settings(config: Path | None, **flags: object) -> Settings:
     try:
         return load_settings(config, os.environ, {FLAGS[name]: value for name, value in flags.items()})
     except SettingsError as error:
-        click.echo(f"The settings are not valid:\n{error}", err=True)
-        raise SystemExit(2) from None
+        raise _not_valid(str(error)) from None
+
+
+def _not_valid(mistakes: str) -> SystemExit:
+    click.echo(f"The settings are not valid:\n{mistakes}", err=True)
+    return SystemExit(2)
 
 
 @cli.command("serve")
@@ -119,8 +124,13 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
 @cli.command("check-config")
 @settings_options
 def check_config(config: Path | None, **flags: object) -> None:
-    """Tell whether the settings are valid, naming every mistake."""
-    _settings(config, **flags)
+    """Tell whether the settings, and the certificates and keys they name, are valid, naming every mistake."""
+    settings = _settings(config, **flags)
+    mistakes, warnings = certificate_findings(settings, os.environ, SystemClock().now_ms())
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if mistakes:
+        raise _not_valid("\n".join(mistakes))
     click.echo("The settings are valid.")
 
 

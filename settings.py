@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from settings_names import unknown
 from settings_sources import SourceUnreadable, merged_sources
 from settings_values import (
     DATABASE_PORTS,
@@ -264,18 +265,19 @@ def load_settings(
     except SourceUnreadable as error:
         raise SettingsError(str(error)) from None
     try:
-        settings = Settings.model_validate(merged)
+        settings = Settings.model_validate(merged.tree)
     except ValidationError as error:
         for problem in error.errors(include_url=False, include_input=False, include_context=False):
             name = ".".join(str(step) for step in problem["loc"])
-            problems.append(f"{name}: {_reason(problem['type'], problem['msg'])}")
+            if problem["type"] == "extra_forbidden":
+                problems += unknown(name, Settings, merged.variables, SECRETS)
+            else:
+                problems.append(f"{name}: {_reason(problem['msg'])}")
     if problems:
         raise SettingsError("\n".join(problems))
     return settings
 
 
-def _reason(kind: str, message: str) -> str:
-    if kind == "extra_forbidden":
-        return "there is no such setting"
+def _reason(message: str) -> str:
     message = message.removeprefix("Value error, ")
     return message[:1].lower() + message[1:]

@@ -5,7 +5,7 @@ A flag goes before the environment, which goes before the YAML file.
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -17,24 +17,38 @@ class SourceUnreadable(Exception):
     """The file is no tree of settings; says where and why, and quotes nothing of it."""
 
 
+class Merged(NamedTuple):
+    """One tree of sections, not validated, and the variables of the environment, as they were written, by
+    the names that they were taken for."""
+
+    tree: dict[str, Any]
+    variables: dict[str, str]
+
+
+def variable_of(name: str) -> str:
+    """The variable that sets what is named like "server.port"."""
+    return PREFIX + name.upper().replace(".", "__")
+
+
 def merged_sources(
     config: Path | None,
     environment: Mapping[str, str],
     flags: Mapping[str, object | None],
     secrets: Collection[str],
     problems: list[str],
-) -> dict[str, Any]:
-    """One tree of sections, not validated. Mistakes of the environment are added to `problems`.
+) -> Merged:
+    """Merges the sources. Mistakes of the environment are added to `problems`.
 
     `flags` and `secrets` are named like "server.port"; None is a flag not given. Raises SourceUnreadable.
     """
     merged = _from_yaml(config) if config is not None else {}
+    variables = {_setting_of(variable): variable for variable in environment if variable.startswith(PREFIX)}
     for name, value in _from_environment(environment, secrets, problems):
         _put(merged, name, value, problems)
     for name, flag in flags.items():
         if flag is not None:
             _put(merged, name, flag, problems)
-    return merged
+    return Merged(merged, variables)
 
 
 def _from_yaml(path: Path) -> dict[str, Any]:
@@ -73,7 +87,7 @@ def _from_environment(
     for variable, value in environment.items():
         if not variable.startswith(PREFIX):
             continue
-        name = variable.removeprefix(PREFIX).lower().replace("__", ".")
+        name = _setting_of(variable)
         secret = name.removesuffix(FILE_SUFFIX.lower())
         if secret != name and secret in secrets:
             try:
@@ -83,6 +97,10 @@ def _from_environment(
         else:
             plain[name] = value
     yield from (from_files | plain).items()
+
+
+def _setting_of(variable: str) -> str:
+    return variable.removeprefix(PREFIX).lower().replace("__", ".")
 
 
 def _put(tree: dict[str, Any], name: str, value: object, problems: list[str]) -> None:

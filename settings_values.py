@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
 
+TOKEN_CHARACTERS = 16
 SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
 
 Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
@@ -106,6 +107,18 @@ def _header_value(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _long_enough(secret: SecretStr) -> SecretStr:
+    if len(secret.get_secret_value()) < TOKEN_CHARACTERS:
+        raise ValueError(f"must have at least {TOKEN_CHARACTERS} characters")
+    return secret
+
+
+def _digest_key(secret: SecretStr) -> SecretStr:
+    if not 32 <= len(secret.get_secret_value()) <= 64:
+        raise ValueError("must have 32 to 64 characters")
+    return secret
+
+
 def _ascii(secret: SecretStr) -> SecretStr:
     if not secret.get_secret_value().isascii():
         raise ValueError("must be ASCII, so that its length is its length in bytes")
@@ -156,8 +169,8 @@ def _sealing_keys(secret: SecretStr) -> SecretStr:
 
 
 HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
-OperatorToken = Annotated[SecretStr, Field(min_length=16), AfterValidator(_header_value)]
-DigestSecret = Annotated[SecretStr, Field(min_length=32, max_length=64), AfterValidator(_ascii)]
+OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidator(_header_value)]
+DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy_url)]
 RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
 NodeName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]

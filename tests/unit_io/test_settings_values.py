@@ -72,6 +72,15 @@ def test_a_secret_that_no_header_can_carry_is_refused(name: str, value: str) -> 
     assert value not in mistake
 
 
+def test_the_length_of_a_secret_is_told_in_characters() -> None:
+    found = mistakes(flags={"operator.token": "x" * 15, "keys.digest_secret": "x" * 65})
+    assert found == [
+        "operator.token: must have at least 16 characters",
+        "keys.digest_secret: must have 32 to 64 characters",
+    ]
+    load_settings(None, {}, {"operator.token": "x" * 16, "keys.digest_secret": "x" * 64})
+
+
 @pytest.mark.parametrize("value", [50, 51, 1_000])
 def test_the_allowed_difference_is_at_least_50(value: int) -> None:
     assert load_settings(None, {}, {"stats.max_difference": value}).stats.max_difference == value
