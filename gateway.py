@@ -28,6 +28,7 @@ from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import GuildCounts, PublicApi, PublicLimits
+from handlers.refused import RefusedAddresses
 from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
 from handlers.vitals import LoopLag
 from journal.disk import OS_DISK, Disk
@@ -92,7 +93,10 @@ async def serve(
         for socket in front.sockets:
             stack.callback(socket.close)
         store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
-        digester, operator = KeyDigester(store.digest_secret.encode()), Operator(store.operator_token)
+        refused = RefusedAddresses(clock)
+        failures = FailureGuard(settings.limits.failures, settings.limits.addresses_kept, refused.began)
+        digester = KeyDigester(store.digest_secret.encode())
+        operator = Operator(store.operator_token, failures, clock)
         machine = stack.enter_context(closing(Machine()))
         guard = target_guard(settings, machine, front.sockets)
         sender = await stack.enter_async_context(
@@ -116,7 +120,7 @@ async def serve(
         lag, running = LoopLag(clock), Running()
         is_fleets = settings.redis.url is not None
         voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger)
-        public = _public_api(settings, clock, store.ledger, counts, digester, voters)
+        public = _public_api(settings, clock, store.ledger, counts, digester, failures, voters)
         fleet = await stack.enter_async_context(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
         )
@@ -132,7 +136,9 @@ async def serve(
             tasks.create_task(running_on)
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
-        timers = [tasks.create_task(each) for each in (store.snapshotter.run(), lag.run(), *more)]
+        timers = [
+            tasks.create_task(each) for each in (store.snapshotter.run(), lag.run(), refused.run(), *more)
+        ]
         log.info("serving on %s, position %d", front.url, store.ledger.head)
         await started(Gateway(front.url, clock, store.ledger, dispatcher, digester, front.reload))
         await stop.wait()
@@ -188,16 +194,16 @@ def _public_api(
     ledger: Ledger,
     counts: GuildCounts,
     digester: KeyDigester,
+    failures: FailureGuard,
     voters: Buckets | None,
 ) -> PublicApi:
     limits = settings.limits
-    guard = FailureGuard(settings.limits.failures, settings.limits.addresses_kept)
     return PublicApi(
         ledger,
         clock,
         digester,
         PublicLimits(
-            guard,
+            failures,
             _policy(limits.stats),
             _policy(limits.voters),
             voters=Buckets() if voters is None else voters,

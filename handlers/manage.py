@@ -4,26 +4,32 @@ import hashlib
 import hmac
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from core import rows
-from core.clock import Clock
+from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from handlers.reply import Reply, failure, success
+from handlers.reply import TOO_MANY_REQUESTS, Reply, failure, limited, success
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
+from ratelimit.address import address_key
+from ratelimit.limiter import FailureGuard
 from votes.search import Searches
 
 ID_PATTERN = r"^[0-9a-f]{24}$"  # of keys and deliveries
 DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 PAGE = 50
 MAX_PAGE = 500
+KNOWN_SECONDS = 86_400
+KNOWN_ADDRESSES = 64
+"""How many addresses are remembered that have shown the operator token, and for how long."""
 
 
 class VoteClaims(Protocol):
@@ -65,27 +71,59 @@ class ManageContext:
         return made
 
 
-@dataclass(frozen=True)
 class Operator:
-    """The principal who may do everything, known by a bearer token (RFC 6750)."""
+    """The principal who may do everything, known by a bearer token (RFC 6750).
 
-    token: str = field(repr=False)
+    A missing or wrong token is a failure of its address, in one count with those of API keys. At an address
+    that is refused the token is not even looked at, or it could be guessed without end.
+
+    Except where the right token was shown within a day. The platform's site calls for every vote, and may
+    share its address with strangers (on this machine, behind a proxy that the settings do not name): some bad
+    requests would shut the platform down. Strangers elsewhere cannot become known without the token. Those
+    behind the site's own address can go on guessing, and the log says so: naming the proxy stops them.
+    """
+
+    def __init__(self, token: str, failures: FailureGuard, clock: Clock) -> None:
+        self._digest = hashlib.sha256(token.encode()).digest()
+        self._failures = failures
+        self._clock = clock
+        self._shown: OrderedDict[str, int] = OrderedDict()  # address key -> monotonic ns, the latest last
 
     def only(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint, refused with 401 to everybody else."""
-        expected = hashlib.sha256(self.token.encode()).digest()
+        """The endpoint, refused to everybody else with 401, or 429 to an address that fails too often."""
 
         async def guarded(request: Request) -> Reply:
-            if request.authorization is None:
-                return failure(401, "The operator token is required.", {"www-authenticate": "Bearer"})
-            scheme, _, token = request.authorization.partition(" ")
-            presented = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
-            if scheme.lower() != "bearer" or not hmac.compare_digest(presented, expected):
-                return failure(401, "Invalid operator token.", {"www-authenticate": "Bearer"})
+            address, now_ns = address_key(request.address), self._clock.monotonic_ns()
+            refusal = self._failures.refusal(address, now_ns)
+            if refusal is not None and not self._is_known(address, now_ns):
+                return limited(failure(429, TOO_MANY_REQUESTS), refusal)
+            if not self._is_right(request.authorization):
+                if refusal is not None:
+                    return limited(failure(429, TOO_MANY_REQUESTS), refusal)
+                self._failures.failed(address, now_ns)
+                missing = request.authorization is None
+                text = "The operator token is required." if missing else "Invalid operator token."
+                return failure(401, text, {"www-authenticate": "Bearer"})
+            self._know(address, now_ns)
             reply = endpoint(request)
             return await reply if inspect.isawaitable(reply) else reply
 
         return guarded
+
+    def _is_right(self, authorization: str | None) -> bool:
+        scheme, _, token = (authorization or "").partition(" ")
+        presented = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
+        return scheme.lower() == "bearer" and hmac.compare_digest(presented, self._digest)
+
+    def _is_known(self, address: str, now_ns: int) -> bool:
+        shown_ns = self._shown.get(address)
+        return shown_ns is not None and now_ns - shown_ns < KNOWN_SECONDS * NS_PER_SECOND
+
+    def _know(self, address: str, now_ns: int) -> None:
+        self._shown[address] = now_ns
+        self._shown.move_to_end(address)
+        if len(self._shown) > KNOWN_ADDRESSES:
+            self._shown.popitem(last=False)
 
 
 def is_delivery_cursor(text: str) -> bool:

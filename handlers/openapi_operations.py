@@ -45,7 +45,7 @@ class Operation:
 
 
 # What a management operation can be refused for: always; when it writes; when it is sent a body.
-READ = ("OperatorTokenRefused", "Failed")
+READ = ("OperatorTokenRefused", "AddressRefused", "Failed")
 WRITE = (*READ, "Unavailable")
 SENT = ("BodyRefused", "BodyTooLarge")
 
@@ -164,7 +164,7 @@ DEBUG: tuple[Operation, ...] = (
         "Show the process",
         "Positions of the log, counts, limiter, digest, memory, and how late the event loop runs.",
         Answer("DebugState", ("state",), "The process."),
-        ("OperatorTokenRefused", "Failed"),
+        ("OperatorTokenRefused", "AddressRefused", "Failed"),
     ),
     Operation(
         "GET",
@@ -174,7 +174,7 @@ DEBUG: tuple[Operation, ...] = (
         "Show all about a bot",
         "The listing, its keys without values, its webhook, its limits as they stand, its newest deliveries.",
         Answer("DebugBot", ("botInside",), "The bot."),
-        ("OperatorTokenRefused", "NoSuchListing", "Failed"),
+        ("OperatorTokenRefused", "AddressRefused", "NoSuchListing", "Failed"),
     ),
     Operation(
         "GET",
@@ -184,7 +184,7 @@ DEBUG: tuple[Operation, ...] = (
         "Download a backup",
         _BACKUP_TEXT,
         Answer("Backup", (), "The backup.", content_type="application/octet-stream"),
-        ("OperatorTokenRefused", "Failed", "Unavailable"),
+        ("OperatorTokenRefused", "AddressRefused", "Failed", "Unavailable"),
     ),
     Operation(
         "POST",
@@ -194,7 +194,7 @@ DEBUG: tuple[Operation, ...] = (
         "Take a snapshot now",
         "Writes the state whole. Answers once it is on disk.",
         Answer("SnapshotTaken", ("snapshotTaken",), "It is on disk."),
-        ("OperatorTokenRefused", "Failed", "Unavailable"),
+        ("OperatorTokenRefused", "AddressRefused", "Failed", "Unavailable"),
     ),
     Operation(
         "POST",
@@ -204,6 +204,6 @@ DEBUG: tuple[Operation, ...] = (
         "Compare memory with disk",
         "Folds what is on disk afresh and compares digests, at one position of the log.",
         Answer("Verified", ("verified",), "Both digests."),
-        ("OperatorTokenRefused", "Failed", "Unavailable"),
+        ("OperatorTokenRefused", "AddressRefused", "Failed", "Unavailable"),
     ),
 )

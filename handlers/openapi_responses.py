@@ -109,6 +109,7 @@ REFUSALS: Mapping[str, Refusal] = {
     "OperatorTokenRefused": Refusal(
         "The operator token is missing or wrong.", ("operatorTokenRequired", "invalidOperatorToken")
     ),
+    "AddressRefused": Refusal("This address has failed too often.", ("tooManyRequests",), LIMITED),
     "BodyRefused": Refusal("The body breaks a rule.", ("invalidFields", *_BODY)),
     "QueryRefused": Refusal("A parameter breaks a rule.", ("invalidQuery",)),
     "IdRefused": Refusal("The id is malformed.", ("invalidId",)),

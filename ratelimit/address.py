@@ -51,6 +51,14 @@ def address_key(address: str) -> str:
     return f"{int(parsed) >> (128 - IPV6_PREFIX_BITS):x}/{IPV6_PREFIX_BITS}"
 
 
+def shown_address(key: str) -> str:
+    """The address or network that an `address_key` stands for, as people write it."""
+    bits, slash, _ = key.partition("/")
+    if not slash:
+        return key
+    return str(IPv6Network((int(bits, 16) << (128 - IPV6_PREFIX_BITS), IPV6_PREFIX_BITS)))
+
+
 def _is_trusted(address: str, trusted: Sequence[Proxy]) -> bool:
     if address == UNIX:
         return UNIX in trusted

@@ -1,12 +1,18 @@
 """Who may ask how often. Law: a request that ends in 400 or above costs its bot nothing.
 
 A proven caller is counted per bot and endpoint, over all the bot's keys. Before a key is proven, the only
-name a caller has is its address, and what counts there is failures: an address that keeps failing is
-refused before anything else is looked at. A refusal by a limit (429) and a fault of ours (5xx) are not the
-address's failures: a bot that polls past its limit must not shut its neighbours behind the same address out.
+name a caller has is its address, and what counts there is failures, with API keys and with operator tokens
+alike: an address that keeps failing is refused before anything else is looked at. A refusal by a limit (429)
+and a fault of ours (5xx) are not the address's failures: a bot that polls past its limit must not shut its
+neighbours behind the same address out.
 """
 
+from collections.abc import Callable
+
 from ratelimit.bucket import Buckets, Decision, Policy
+
+Began = Callable[[str, Decision], None]
+"""Told of an address, by its key, when it begins to be refused."""
 
 
 def is_failure(status: int) -> bool:
@@ -17,8 +23,9 @@ def is_failure(status: int) -> bool:
 class FailureGuard:
     """Counts the failures of addresses; holds at most `capacity` of them."""
 
-    def __init__(self, policy: Policy, capacity: int) -> None:
+    def __init__(self, policy: Policy, capacity: int, began: Began = lambda _, __: None) -> None:
         self._policy = policy
+        self._began = began
         self._buckets = Buckets(capacity)
 
     def __len__(self) -> int:
@@ -36,4 +43,7 @@ class FailureGuard:
 
     def failed(self, key: str, now_ns: int) -> Decision:
         """Counts a failure and tells what is left."""
-        return self._buckets.take(key, self._policy, now_ns)
+        decision = self._buckets.take(key, self._policy, now_ns)
+        if decision.allowed and not decision.remaining and key in self._buckets:
+            self._began(key, decision)
+        return decision

@@ -3,7 +3,7 @@
 import pytest
 
 from core.rows import Policy
-from ratelimit.bucket import NS
+from ratelimit.bucket import NS, Decision
 from ratelimit.limiter import FailureGuard, is_failure
 
 POLICY = Policy(requests=300, window_seconds=300)
@@ -60,3 +60,28 @@ def test_junk_addresses_free_nobody_and_take_no_more_room() -> None:
         guard.failed(str(number), 1 + number)
     assert len(guard) == 1_000
     assert not guard.check(ADDRESS, 200_000).allowed
+
+
+def test_an_address_is_told_of_once_when_it_begins_to_be_refused() -> None:
+    told: list[tuple[str, Decision]] = []
+    guard = FailureGuard(Policy(2, 300), capacity=2, began=lambda key, decision: told.append((key, decision)))
+
+    guard.failed("a", 0)
+    assert told == []
+    for _ in range(3):
+        guard.failed("a", 10 * NS)
+    assert told == [("a", Decision(True, 2, 0, 290, 300, 0))]
+
+    for _ in range(2):
+        guard.failed("a", 300 * NS)
+    assert [key for key, _ in told] == ["a", "a"]
+
+
+def test_an_address_beyond_the_capacity_is_never_told_of() -> None:
+    told: list[str] = []
+    guard = FailureGuard(Policy(1, 300), capacity=1, began=lambda key, _: told.append(key))
+
+    for key in "abab":
+        guard.failed(key, 0)
+
+    assert told == ["a"]

@@ -1,0 +1,44 @@
+"""Addresses that are refused for their failures, told to who reads the log. Law: a line when it begins and
+one when it ends, and what was sent is in neither.
+
+Somebody guesses keys or the operator token, or a client is broken: without the address nobody can tell.
+"""
+
+import asyncio
+import heapq
+import logging
+
+from core.clock import NS_PER_SECOND, Clock
+from ratelimit.address import shown_address
+from ratelimit.bucket import Decision
+
+LOOK_SECONDS = 0.25
+log = logging.getLogger(__name__)
+
+
+class RefusedAddresses:
+    """As many as the guard counts, each with the end of its window."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ends: list[tuple[int, str]] = []  # a heap of (monotonic ns, key)
+
+    def began(self, key: str, decision: Decision) -> None:
+        """To be called when an address has used its failures up."""
+        self.step()  # its window before this one may have ended and not been told of yet
+        ends_ns = decision.started_ns + decision.window_seconds * NS_PER_SECOND
+        heapq.heappush(self._ends, (ends_ns, key))
+        text = "the address %s is refused for %d s: %d of its requests failed within %d s"
+        within = decision.window_seconds - decision.reset_seconds
+        log.warning(text, shown_address(key), decision.reset_seconds, decision.limit, max(within, 1))
+
+    def step(self) -> None:
+        """Tells of those that are refused no longer."""
+        now_ns = self._clock.monotonic_ns()
+        while self._ends and self._ends[0][0] <= now_ns:
+            log.warning("the address %s is no longer refused", shown_address(heapq.heappop(self._ends)[1]))
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            self.step()
