@@ -43,8 +43,7 @@ PURE = [
     *("core", "votes", "listings", "ratelimit"),
     *(f"webhook/{name}.py" for name in ("answer", "chat", "failure", "letters", "line", "outbox")),
     *(f"webhook/{name}.py" for name in ("payloads", "pool", "proxies", "ranges", "signature", "targets")),
-    "webhook/slots.py",
-    "webhook/verdict.py",
+    *(f"webhook/{name}.py" for name in ("records", "slots", "verdict")),
     *(f"replication/{name}.py" for name in ("capture", "facts", "marks", "merge", "queue", "stamps")),
 ]
 IMPURE_MODULES = {

@@ -19,13 +19,14 @@ from core.urls import Target, UrlRefused
 from webhook.answer import Fault
 from webhook.exchange import Connection
 from webhook.failure import TIMED_OUT, Failed, Progress
+from webhook.handshakes import HandshakeThreads
 from webhook.proxies import Handshake, Proxy
 from webhook.resolver import Resolver
+from webhook.tls import Tls
 
 HEAD_START_SECONDS = 0.25  # of an address before the next one is tried beside it (RFC 8305, 5)
 MAX_ADDRESSES = 8
 """How many addresses of a name are tried."""
-_HANDSHAKE_SECONDS = 86_400.0  # the deadline of the exchange comes first
 
 # Nothing that an endpoint could do: it is our machine that is short of something, or cut off.
 _OURS = {
@@ -60,6 +61,7 @@ class Dialler:
         self._tls = tls
         self._proxy = proxy
         self._loop = asyncio.get_running_loop()
+        self._threads = HandshakeThreads()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     async def dial(self, target: Target, progress: Progress) -> Connection:
@@ -77,10 +79,11 @@ class Dialler:
                 refused = failed
         raise refused
 
-    async def closed(self) -> None:
-        """Waits for the sockets of connections that were aborted."""
+    async def close(self) -> None:
+        """Comes when all connections are closed or aborted, and waits for their sockets."""
         while any(sock.fileno() != -1 for sock in self._sockets):  # noqa: ASYNC110 (the loop tells nobody)
             await asyncio.sleep(0)
+        await self._threads.close()
 
     async def _addresses(self, target: Target, progress: Progress) -> list[str]:
         """Those of the target's addresses that may be dialled."""
@@ -109,15 +112,13 @@ class Dialler:
         except OSError as error:
             raise _not_connected(error) from None
         self._check_ends(sock)
-        tls = self._tls if target.scheme == "https" else None
+        connection = Connection(self._loop)
         try:
-            _, connection = await self._loop.create_connection(
-                partial(Connection, self._loop),
-                sock=sock,
-                ssl=tls,
-                server_hostname=target.host if tls else None,
-                ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
-            )
+            if target.scheme == "https":
+                _, tls = await self._loop.create_connection(partial(self._new_tls, target.host), sock=sock)
+                await self._secure(tls, connection)
+            else:
+                await self._loop.create_connection(lambda: connection, sock=sock)
         except OSError as error:
             raise _not_secured(error) from None
         return connection
@@ -133,6 +134,19 @@ class Dialler:
             sock.close()
             raise Failed("reset") from None
 
+    def _new_tls(self, host: str) -> Tls:
+        return Tls(self._tls, host, self._threads)
+
+    async def _secure(self, tls: Tls, above: asyncio.Protocol) -> None:
+        """Lets the one above speak once the peer has proven its name. Raises OSError."""
+        try:
+            await tls.handshake()
+        except BaseException:
+            tls.abort()
+            raise
+        tls.set_protocol(above)
+        above.connection_made(tls)
+
     async def _tunnel(self, proxy: Proxy, address: str, target: Target, progress: Progress) -> Connection:
         progress.hung = ("proxy", Fault.PROXY)
         transport, prelude = await self._reach(proxy, Handshake(proxy, address, target.port))
@@ -144,16 +158,10 @@ class Dialler:
             progress.hung = TIMED_OUT
             connection = Connection(self._loop)
             if target.scheme == "https":
-                secured = await self._loop.start_tls(
-                    transport,
-                    connection,
-                    self._tls,
-                    server_hostname=target.host,
-                    ssl_handshake_timeout=_HANDSHAKE_SECONDS,
-                )
-                if secured is None:
-                    raise Failed("reset")  # closed meanwhile
-                connection.connection_made(secured)
+                tls = self._new_tls(target.host)
+                transport.set_protocol(tls)
+                tls.connection_made(transport)
+                await self._secure(tls, connection)
             else:
                 transport.set_protocol(connection)
                 connection.connection_made(transport)
@@ -167,19 +175,19 @@ class Dialler:
 
     async def _reach(self, proxy: Proxy, handshake: Handshake) -> "tuple[asyncio.Transport, _Prelude]":
         """A connection to the proxy, over which the handshake has begun."""
-        tls = self._tls if proxy.scheme == "https" else None
+        prelude = _Prelude(self._loop, handshake)
         try:
             literal = _is_address(proxy.host)
             addresses = [proxy.host] if literal else await self._resolver.resolve(proxy.host)
-            return await self._loop.create_connection(
-                partial(_Prelude, self._loop, handshake),
-                sock=await self._connect(addresses, proxy.port),
-                ssl=tls,
-                server_hostname=proxy.host if tls else None,
-                ssl_handshake_timeout=_HANDSHAKE_SECONDS if tls else None,
-            )
+            sock = await self._connect(addresses, proxy.port)
+            if proxy.scheme != "https":
+                transport, _ = await self._loop.create_connection(lambda: prelude, sock=sock)
+                return transport, prelude
+            _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
+            await self._secure(tls, prelude)
         except (OSError, Failed):
             raise Failed("proxy", Fault.PROXY) from None
+        return tls, prelude
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
         """The first socket that connects. Raises the OSError that says most."""

@@ -95,7 +95,7 @@ class Sender:
         if self._sweeping is not None:
             self._sweeping.cancel()
         self._pool.close()
-        await self._dialler.closed()
+        await self._dialler.close()
 
     @asynccontextmanager
     async def _looking_up(self, slot: Slot, deadline: asyncio.Timeout) -> AsyncIterator[None]:
@@ -181,8 +181,9 @@ def _client_tls(_: str | None) -> ssl.SSLContext:
     """One for each file of authorities that the environment may name: to read them takes a while."""
     tls = ssl.create_default_context()
     tls.set_alpn_protocols(["http/1.1"])
-    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one stops our loop for seconds.
+    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one takes seconds.
     tls.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
+    tls.options |= ssl.OP_NO_RENEGOTIATION  # it would be a handshake again, and the peer would say when
     return tls
 
 

@@ -31,8 +31,13 @@ class Authority:
         )
         self.file.write_bytes(certificate.public_bytes(Encoding.PEM))
 
-    def server(self, *names: str, expired: bool = False, self_signed: bool = False) -> ssl.SSLContext:
-        """The TLS of a server that has a certificate for these names and addresses."""
+    def server(
+        self, *names: str, expired: bool = False, self_signed: bool = False, chain: int = 0
+    ) -> ssl.SSLContext:
+        """The TLS of a server that has a certificate for these names and addresses.
+
+        `chain` is how many further certificates it sends, which nobody needs, of some 300 bytes each.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         subject = _named(names[0])
         issuer, signer = (subject, key) if self_signed else (self._name, self._key)
@@ -44,7 +49,10 @@ class Authority:
         )
         file = self._folder / f"{certificate.serial_number}.pem"
         private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-        file.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+        further = [_builder(subject, subject, key, END).sign(key, hashes.SHA256()) for _ in range(chain)]
+        file.write_bytes(
+            private + b"".join(each.public_bytes(Encoding.PEM) for each in [certificate, *further])
+        )
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(file)
         return context

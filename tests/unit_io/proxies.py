@@ -127,11 +127,11 @@ async def pump(
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
+        beyond_writer.transport.abort()
+        writer.close()
         for way in ways:
             way.cancel()
         await asyncio.gather(*ways, return_exceptions=True)
-        beyond_writer.transport.abort()
-        writer.close()
 
 
 @contextlib.asynccontextmanager

@@ -1,11 +1,9 @@
 """Tunnels that are not granted, or lead nowhere: whose failure that is."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
@@ -134,9 +132,6 @@ def test_behind_the_tunnel_it_is_the_endpoint_that_fails(
         await hang(writer)
 
     async def main() -> Answer:
-        on_uvloop = isinstance(asyncio.get_running_loop(), uvloop.Loop)
-        if secure_proxy and not on_uvloop and sys.version_info < (3, 11, 8):
-            pytest.skip("asyncio stumbles over TLS in TLS that fails (python/cpython#113214)")
         tls = authority.server("127.0.0.1") if secure_proxy else None
         async with (
             listening(serve) as port,

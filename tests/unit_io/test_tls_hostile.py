@@ -1,0 +1,302 @@
+"""Receivers whose TLS does what no TLS should: it ends in an answer, and the loop turns meanwhile."""
+
+import asyncio
+import ssl
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import WAIT_SECONDS
+from tests.unit_io.authority import Authority, trusted
+from tests.unit_io.hostile import (
+    BODY,
+    Run,
+    Serve,
+    answering,
+    listening,
+    on_both_loops,
+    receiving,
+    sending,
+)
+from tests.unit_io.hostile_tls import (
+    ALERT,
+    APPLICATION,
+    HANDSHAKE,
+    HELLO_REQUEST,
+    TICKET,
+    WARNING,
+    Say,
+    Sealing,
+    Secured,
+    before,
+    record,
+    saying,
+    seal,
+    sealing,
+    update,
+    updating,
+)
+from tests.unit_io.name_server import naming
+from webhook.answer import READ_BYTES, Answer, Fault
+
+pytestmark = on_both_loops
+
+REFUSED = Answer(None, "tls")
+OK = b"HTTP/1.1 200 OK\r\n"
+EMPTY = OK + b"Content-Length: 0\r\n\r\n"
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    return trusted(tmp_path, monkeypatch)
+
+
+async def post(port: int, times: int = 1) -> list[Answer]:
+    async with sending() as sender:
+        return [await sender.post(f"https://127.0.0.1:{port}/", {}, BODY) for _ in range(times)]
+
+
+async def posted(serve: Serve) -> Answer:
+    async with listening(serve) as port:
+        return (await post(port))[0]
+
+
+ENDLESS_HANDSHAKES = {
+    "requests to begin": before(again=record(HANDSHAKE, HELLO_REQUEST) * 1_000),
+    "requests to begin, many in a record": before(again=record(HANDSHAKE, HELLO_REQUEST * 4_000)),
+    "warnings": before(again=record(ALERT, WARNING) * 1_000),
+    "empty records": before(again=record(HANDSHAKE, b"") * 1_000),
+    "changes of cipher": before(again=record(20, b"\1") * 1_000),
+    "records of a byte": before(again=record(HANDSHAKE, b"\2") * 1_000),
+    "a record without end": before(struct.pack("!BHH", HANDSHAKE, 0x0303, 65_535), again=b"x" * 65_536),
+    "a hello without end": before(again=record(HANDSHAKE, b"\2\xff\xff\xff" + bytes(16_000))),
+}
+
+
+@pytest.mark.parametrize("serve", ENDLESS_HANDSHAKES.values(), ids=ENDLESS_HANDSHAKES)
+def test_a_handshake_that_does_not_end_is_a_failure(run: Run, serve: Serve) -> None:
+    assert run(posted(serve)) == REFUSED
+
+
+async def one_byte_heads(writer: asyncio.StreamWriter, sealing: Sealing) -> None:
+    writer.write(b"".join([sealing.seal(APPLICATION, bytes([byte])) for byte in OK + b"A: b\r\n" * 1_000]))
+    await asyncio.Event().wait()
+
+
+SILENT = {
+    "tickets": sealing(HANDSHAKE, TICKET),
+    "tickets, many in a record": sealing(HANDSHAKE, TICKET * 900, times=1),
+    "key updates": updating,
+    "empty records": sealing(APPLICATION, b""),
+    "heads in records of a byte": one_byte_heads,
+}
+
+
+@pytest.mark.parametrize("say", SILENT.values(), ids=SILENT)
+def test_much_that_holds_no_answer_is_a_failure(
+    run: Run, authority: Authority, tmp_path: Path, say: Say
+) -> None:
+    server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", say)
+    assert run(posted(server.serve)) == REFUSED
+    assert server.requests == 1
+
+
+RENEGOTIATIONS = {
+    "endlessly": (sealing(HANDSHAKE, HELLO_REQUEST), REFUSED[:2]),
+    "many in a record": (sealing(HANDSHAKE, HELLO_REQUEST * 4_000, times=1), REFUSED[:2]),
+    "once": (saying(seal(HANDSHAKE, HELLO_REQUEST), seal(APPLICATION, EMPTY)), (200, None)),
+}
+
+
+@pytest.mark.parametrize(("say", "expected"), RENEGOTIATIONS.values(), ids=RENEGOTIATIONS)
+def test_a_server_that_wants_another_handshake_gets_none(
+    run: Run, authority: Authority, tmp_path: Path, say: Say, expected: tuple[int | None, str | None]
+) -> None:
+    tls = authority.server("127.0.0.1")
+    tls.maximum_version = ssl.TLSVersion.TLSv1_2
+    server = Secured(tls, tmp_path / "keys", say)
+    assert run(posted(server.serve))[:2] == expected
+    assert server.handshakes == 1
+
+
+def test_what_honest_servers_say_beside_an_answer_does_no_harm(
+    run: Run, authority: Authority, tmp_path: Path
+) -> None:
+    """Tickets, new keys and empty records come now and then, and before as behind an answer."""
+    few = [*[seal(HANDSHAKE, TICKET)] * 4, update, seal(APPLICATION, b"")]
+    server = Secured(
+        authority.server("127.0.0.1"), tmp_path / "keys", saying(*few, seal(APPLICATION, EMPTY), *few)
+    )
+
+    async def main() -> list[Answer]:
+        async with listening(server.serve) as port:
+            return await post(port, times=5)
+
+    assert [answer[:2] for answer in run(main())] == [(200, None)] * 5
+    assert (server.handshakes, server.requests) == (1, 5)
+
+
+def test_a_connection_that_is_talked_on_while_it_is_idle_is_closed(
+    run: Run, authority: Authority, tmp_path: Path
+) -> None:
+    """However little there is in what is said."""
+    talked_on = asyncio.Event()
+
+    async def talk_on(writer: asyncio.StreamWriter, sealing: Sealing) -> None:
+        await saying(seal(APPLICATION, EMPTY))(writer, sealing)
+        if not talked_on.is_set():
+            try:
+                await updating(writer, sealing)
+            finally:
+                talked_on.set()
+
+    server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", talk_on)
+
+    async def main() -> list[Answer]:
+        async with listening(server.serve) as port, sending() as sender:
+            url = f"https://127.0.0.1:{port}/"
+            answers = [await sender.post(url, {}, BODY)]
+            await talked_on.wait()
+            return [*answers, await sender.post(url, {}, BODY)]
+
+    assert [answer[:2] for answer in run(main())] == [(200, None)] * 2
+    assert server.handshakes == 2
+
+
+@pytest.mark.parametrize(
+    ("group", "expected"),
+    [
+        ("ffdhe2048", REFUSED[:2]),
+        ("ffdhe8192", REFUSED[:2]),
+        ("secp384r1", (200, None)),
+        ("X448", (200, None)),
+    ],
+)
+def test_of_key_exchanges_those_over_finite_fields_are_refused(
+    run: Run, authority: Authority, group: str, expected: tuple[int | None, str | None]
+) -> None:
+    tls = authority.server("127.0.0.1")
+    tls.set_ecdh_curve(group)
+
+    async def main() -> Answer:
+        async with receiving(answering(), tls) as peer, sending() as sender:
+            return await sender.post(peer.url, {}, BODY)
+
+    assert run(main())[:2] == expected
+
+
+@pytest.mark.parametrize(("chain", "expected"), [(3, (200, None)), (60, (200, None)), (280, REFUSED[:2])])
+def test_a_chain_of_certificates_may_be_long_and_not_very_long(
+    run: Run, authority: Authority, chain: int, expected: tuple[int | None, str | None]
+) -> None:
+    tls = authority.server("127.0.0.1", chain=chain)
+
+    async def main() -> Answer:
+        async with receiving(answering(), tls) as peer, sending() as sender:
+            return await sender.post(peer.url, {}, BODY)
+
+    assert run(main())[:2] == expected
+
+
+@pytest.mark.parametrize("size", [0, 3_000, 16_000, 40_000])
+def test_an_answer_may_come_in_large_records(
+    run: Run, authority: Authority, tmp_path: Path, size: int
+) -> None:
+    body = b"x" * size
+    whole = OK + f"Content-Length: {size}\r\n\r\n".encode() + body
+    pieces = [seal(APPLICATION, whole[at : at + 16_384]) for at in range(0, len(whole), 16_384)]
+    server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", saying(*pieces))
+    answer = run(posted(server.serve))
+    assert (answer.status, answer.error, answer.body) == (200, None, body[:READ_BYTES])
+
+
+def test_a_long_chain_is_looked_at_beside_the_loop_and_holds_up_no_other_handshake(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chain that takes for ever stands for one that takes long."""
+    at_work, enough = threading.Event(), threading.Event()
+    on_the_loop = threading.get_ident()
+
+    class Slow(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            if self.server_hostname == "localhost" and threading.get_ident() != on_the_loop:
+                at_work.set()
+                assert enough.wait(WAIT_SECONDS)
+            super().do_handshake()
+
+    async def main() -> list[Answer]:
+        async with (
+            receiving(answering(), authority.server("localhost", chain=60)) as slow,
+            receiving(
+                answering("200 OK", b"", "Connection: close"), authority.server("127.0.0.1")
+            ) as healthy,
+            naming(["127.0.0.1"]) as names,
+            sending(name_servers=[names.address]) as sender,
+        ):
+            held = [asyncio.create_task(sender.post(slow.at("localhost"), {}, BODY)) for _ in range(5)]
+            while not at_work.is_set():  # noqa: ASYNC110 (a thread tells it)
+                await asyncio.sleep(0)
+            answers = [await sender.post(healthy.url, {}, BODY) for _ in range(3)]
+            assert not [each for each in held if each.done()]
+            enough.set()
+            return [*answers, *await asyncio.gather(*held)]
+
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
+    try:
+        assert [answer[:2] for answer in run(main())] == [(200, None)] * 8
+    finally:
+        enough.set()
+
+
+def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[bool] = []
+
+    class Noting(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            if not self.server_side:
+                steps.append(threading.current_thread() is threading.main_thread())
+            super().do_handshake()
+
+    async def main() -> Answer:
+        async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
+            return await sender.post(peer.url, {}, BODY)
+
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Noting)
+    assert run(main())[:2] == (200, None)
+    assert steps[0]
+    assert len(steps) > 1
+    assert not any(steps[1:])
+
+
+def test_the_threads_end_with_the_sender(run: Run, authority: Authority) -> None:
+    async def main() -> tuple[set[str], set[str]]:
+        async with receiving(answering(), authority.server("127.0.0.1", chain=60)) as peer:
+            async with sending() as sender:
+                await sender.post(peer.url, {}, BODY)
+                during = tls_threads()
+            return during, tls_threads()
+
+    during, after = run(main())
+    assert during
+    assert not after
+
+
+def tls_threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name.startswith("tls")}
+
+
+def test_a_proxy_is_bounded_as_an_endpoint_is(run: Run, authority: Authority, tmp_path: Path) -> None:
+    async def main(serve: Serve) -> Answer:
+        async with listening(serve) as port, sending(proxy=f"https://127.0.0.1:{port}") as sender:
+            return await sender.post("http://127.0.0.1:1/", {}, BODY)
+
+    assert run(main(before(again=record(HANDSHAKE, HELLO_REQUEST) * 1_000))) == Answer(
+        None, "proxy", Fault.PROXY
+    )
+    silent = Secured(authority.server("127.0.0.1"), tmp_path / "keys", updating, ends=b"\r\n\r\n")
+    assert run(main(silent.serve)) == Answer(None, "proxy", Fault.UNKNOWN)
+    assert silent.requests == 1
