@@ -15,6 +15,7 @@ from handlers.access import AccessLog
 from handlers.direct import Answered, DirectVoteCheck, Refusals
 from handlers.edge import edge_server
 from handlers.public import PublicApi
+from handlers.redaction import Redactor
 from settings import Settings
 from wire.listening import activated, forget_activation, listen, listen_unix, url_of
 from wire.server import Limits, WireServer
@@ -63,7 +64,7 @@ class Front:
         return self.access.answered if self.access is not None else None
 
 
-def open_front(settings: Settings, clock: Clock) -> Front:
+def open_front(settings: Settings, clock: Clock, redactor: Redactor) -> Front:
     """Raises OSError, naming the place or the file, for a place that is taken or a certificate of no use."""
     server, tls = settings.server, settings.server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
@@ -74,7 +75,9 @@ def open_front(settings: Settings, clock: Clock) -> Front:
     elif not sockets:
         sockets = listen(server.address, server.port)
     form = server.access_log
-    access = AccessLog(clock, form, sample=server.access_log_sample) if form != "off" else None
+    access = None
+    if form != "off":
+        access = AccessLog(clock, form, sample=server.access_log_sample, redactor=redactor)
     return Front(sockets, certificates, access)
 
 

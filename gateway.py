@@ -28,6 +28,7 @@ from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import GuildCounts, PublicApi, PublicLimits
+from handlers.redaction import Redactor
 from handlers.refused import RefusedAddresses
 from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
 from handlers.vitals import LoopLag
@@ -79,9 +80,15 @@ def tune_interpreter() -> None:
 
 
 async def serve(
-    settings: Settings, clock: Clock, stop: asyncio.Event, started: Started, disk: Disk = OS_DISK
+    settings: Settings,
+    clock: Clock,
+    stop: asyncio.Event,
+    started: Started,
+    disk: Disk = OS_DISK,
+    redactor: Redactor | None = None,
 ) -> None:
-    """Serves until `stop` is set, then drains. Calls `started` once requests are answered.
+    """Serves until `stop` is set, then drains. Calls `started` once requests are answered. `redactor` is told
+    what no log may hold.
 
     Raises FolderUnusable and UNREADABLE when it cannot start, and an ExceptionGroup when a background task
     fails.
@@ -89,10 +96,12 @@ async def serve(
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(held_folder(settings, disk))
         recovered = recover(folder, empty_state(settings))
-        front = open_front(settings, clock)
+        redactor = redactor if redactor is not None else Redactor()
+        front = open_front(settings, clock, redactor)
         for socket in front.sockets:
             stack.callback(socket.close)
         store = open_store(settings, folder, recovered, clock)  # nothing that refuses a start comes behind it
+        redactor.hide(store.operator_token)
         refused = RefusedAddresses(clock)
         failures = FailureGuard(settings.limits.failures, settings.limits.addresses_kept, refused.began)
         digester = KeyDigester(store.digest_secret.encode())

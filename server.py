@@ -25,6 +25,7 @@ from cli.place import Place
 from cli.snapshots import snapshot
 from core.clock import SystemClock
 from gateway import VERSION, Gateway, serve, tune_interpreter
+from handlers.redaction import RedactingFormatter, Redactor
 from journal.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
 from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
@@ -83,13 +84,13 @@ def _not_valid(mistakes: str) -> SystemExit:
 def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs and save everything."""
     settings = _settings(config, **flags)
-    logging.basicConfig(
-        level=settings.log.level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    redactor, handler = Redactor(), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", redactor))
+    logging.basicConfig(level=settings.log.level, handlers=[handler])
     # Its INFO lines quote malformed requests, and a malformed request may hold a key.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
     try:
-        uvloop.run(_serve_until_signal(settings, demo=demo))
+        uvloop.run(_serve_until_signal(settings, redactor, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
         click.echo(f"votegate cannot serve: {what_to_do(error, settings.data_dir)}", err=True)
         raise SystemExit(1) from None
@@ -98,7 +99,7 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(1) from None
 
 
-async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
+async def _serve_until_signal(settings: Settings, redactor: Redactor, *, demo: bool) -> None:
     stop = asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
@@ -118,7 +119,7 @@ async def _serve_until_signal(settings: Settings, *, demo: bool) -> None:
             await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
-    await serve(settings, SystemClock(), stop, started)
+    await serve(settings, SystemClock(), stop, started, redactor=redactor)
 
 
 @cli.command("check-config")

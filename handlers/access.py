@@ -1,7 +1,7 @@
 """The access log. Law: an answer waits for no line; a line is formatted, written and lost somewhere else.
 
 What was answered is put aside as it is. A few times a second a thread of its own formats what has come
-together, and writes it in one piece.
+together, without queries and secrets, and writes it in one piece.
 """
 
 import asyncio
@@ -16,14 +16,17 @@ from json.encoder import encode_basestring_ascii as _quoted
 from typing import BinaryIO, Literal, NamedTuple
 
 from core.clock import Clock
+from handlers.redaction import Redactor
 
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
 """How long a stop waits for the last batch to be written."""
-WAITING = 100_000
-"""Answers that may wait to be written; about 50 MB with paths as long as can be."""
+WAITING = 50_000
+"""Answers that may wait to be written; about 60 MB with paths as long as can be."""
 PATH = 256
 """How much of a path is logged."""
+KEPT = 4 * PATH
+"""How much of it waits, so that a secret that is cut off lies behind what is logged, encoded or not."""
 FAILED = 400
 """The lowest status that is no success."""
 
@@ -42,10 +45,12 @@ class AccessLog:
         sample: int = 1,
         waiting: int = WAITING,
         stream: BinaryIO | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         """`stream` is the standard error unless given; beyond `waiting` answers, more are counted alone."""
         self._clock = clock
         self._form = _FORMS[form]
+        self._redactor = redactor if redactor is not None else Redactor()
         self._sample = sample
         self._passed_over = sample - 1  # the first one is logged
         self._room = waiting
@@ -62,8 +67,7 @@ class AccessLog:
                 return
             self._passed_over = 0
         if len(self._waiting) < self._room:
-            path = path.partition("?")[0][:PATH]  # a query may hold what is nobody's business
-            self._waiting.append((self._clock.now_ms(), status, method, path, address, duration_ns))
+            self._waiting.append((self._clock.now_ms(), status, method, path[:KEPT], address, duration_ns))
         else:
             self._dropped += 1
 
@@ -92,9 +96,14 @@ class AccessLog:
         if not await asyncio.shield(writing):  # a stop must not take a batch out of the thread's hands
             self._dropped += len(batch) + dropped
 
+    def _line(self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
+        method, path = self._redactor(method), self._redactor(path)
+        path = path.partition("?")[0][:PATH]  # a query may hold what is nobody's business
+        return self._form.line(now_ms, status, method, path, address, duration_ns)
+
     def _write(self, batch: Sequence[_Answer], dropped: int, now_ms: int) -> bool:
         """Whether it could be written; a stream that is broken is tried again with the next batch."""
-        text = "".join(starmap(self._form.line, batch))
+        text = "".join(starmap(self._line, batch))
         if dropped:
             text += self._form.dropped(now_ms, dropped)
         try:

@@ -225,11 +225,12 @@ class ProcessGateway(Client):
             "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS": "true",
             **environment,
         }
+        self.program = ["server.py", "serve"]
         self.log = ""
 
     def start(self, *arguments: str) -> "ProcessGateway":
         self.process = subprocess.Popen(
-            [sys.executable, "server.py", "serve", *arguments],
+            [sys.executable, *self.program, *arguments],
             cwd=ROOT,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -30,7 +30,7 @@ class Pages(io.BytesIO):
         self.flushed += 1
 
 
-def make(stream: BinaryIO, form: Literal["text", "json"] = "text", **options: int) -> AccessLog:
+def make(stream: BinaryIO, form: Literal["text", "json"] = "text", **options: Any) -> AccessLog:
     return AccessLog(FakeClock(NOW_MS), form, stream=stream, **options)
 
 

@@ -3,14 +3,18 @@
 import json
 import logging
 import re
+from collections.abc import Callable
 from typing import Literal
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import FakeClock
+from handlers.access import PATH as PATH_LENGTH
 from handlers.access import AccessLog
+from handlers.redaction import Redactor
 from tests.unit.generated import examples
 from tests.unit_io.answers import ADDRESS, LOG_FORMAT, NOW_MS, PATH, Pages, answer, make, written
 from tests.unit_io.disk import run
@@ -93,6 +97,26 @@ def test_a_query_is_nobody_s_business(pages: Pages, form: Literal["text", "json"
     assert "/docs" in line
     assert "secret" not in line
     assert "more" not in line
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "encode", [str, lambda text: "%76" + text[1:], lambda text: quote(quote(text, ""), "")]
+)
+@pytest.mark.parametrize("padding", ["", "x" * (PATH_LENGTH - 10), "x" * (PATH_LENGTH + 10), "%20" * 80])
+def test_no_key_and_no_operator_token_is_logged_wherever_it_stands(
+    pages: Pages, form: Literal["text", "json"], encode: Callable[[str], str], padding: str
+) -> None:
+    key, token = "vg_" + "k" * 43, 'value-of-the-operator\'s-"token"/?'
+    log = AccessLog(FakeClock(NOW_MS), form, stream=pages, redactor=Redactor(token))
+    for path in (f"/bots/{padding}{encode(key)}/stats", f"/{padding}{encode(token)}", f"/docs?{encode(key)}"):
+        answer(log, path, status=404)
+    log.answered(405, key, "/docs", ADDRESS, 100_000)
+    lines = written(log, pages)
+    assert len(lines) == 4
+    for line in lines:
+        assert "kkkkkkkk" not in unquote(unquote(line))
+        assert "operator" not in unquote(unquote(line))
 
 
 def test_of_what_succeeds_a_sample_is_logged_and_of_the_rest_everything(pages: Pages) -> None:

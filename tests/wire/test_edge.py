@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.gateway import BOT, ROOT, USER, ProcessGateway, eventually
 from tests.unit_io.test_activation import BOOTSTRAP
 from tests.unit_io.test_tls import HOST, Files, trusting
 from tests.wire.clients import HEALTH, Asking, Caller, calling, request
+from tests.wire.spoken import END, converse
 from wire.listening import listen
 
 CHECK = f"/bots/{BOT}/voters/{USER}"
@@ -211,6 +213,55 @@ def test_every_answer_is_logged_once_whoever_made_it(process: ProcessGateway) ->
         (400, "-", f"/bots/{BOT}/stats"),
     ]
     assert {line["address"] for line in lines} == {"127.0.0.1"}
+
+
+BROKEN = """
+import sys
+import handlers.public
+def stats(self, bot_id, *rest):
+    raise RuntimeError(f"a bug: {bot_id}")
+handlers.public.PublicApi.stats = stats
+sys.argv = ["server.py", "serve"]
+import server
+server.cli()
+"""
+"""A gateway with a bug that quotes what it was sent."""
+
+
+@pytest.mark.parametrize("wire", ["httptools", "tornado"])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_no_line_of_any_log_holds_a_key_or_the_operator_token(
+    process: ProcessGateway, wire: str, form: str
+) -> None:
+    key, token = "vg_" + "k" * 43, process.operator_token
+    process.environment |= {
+        "VOTEGATE_SERVER__ACCESS_LOG": form,
+        "VOTEGATE_SERVER__WIRE": wire,
+        "VOTEGATE_LOG__LEVEL": "DEBUG",
+    }
+    process.program = ["-c", BROKEN]
+    process.start()
+    for secret in (key, token):
+        encoded = "".join(f"%{ord(each):x}" for each in secret)
+        for written in (secret, encoded, encoded.replace("%", "%25")):
+            for data in [
+                request("PATCH", f"/bots/{written}/stats", f"Authorization: {key}"),
+                request("GET", f"/bots/{BOT}/voters/{written}?key={written}", f"Authorization: {key}"),
+                request("GET", f"/{written}", f"Authorization: Bearer {token}"),
+                request("GET", f"http://gateway/{written}"),
+                request("BREW", f"/{written}"),
+                request(secret, f"/{written}"),
+                request("GET", f"/{written}", host=f"{written} {written}"),
+                request("GET", f"/{written}", f"no colon {written}"),
+            ]:
+                assert converse(process.base_url, [data + END])
+    assert process.signal(signal.SIGTERM) == 0
+    assert process.log.count("RuntimeError: a bug: ") == 6
+    assert process.log.count("[secret]") > 20
+    for _ in range(4):
+        assert key[-20:] not in process.log
+        assert token not in process.log
+        process.log = unquote(process.log)
 
 
 def test_a_restart_on_the_same_socket_turns_nobody_away(tmp_path: Path) -> None:
