@@ -1,6 +1,7 @@
 """Where webhooks may go: public addresses alone, when the URL is saved and again at every attempt."""
 
 import asyncio
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,6 +113,14 @@ def listed(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
         yield gateway
 
 
+def refusal(gateway: ThreadGateway, url: str) -> tuple[int, str]:
+    """The status of the answer to saving the URL, and what its owner is told of it."""
+    response = gateway.operate("PUT", WEBHOOK, {"url": url})
+    fields: dict[str, str] = response.json()["fields"]
+    assert fields.keys() == {"url"}
+    return response.status_code, fields["url"]
+
+
 @contextmanager
 def named(says: Says) -> Iterator[NameServer]:
     """A name server, in a thread, that says the same of every name."""
@@ -138,9 +147,7 @@ async def _awaited(leaving: Any) -> None:
 def test_a_url_that_leads_to_no_public_place_or_can_be_read_in_two_ways_is_400_with_the_reason(
     strict: ThreadGateway, url: str, reason: str
 ) -> None:
-    response = strict.operate("PUT", WEBHOOK, {"url": url})
-
-    assert (response.status_code, response.json()["fields"]) == (400, {"url": reason})
+    assert refusal(strict, url) == (400, reason)
     assert strict.operate("GET", WEBHOOK).status_code == 404
 
 
@@ -167,9 +174,7 @@ def test_http_is_accepted_where_it_is_allowed_and_private_addresses_are_not(tmp_
     with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
         set_webhook(gateway, "http://example.com/")
 
-        refused = gateway.operate("PUT", WEBHOOK, {"url": "http://127.0.0.1:8080/"})
-
-        assert refused.json()["fields"] == {"url": PRIVATE.format("loopback")}
+        assert refusal(gateway, "http://127.0.0.1:8080/") == (400, PRIVATE.format("loopback"))
         assert webhook(gateway)["url"] == "http://example.com/"
 
 
@@ -179,8 +184,7 @@ def test_http_goes_to_loopback_alone_where_private_addresses_are_allowed(gateway
         set_webhook(gateway, url)
 
     for url in ("http://10.0.0.1/", "http://example.com/"):
-        refused = gateway.operate("PUT", WEBHOOK, {"url": url})
-        assert refused.json()["fields"] == {"url": "must be https"}
+        assert refusal(gateway, url) == (400, "must be https")
 
 
 @pytest.fixture
@@ -198,8 +202,7 @@ def test_a_webhook_to_the_public_address_of_the_gateway_s_own_machine_is_refused
         port = gateway.base_url.rpartition(":")[2]
 
         for url in (f"http://{address}:{port}/readyz", f"https://{address}:8443/"):
-            response = gateway.operate("PUT", WEBHOOK, {"url": url})
-            assert (response.status_code, response.json()["fields"]) == (400, {"url": THIS_MACHINE})
+            assert refusal(gateway, url) == (400, THIS_MACHINE)
 
 
 @pytest.mark.usefixtures("loopback_is_public")
@@ -218,6 +221,23 @@ def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_not
             assert (blocked["status"], blocked["error"], blocked["excerpt"]) == (None, "blocked", "")
 
 
+@pytest.mark.usefixtures("loopback_is_public")
+def test_through_a_proxy_no_webhook_goes_to_the_gateway_s_own_machine_either(tmp_path: Path) -> None:
+    with named(["127.0.0.2"]) as names, socket.create_server(("127.0.0.1", 0)) as proxy:
+        proxy.setblocking(False)
+        settings = STRICT | {
+            "webhooks.name_servers": [names.address],
+            "webhooks.proxy": "http://127.0.0.1:{1}".format(*proxy.getsockname()),
+        }
+        with listed(tmp_path, **settings) as gateway:
+            set_webhook(gateway, "https://bot.example/")
+            gateway.cast()
+
+            assert attempted(gateway, 1)["error"] == "blocked"
+        with pytest.raises(BlockingIOError):
+            proxy.accept()  # nobody has come
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::"])
 def test_where_private_addresses_are_allowed_the_gateway_itself_is_refused_and_its_neighbours_are_not(
     tmp_path: Path, receiver: Receiver, address: str
@@ -225,8 +245,10 @@ def test_where_private_addresses_are_allowed_the_gateway_itself_is_refused_and_i
     with listed(tmp_path, **{"server.address": address}) as gateway:
         port = gateway.base_url.rpartition(":")[2]
         host = "[::1]" if address == "::" else "127.0.0.1"
-        refused = gateway.operate("PUT", WEBHOOK, {"url": f"http://{host}:{port}/healthz"})
-        assert refused.json()["fields"] == {"url": "must not lead to this gateway itself"}
+        assert refusal(gateway, f"http://{host}:{port}/healthz") == (
+            400,
+            "must not lead to this gateway itself",
+        )
 
         set_webhook(gateway, f"http://localhost:{port}/healthz")
         gateway.cast()
