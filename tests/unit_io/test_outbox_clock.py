@@ -136,3 +136,22 @@ def test_after_a_start_the_age_of_what_is_younger_than_the_clock_begins_then() -
     post.now_ms += KEPT_MS
     post.recover(BOT_REF)
     assert [due.delivery_id for due in post.take()][:1] == ["d1"]
+
+
+@jumps
+def test_what_is_put_back_keeps_its_place_and_its_age(jump_ms: int) -> None:
+    post = Post(ONE_EACH, BOT_REF)
+    post.queue("d1")
+    (due,) = post.take()
+    post.now_ms += KEPT_MS - 1
+    post.ahead_ms += jump_ms
+    post.queue("d2")
+    post.outbox.put_back(due, post.now_ms)
+    post.outbox.release(due)
+    (due,) = post.take()
+    assert (due.delivery_id, due.expired) == ("d1", False)
+    post.outbox.put_back(due, post.now_ms)
+    post.outbox.release(due)
+    post.now_ms += 1
+    (due,) = post.take()
+    assert (due.delivery_id, due.expired) == ("d1", True)
