@@ -38,8 +38,7 @@ from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from ratelimit.shared import SharedBuckets
 from settings import Settings, StatsLimit, VotersLimit
-from snapshot.recovery import UNREADABLE, recover
-from snapshot.snapshotter import give_way
+from snapshot.recovery import recover
 from store import Store, empty_state, held_folder, open_store
 from votes.search import Searches
 from webhook.dispatcher import Dispatcher
@@ -282,12 +281,13 @@ def _debug_sources(
             await refreshed_digest(store.ledger.state)
             position, digest = store.ledger.head, store.ledger.state.digest()
             await store.ledger.durable(position)
-            with ThreadPoolExecutor(1, "verify", give_way) as thread:
+            folding = store.folding()
+            with ThreadPoolExecutor(1, "verify") as thread:
                 try:
-                    folded = await loop.run_in_executor(thread, store.folded_digest, position)
-                except UNREADABLE as error:
-                    return Verification(position, digest, None, str(error))
-        return Verification(position, digest, folded, None)
+                    folded = await loop.run_in_executor(thread, folding.run, store.fold_order(position))
+                finally:
+                    folding.stop()  # or nobody who waits for it any more would come away
+        return Verification(position, digest, folded.digest, folded.problem)
 
     return DebugSources(
         durable_position=lambda: store.journal.durable_position,

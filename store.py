@@ -2,10 +2,12 @@
 
 import logging
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -32,11 +34,14 @@ from journal.segments import list_segments
 from replication.stamps import Stamper
 from settings import Settings
 from snapshot.files import list_snapshots
-from snapshot.recovery import EmptyState, Recovered, no_garbage, recover
+from snapshot.folding import Folding, Order
+from snapshot.recovery import EmptyState, Recovered
 from snapshot.snapshotter import Snapshotter
 from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
+ROOT = Path(__file__).parent
+FOLDING = (sys.executable, "-m", "cli.folding")  # in ROOT
 log = logging.getLogger(__name__)
 
 
@@ -47,8 +52,10 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
-    folded_digest: Callable[[int], str]
-    """Folds the disk afresh, up to a position, and tells the digest of that."""
+    folding: Callable[[], Folding]
+    """A process that folds the disk afresh, not started yet."""
+    fold_order: Callable[[int], Order]
+    """What to tell it, to fold up to a position."""
     digest_secret: str = field(repr=False)
     operator_token: str = field(repr=False)
 
@@ -78,9 +85,9 @@ def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
 def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: Clock) -> Store:
     """Begins to journal behind what was recovered. Raises FolderUnusable and OSError."""
 
-    def folded_digest(until: int) -> str:
-        with no_garbage():  # until the state is gone again
-            return recover(folder, empty_state(settings), until).state.digest()
+    def fold_order(until: int) -> Order:
+        path, kept = str(folder.path.absolute()), settings.webhooks.deliveries_kept
+        return Order(path, folder.keys.to_text(), kept, until)
 
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.key_count > 0
@@ -97,7 +104,15 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     snapshotter = Snapshotter(
         folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
     )
-    return Store(ledger, journal, snapshotter, folded_digest, digest_secret, operator_token)
+    return Store(
+        ledger,
+        journal,
+        snapshotter,
+        lambda: Folding(FOLDING, ROOT),
+        fold_order,
+        digest_secret,
+        operator_token,
+    )
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:

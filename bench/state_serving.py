@@ -29,6 +29,11 @@ from settings import load_settings
 OPERATOR = "operator-token-of-the-benchmark"
 QUIET_SECONDS = 5.0
 BEAT_SECONDS = 0.001
+PHASES = (
+    ("traffic alone", None),
+    ("traffic during a snapshot", "/debug/snapshot"),
+    ("traffic during a verification", "/debug/verify"),
+)
 
 
 class Seen(NamedTuple):
@@ -171,10 +176,12 @@ class _Traffic:
 
 
 async def _phases(port: int, pipe: Connection) -> list[tuple[str, ...]]:
-    """A row each for a while without a snapshot and for the time that one takes."""
+    """A row each for a while without anything else, and for the time that a snapshot and a verification of
+    the disk take."""
     rows: list[tuple[str, ...]] = []
     async with _connected(port) as operator:
-        for label, first_user in (("traffic alone", 10**17), ("traffic during a snapshot", 2 * 10**17)):
+        for number, (label, path) in enumerate(PHASES, 1):
+            first_user = number * 10**17
             traffic = _Traffic(port, first_user)
             running = [asyncio.create_task(part()) for part in (traffic.vote, traffic.check)]
             await asyncio.sleep(0.5)
@@ -182,10 +189,10 @@ async def _phases(port: int, pipe: Connection) -> list[tuple[str, ...]]:
             traffic.votes.clear()
             traffic.checks.clear()
             seconds = QUIET_SECONDS
-            if label == "traffic alone":
+            if path is None:
                 await asyncio.sleep(seconds)
             else:
-                seconds, _ = await operator.post("/debug/snapshot", {})
+                seconds, _ = await operator.post(path, {})
             seen = _ask(pipe)
             for task in running:
                 if task.done():

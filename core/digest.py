@@ -33,11 +33,14 @@ class Digest:
     def refresh(self, parts_of: Parts) -> Iterator[None]:
         """Hashes what has changed until now; yields between slices of about a tenth of a millisecond.
 
-        A listing that changes between two slices is left to the next refresh. One refresh may run beside
+        A listing that changes while it is hashed is left to the next refresh. One refresh may run beside
         another, and may be given up.
         """
         left = SLICE_BYTES
-        for ref, change in list(self._changed.items()):
+        for ref in list(self._changed):
+            change = self._changed.get(ref)
+            if change is None:
+                continue
             hashed = hashlib.blake2b(digest_size=16)
             parts = parts_of(ref)
             left -= ROW_COST_BYTES
