@@ -12,6 +12,7 @@ from core.ledger import Ledger
 from journal.folder import Folder
 from ratelimit.shared import SharedBuckets
 from replication.applying import Applying
+from replication.awake import Awake
 from replication.capture import Capture
 from replication.claims import Claims
 from replication.concerns import Concerns
@@ -108,6 +109,7 @@ async def open_fleet(
         concerns,
         Lagging(ledger, registry, publisher, gaps, clock, concerns),
         Eviction(link, concerns),
+        Awake(clock, redis.lease_seconds, READY_SECONDS),
     )
     pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:

@@ -132,6 +132,8 @@ async def serve(
         fleet = await stack.enter_async_context(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
         )
+        if fleet is not None:
+            dispatcher.may_send, fleet.node.awake.on_release = fleet.node.awake.may_send, dispatcher.wake
         routes = _routes(
             settings, clock, store, public, digester, operator, guard, outbox, lag, stop, searches, fleet
         )

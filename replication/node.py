@@ -14,6 +14,7 @@ from typing import Any
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
+from replication.awake import Awake
 from replication.claims import Claims
 from replication.concerns import Concerns
 from replication.contact import Contact, described
@@ -63,6 +64,7 @@ class Parts:
     concerns: Concerns
     lagging: Lagging
     eviction: Eviction
+    awake: Awake
 
 
 class Node:
@@ -87,6 +89,7 @@ class Node:
         contacts = self._contacts
         try:
             async with asyncio.TaskGroup() as loops:
+                loops.create_task(self._stay_awake())
                 loops.create_task(contacts["registry"].run(self._beat))
                 loops.create_task(contacts["publishing"].run(self._publish))
                 loops.create_task(contacts["following"].run(self._follow))
@@ -101,6 +104,11 @@ class Node:
         await asyncio.wait(waiting, timeout=self._pace.ready_seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
+
+    @property
+    def awake(self) -> Awake:
+        """Says when webhooks may be sent."""
+        return self._parts.awake
 
     async def leave(self) -> None:
         """Tells what there still is to tell, if that is possible in a moment, and gives the name back."""
@@ -146,6 +154,11 @@ class Node:
 
     # -- the loops -------------------------------------------------------------------------------------
 
+    async def _stay_awake(self) -> None:
+        while True:
+            self._parts.awake.look()
+            await asyncio.sleep(self._parts.awake.tick_seconds)
+
     async def _beat(self) -> None:
         parts = self._parts
         self._beats += 1
@@ -168,7 +181,9 @@ class Node:
                 self._give_copies()
             await parts.succession.step()
             await parts.eviction.look()
-            if self._beats > 1 and not parts.gaps.missing():
+            is_even = not parts.gaps.missing()
+            parts.awake.beat(is_even=is_even)
+            if self._beats > 1 and is_even:
                 self._ready.set()
         await asyncio.sleep(self._pace.beat_seconds)
 

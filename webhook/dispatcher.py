@@ -71,6 +71,8 @@ class Dispatcher:
         self._clock = clock
         self._durable = durable
         self._spawn = spawn
+        self.may_send: Callable[[], bool] = lambda: True
+        """False while others may have sent what is due; whoever ends that calls `wake`."""
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -99,7 +101,7 @@ class Dispatcher:
             due_ms = self._outbox.next_due_ms()
             if self._unrecorded:
                 patience = UNRECORDED_SECONDS
-            elif due_ms is None:
+            elif due_ms is None or not self.may_send():
                 patience = LONGEST_SLEEP_SECONDS
             else:
                 patience = min(max(due_ms - now_ms, 0) / 1_000, LONGEST_SLEEP_SECONDS)
@@ -111,7 +113,7 @@ class Dispatcher:
 
     def step(self, now_ms: int) -> None:
         """Starts an attempt of everything that is due, unless outcomes wait to be written. In steady time."""
-        if not self._all_recorded():
+        if not self._all_recorded() or not self.may_send():
             return
         for due in self._outbox.take(now_ms, self._durable()):
             self._idle.clear()

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -214,3 +215,30 @@ def test_any_node_can_send_again_what_another_one_has_sent(
         assert sent_since(receiver, len(VOTERS)) == {again: 1}
         a = fleet.edge("a", **PACE)
         eventually(lambda: deliveries(a) == deliveries(b))
+
+
+def test_an_owner_that_was_stopped_sends_nothing_again_but_what_was_under_way(
+    redis_server: RedisServer, tmp_path: Path, receiver: Receiver
+) -> None:
+    with fleet_of(tmp_path, redis_server.url) as fleet:
+        a, b = fleet.edge("a", **PACE), fleet.edge("b", **PACE)
+        list_with_webhook(fleet, receiver)
+        receiver.default = receiver.holding(status(204))
+        for user in VOTERS:
+            a.cast(user)
+        eventually(lambda: receiver.received)
+        ids = all_known(a, b)
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            eventually(lambda: "is gone: sending its 6 webhooks" in b.log)
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+        receiver.released.set()
+
+        all_delivered(a, b)
+
+        sent = sent_since(receiver, 0)
+        assert sorted(sent) == sorted(ids)
+        assert sent.total() == len(ids) + 1  # one request at a time goes to an endpoint
+        assert "this process did not run for" in a.log
+        assert pending(a) == pending(b) == 0

@@ -43,6 +43,30 @@ def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying
     run(main())
 
 
+def test_while_others_may_have_sent_what_is_due_nothing_leaves_and_nothing_runs_in_a_circle() -> None:
+    async def main() -> None:
+        stage, asked, may_send = staged(), list[None](), list[None]()
+
+        def ask() -> bool:
+            asked.append(None)
+            return bool(may_send)
+
+        stage.dispatcher.may_send = ask
+        stage.queue()
+        running = asyncio.create_task(stage.dispatcher.run())
+        await turns(200)
+        assert stage.spawned == []
+        assert len(asked) <= 2  # of one turn
+        may_send.append(None)
+        stage.dispatcher.wake()
+        await until(lambda: stage.spawned)
+        assert await stage.attempt() == 1
+        stage.dispatcher.stop()
+        await running
+
+    run(main())
+
+
 def test_a_wake_up_starts_what_has_become_due() -> None:
     async def main() -> None:
         stage = staged()
