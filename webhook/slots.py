@@ -46,7 +46,7 @@ class Slots:
             (self._slow_waiting if slot.slow else self._waiting).append(slot)
 
     def withdraw(self, slot: "Slot") -> None:
-        """Waits no longer, if it still does."""
+        """The slot waits no longer, if it did."""
         waiting = self._slow_waiting if slot.slow else self._waiting
         if slot in waiting:
             waiting.remove(slot)
@@ -87,8 +87,9 @@ class Slot:
         self._slots.wait(self)
 
     def stay_away(self) -> None:
-        """Waits no longer."""
-        self._slots.withdraw(self)
+        """Waits no longer, if it still does."""
+        if not self.held:
+            self._slots.withdraw(self)
 
     def arrive(self) -> None:
         """Takes a slot that is free."""

@@ -275,6 +275,22 @@ def test_a_url_saved_while_private_addresses_were_allowed_is_blocked_once_they_a
     assert receiver.received == []
 
 
+@pytest.mark.parametrize("refused", ["ports", "networks"])
+def test_a_url_saved_before_its_port_or_network_was_refused_is_blocked_from_then_on(
+    tmp_path: Path, receiver: Receiver, refused: str
+) -> None:
+    port = receiver.url.rpartition(":")[2]
+    with listed(tmp_path) as gateway:
+        set_webhook(gateway, f"http://localhost:{port}/")
+
+    values = {"ports": port, "networks": "127.0.0.0/8, ::1"}
+    with running(tmp_path, **{f"webhooks.refused_{refused}": values[refused]}) as gateway:
+        gateway.cast()
+
+        assert attempted(gateway, 1)["error"] == "blocked"
+    assert receiver.received == []
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1"])
 def test_a_name_that_leads_to_a_private_address_is_blocked_at_its_attempt(
     tmp_path: Path, receiver: Receiver, address: str

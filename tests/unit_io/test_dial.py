@@ -8,6 +8,7 @@ import pytest
 
 from core.urls import Target, UrlRefused
 from tests.gateway import WAIT_SECONDS
+from tests.unit_io.disk import until
 from tests.unit_io.hostile import (
     BODY,
     LOOPBACK,
@@ -186,7 +187,9 @@ def test_a_connection_that_turns_out_to_end_where_it_began_is_blocked_before_it_
 ) -> None:
     async def main() -> tuple[Answer, list[bytes]]:
         async with receiving(answering(), host=host.strip("[]")) as peer, sending(guard=guard) as sender:
-            return await sender.post(peer.at(host), {}, BODY), peer.requests
+            answer = await sender.post(peer.at(host), {}, BODY)
+            await until(lambda: peer.ended)
+            return answer, peer.requests
 
     guard = Outside(*LOOPBACK)
     assert run(main()) == (Answer(None, "blocked"), [])
