@@ -135,7 +135,19 @@ async def serve(
         if fleet is not None:
             dispatcher.may_send, fleet.node.awake.on_release = fleet.node.awake.may_send, dispatcher.wake
         routes = _routes(
-            settings, clock, store, public, digester, operator, guard, outbox, lag, stop, searches, fleet
+            settings,
+            clock,
+            store,
+            public,
+            counts,
+            digester,
+            operator,
+            guard,
+            outbox,
+            lag,
+            stop,
+            searches,
+            fleet,
         )
         policy = EdgePolicy(
             settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
@@ -234,6 +246,7 @@ def _routes(
     clock: Clock,
     store: Store,
     public: PublicApi,
+    counts: GuildCounts,
     digester: KeyDigester,
     operator: Operator,
     guard: TargetGuard,
@@ -255,6 +268,8 @@ def _routes(
         keys_per_listing=settings.keys.per_listing,
         webhooks=webhook_policy(settings, guard, secrets.token_bytes),
         searches=searches,
+        problems=public.problems,
+        missing_count=counts.missing,
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.mark if fleet is not None else lambda _: "",
     )

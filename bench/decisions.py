@@ -12,16 +12,12 @@ from core.events import VoteCast, decode_record, encode_record
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
+from guild_counts.sources import NoCounts
 from handlers.public import PublicApi, PublicLimits
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from votes.table import VoteTable
-
-
-class _NoLookup:
-    async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
-        return None
 
 
 class _MemoryJournal:
@@ -57,7 +53,7 @@ def bench_of_one_bot() -> Bench:
         clock,
         digester,
         PublicLimits(FailureGuard(high, 1_000), high, high),
-        _NoLookup(),
+        NoCounts(),
         window_ms=86_400_000,
         max_difference=50,
         max_body_bytes=65_536,

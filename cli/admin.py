@@ -83,6 +83,8 @@ class Remote:
             click.echo(json.dumps(answer, indent=2))
         else:
             Console(width=TABLE_WIDTH).print(table())
+            if "hint" in answer:
+                click.echo(answer["hint"])
 
 
 pass_remote = click.make_pass_decorator(Remote)

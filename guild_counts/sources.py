@@ -28,6 +28,12 @@ class NoCounts:
     async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
         return None
 
+    def missing(self, ref: str) -> str:  # noqa: ARG002 (the protocol's signature)
+        return (
+            "The bot cannot push server_count, only command_count: guild_counts.source is none. "
+            "Set it to operator or to http in the gateway's settings."
+        )
+
 
 class OperatorCounts:
     """What `PUT /manage/bots/{id}/actual-server-count` has set."""
@@ -38,6 +44,15 @@ class OperatorCounts:
     async def actual(self, ref: str) -> int | None:
         listing = self._state.listings.get(ref)
         return listing.actual_server_count if listing is not None else None
+
+    def missing(self, ref: str) -> str | None:
+        listing = self._state.listings.get(ref)
+        if listing is not None and listing.actual_server_count is not None:
+            return None
+        return (
+            "The bot cannot push server_count before its actual server count is set. "
+            f'Set it: PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
+        )
 
 
 class _LookupAnswer(msgspec.Struct):
@@ -77,6 +92,10 @@ class HttpCounts:
             asking = self._asking[ref] = asyncio.create_task(self._ask(ref))
             asking.add_done_callback(lambda _: self._asking.pop(ref, None))
         return await asyncio.shield(asking)
+
+    def missing(self, ref: str) -> str | None:  # noqa: ARG002 (the protocol's signature)
+        """Only asking tells."""
+        return None
 
     async def _ask(self, ref: str) -> int | None:
         asked_ns = self._clock.monotonic_ns()

@@ -15,7 +15,7 @@ from handlers.manage import bot_ref
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import delivery_view, key_view, listing_view, webhook_view
+from handlers.views import delivery_view, key_view, listing_view, stats_problems_view, webhook_view
 from handlers.vitals import LoopLag, resident_bytes
 from listings.rules import listing_of
 
@@ -134,6 +134,7 @@ class Debug:
             listing=listing_view(listing),
             keys=[key_view(key, now_ms) for key in listing.keys],
             webhook=webhook_view(listing.webhook, pending, now_ms) if listing.webhook is not None else None,
+            stats_problems=stats_problems_view(self._public.problems.of(ref)),
             voters=state.votes.voters(ref),
             limits=limits,
             deliveries=[delivery_view(row, listing.webhook) for row in deliveries[:RECENT_DELIVERIES]],

@@ -18,6 +18,7 @@ from core.refusals import Invalid
 from handlers.reply import TOO_MANY_REQUESTS, Reply, failure, limited, success
 from handlers.request import Endpoint, Request
 from listings.keys import KeyDigester
+from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
@@ -57,6 +58,9 @@ class ManageContext:
     keys_per_listing: int
     webhooks: WebhookPolicy
     searches: Searches
+    problems: StatsProblems
+    missing_count: Callable[[str], str | None]
+    """Why a bot's actual server count cannot be known and what to do; None where nothing is missing."""
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
 
@@ -69,6 +73,11 @@ class ManageContext:
         made = reply()
         await self.ledger.durable(position)
         return made
+
+    def hint(self, ref: str) -> dict[str, str]:
+        """The field that an answer has while the bot's first push of server_count would be answered 500."""
+        missing = self.missing_count(ref)
+        return {} if missing is None else {"hint": missing}
 
 
 class Operator:

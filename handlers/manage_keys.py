@@ -28,7 +28,9 @@ class ManageKeys:
             now_ms=context.clock.now_ms(),
             keys_per_listing=context.keys_per_listing,
         )
-        return await context.commit(events, lambda: success(201, id=key_id, name=form.name, key=value))
+        return await context.commit(
+            events, lambda: success(201, id=key_id, name=form.name, key=value, **context.hint(ref))
+        )
 
     def index(self, request: Request) -> Reply:
         listing = listing_of(self._state, bot_ref(request))

@@ -12,7 +12,7 @@ from core.snowflake import is_snowflake
 from handlers.manage import ManageContext, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import limits_view, listing_view
+from handlers.views import limits_view, listing_view, stats_problems_view
 from listings import rules
 from listings.forms import (
     ActualServerCount,
@@ -60,7 +60,11 @@ class ManageListings:
         return success(**shown, next=following)
 
     def show(self, request: Request) -> Reply:
-        return self._show(self._ref(request))
+        ref = self._ref(request)
+        view = listing_view(rules.listing_of(self._state, ref))
+        if self.kind == "bots":
+            view["stats_problems"] = stats_problems_view(self._context.problems.of(ref))
+        return success(**view)
 
     async def edit(self, request: Request) -> Reply:
         ref = self._ref(request)
@@ -77,7 +81,12 @@ class ManageListings:
         rules.listing_of(self._state, ref)
         read(Nothing, request.json_object())
         events = rules.approve(self._state, ref, self._clock.now_ms())
-        return await self._context.commit(events, lambda: self._show(ref))
+
+        def approved() -> Reply:
+            hint = self._context.hint(ref) if self.kind == "bots" else {}
+            return success(**listing_view(rules.listing_of(self._state, ref)), **hint)
+
+        return await self._context.commit(events, approved)
 
     async def deny(self, request: Request) -> Reply:
         ref = self._ref(request)

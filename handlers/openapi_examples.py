@@ -11,7 +11,15 @@ from msgspec.structs import replace
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
 from handlers.reply import Reply, success
-from handlers.views import delivery_view, key_view, limits_view, listing_view, webhook_view
+from handlers.views import (
+    delivery_view,
+    key_view,
+    limits_view,
+    listing_view,
+    stats_problems_view,
+    webhook_view,
+)
+from listings.stats_problems import StatsProblem
 
 BOT = "123456789012345678"
 SERVER = "423456789012345678"
@@ -99,6 +107,14 @@ _NEW_BOT = replace(
     actual_server_count=None,
     stats_limit=None,
 )
+_COUNTLESS_BOT = replace(_NEW_BOT, review="approved", reviewed_ms=NOW_MS)
+HINT = (
+    "The bot cannot push server_count before its actual server count is set. "
+    f'Set it: PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
+)
+_PROBLEMS = [
+    StatsProblem("commands_count", "ignored", "number", "The field is named command_count.", 12, NOW_MS)
+]
 _NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
 _DENIED: dict[str, Any] = {
     "review": "denied",
@@ -132,6 +148,13 @@ ANSWERS: Mapping[str, Example] = {
     "newBot": Example("In review", shown(success(**listing_view(_NEW_BOT)))),
     "approvedBot": Example("Approved", shown(success(**listing_view(APPROVED_BOT)))),
     "deniedBot": Example("Denied", shown(success(**listing_view(replace(_NEW_BOT, **_DENIED))))),
+    "shownBot": Example(
+        "Whose client sends another field",
+        shown(success(**listing_view(APPROVED_BOT), stats_problems=stats_problems_view(_PROBLEMS))),
+    ),
+    "approvedBotWithoutCount": Example(
+        "Its first push of server_count would fail", shown(success(**listing_view(_COUNTLESS_BOT), hint=HINT))
+    ),
     "bots": Example("The last page", shown(success(bots=[listing_view(APPROVED_BOT)], next=None))),
     "newServer": Example("In review", shown(success(**listing_view(_NEW_SERVER)))),
     "approvedServer": Example("Approved", shown(success(**listing_view(APPROVED_SERVER)))),
@@ -139,6 +162,10 @@ ANSWERS: Mapping[str, Example] = {
     "servers": Example("The last page", shown(success(servers=[listing_view(APPROVED_SERVER)], next=None))),
     "issuedKey": Example(
         "The only time the key is shown", shown(success(id=KEY_ID, name="production", key=KEY))
+    ),
+    "issuedKeyWithoutCount": Example(
+        "The first push of server_count would fail",
+        shown(success(id=KEY_ID, name="production", key=KEY, hint=HINT)),
     ),
     "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY, NOW_MS)], next=None))),
     "rotatedKey": Example("The only time the new key is shown", shown(success(id=KEY_ID, key=KEY))),
@@ -222,6 +249,7 @@ ANSWERS: Mapping[str, Example] = {
                 listing=listing_view(APPROVED_BOT),
                 keys=[key_view(PRODUCTION_KEY, NOW_MS)],
                 webhook=webhook_view(WEBHOOK, 0, NOW_MS),
+                stats_problems=stats_problems_view(_PROBLEMS),
                 voters=321,
                 limits={"stats": _limit(10, 7_200), "voters": _limit(100, 300)},
                 deliveries=[delivery_view(DELIVERED, WEBHOOK)],

@@ -12,6 +12,10 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
     root, one, form = f"/manage/{kind}", f"/manage/{kind}/{{id}}", thing.capitalize()
     answer = f"{form}Answer"
     shown = Answer(answer, (f"approved{form}",), f"The {thing}.")
+    alone = approved = shown
+    if kind == "bots":
+        alone = Answer("ShownBot", ("shownBot",), "The bot, and what its pushes did wrong lately.")
+        approved = Answer("ApprovedBot", ("approvedBot", "approvedBotWithoutCount"), "The bot.")
     return (
         Operation(
             "POST",
@@ -42,7 +46,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             "Listings",
             f"Show a {thing}",
             f"All that is known of the {thing} but its keys, votes and deliveries.",
-            shown,
+            alone,
             (*READ, "NoSuchListing"),
         ),
         Operation(
@@ -73,7 +77,7 @@ def _listings(kind: str, thing: str) -> tuple[Operation, ...]:
             "Listings",
             f"Approve a {thing} in review",
             "From then on it can be voted for, and a bot can have API keys.",
-            shown,
+            approved,
             (*WRITE, *SENT, "NoSuchListing", "NotInReview"),
             Body("Nothing", required=False),
         ),
@@ -127,7 +131,7 @@ _KEYS = (
         "Keys",
         "Issue an API key",
         "For an approved bot. Keep the value: it is shown in this answer alone.",
-        Answer("IssuedKey", ("issuedKey",), "The key with its value.", 201),
+        Answer("IssuedKey", ("issuedKey", "issuedKeyWithoutCount"), "The key with its value.", 201),
         (*WRITE, *SENT, "NoSuchListing", "KeyRefused"),
         Body("KeyName"),
     ),

@@ -13,7 +13,7 @@ import msgspec
 from handlers.openapi_errors import ERRORS
 from handlers.openapi_examples import ANSWERS, BODIES
 from handlers.openapi_operations import Answer
-from handlers.reply import JSON, Reply
+from handlers.reply import JSON, NO_SCHEME, Reply
 
 Node = dict[str, Any]
 
@@ -49,7 +49,11 @@ HEADERS: Mapping[str, Node] = {
     "retry-after": _header(
         "How many seconds to wait before asking again.", {"type": "integer", "minimum": 1}, 300
     ),
-    "www-authenticate": _header("The scheme to use.", {"type": "string", "const": "Bearer"}, "Bearer"),
+    "www-authenticate": _header(
+        "The scheme of the operator token; or that an API key has none.",
+        {"type": "string", "enum": ["Bearer", *NO_SCHEME.values()]},
+        "Bearer",
+    ),
     "allow": _header(
         "The methods that the path has.",
         {"type": "string", "pattern": "^[A-Z]+(?:, [A-Z]+)*$"},
@@ -91,7 +95,7 @@ REFUSALS: Mapping[str, Refusal] = {
     ),
     "UserIdRefused": Refusal("The user id is malformed.", ("malformedUser",), LIMITED),
     "ApiKeyRefused": Refusal(
-        "The API key is missing or wrong.", ("authorizationRequired", "invalidKey"), LIMITED
+        "The API key is missing or wrong.", ("authorizationRequired", "invalidKey", "keyWithScheme"), LIMITED
     ),
     "BotNotFound": Refusal("There is no such bot, or its id is malformed.", ("botNotFound",), LIMITED),
     "StatsBodyTooLarge": Refusal("The body is too large.", ("bodyTooLarge",), LIMITED),

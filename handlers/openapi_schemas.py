@@ -1,4 +1,4 @@
-"""The schemas of the OpenAPI document. Law: an answer has exactly the fields named here, all of them.
+"""The schemas of the OpenAPI document. Law: an answer has the fields named here, all of them but a hint.
 
 What requests hold comes from the forms that read them. Times are Unix milliseconds.
 """
@@ -26,11 +26,13 @@ from handlers.openapi_words import (
     one_of_ours,
     or_null,
     said,
+    sometimes,
     success,
 )
 from listings import forms
 from listings.fields import MAX_SERVER_COUNT, BotCategory, ServerCategory
 from listings.stats import MAX_COMMAND_COUNT
+from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem
 
 FORMS: tuple[type[forms.Form], ...] = (
     forms.BotSubmission,
@@ -80,7 +82,7 @@ DIGEST: Node = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "E
 
 STATS: Node = {
     "type": "object",
-    "description": "At least one of the two counts. Other fields are ignored.",
+    "description": "At least one of the two counts. Other fields are ignored, and shown to the bot's owner.",
     "properties": {
         "server_count": {
             "type": "integer",
@@ -141,6 +143,20 @@ _BOT: Mapping[str, Node] = {
     "counts_updated_at": or_null(MOMENT),
     "actual_server_count": said("What the operator has set.", or_null(COUNT)),
     "limits": one_of_ours("OwnLimits"),
+}
+_HINT: Mapping[str, Node] = {
+    "hint": said(
+        "Why the bot's first push of `server_count` would be answered 500, and what to do. Missing where "
+        "nothing is.",
+        TEXT,
+    )
+}
+_STATS_PROBLEMS: Mapping[str, Node] = {
+    "stats_problems": said(
+        f"Fields of the bot's pushes that were not taken since this process began: the last "
+        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept.",
+        many(one_of_ours("StatsProblem")),
+    )
 }
 _SERVER: Mapping[str, Node] = {
     "id": SNOWFLAKE,
@@ -223,6 +239,16 @@ ANSWERS: Mapping[str, Node] = {
     "VoteStatus": closed(**VOTE_STATUS),
     "Bot": closed(**_BOT),
     "BotAnswer": success(**_BOT),
+    "ShownBot": success(**_BOT, **_STATS_PROBLEMS),
+    "ApprovedBot": sometimes(success(**_BOT), **_HINT),
+    "StatsProblem": closed(
+        field=said(f"Its name, cut after {NAME_CHARACTERS} characters.", TEXT),
+        problem={"type": "string", "enum": [*get_args(Problem)]},
+        given=said("The type of what it held.", {"type": "string", "enum": [*get_args(JsonType)]}),
+        reason=TEXT,
+        times={"type": "integer", "minimum": 1},
+        last_at=MOMENT,
+    ),
     "BotPage": success(bots=many(one_of_ours("Bot")), next=cursor(SNOWFLAKE)),
     "Server": closed(**_SERVER),
     "ServerAnswer": success(**_SERVER),
@@ -230,7 +256,7 @@ ANSWERS: Mapping[str, Node] = {
     "OwnLimits": closed(**_OWN_LIMITS),
     "LimitsAnswer": success(**_OWN_LIMITS),
     "ServerCount": success(server_count=COUNT),
-    "IssuedKey": success(id=OUR_ID, name=TEXT, key=KEY_VALUE),
+    "IssuedKey": sometimes(success(id=OUR_ID, name=TEXT, key=KEY_VALUE), **_HINT),
     "RotatedKey": success(id=OUR_ID, key=KEY_VALUE),
     "Key": closed(
         id=OUR_ID,
@@ -250,6 +276,7 @@ ANSWERS: Mapping[str, Node] = {
         listing=one_of_ours("Bot"),
         keys=many(one_of_ours("Key")),
         webhook=or_null(one_of_ours("Webhook")),
+        **_STATS_PROBLEMS,
         voters=said("How many users have voted for the bot.", COUNT),
         limits=closed(stats=_NEXT_REQUEST, voters=_NEXT_REQUEST),
         deliveries=said("The newest.", many(one_of_ours("Delivery"))),

@@ -12,6 +12,11 @@ def closed(**fields: Node) -> Node:
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 
+def sometimes(schema: Node, **fields: Node) -> Node:
+    """The closed object with fields more that it need not have."""
+    return {**schema, "properties": {**schema["properties"], **fields}}
+
+
 def said(description: str, schema: Node) -> Node:
     return {**schema, "description": description}
 

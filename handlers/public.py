@@ -10,20 +10,23 @@ client's address before that. `voters` is the hot path: one synchronous function
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
-from core.refusals import StatsRefused, Unavailable
+from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
 from core.rows import BOTS, Listing
 from core.snowflake import is_snowflake
+from handlers.missing import MissingCounts
 from handlers.reply import (
     AUTHORIZATION_REQUIRED,
     BOT_NOT_FOUND,
     INVALID_KEY,
+    NO_HEADERS,
+    NO_SCHEME,
     TOO_MANY_REQUESTS,
     BadRequest,
     Reply,
@@ -36,6 +39,7 @@ from handlers.reply import (
 from handlers.request import json_object
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
+from listings.stats_problems import StatsProblems
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
@@ -47,6 +51,9 @@ MALFORMED_USER = "The user id must be a snowflake: 17 to 20 digits."
 class GuildCounts(Protocol):
     async def actual(self, ref: str) -> int | None:
         """The bot's actual server count, or None when it is not known."""
+
+    def missing(self, ref: str) -> str | None:
+        """Why `actual` cannot know it and what to do, in sentences; None where it can only be tried."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +68,12 @@ class PublicLimits:
 
 
 class Caller(NamedTuple):
-    """`address` is the key that failures are counted under; `digest` is of the key given, None without."""
+    """`address` is the key that failures are counted under; `digest` is of the key given, None without;
+    `has_scheme` tells whether a word such as `Bearer` stands before it."""
 
     address: str
     digest: str | None
+    has_scheme: bool = False
 
 
 class PublicApi:
@@ -89,13 +98,18 @@ class PublicApi:
         self._window_ms = window_ms
         self._max_difference = max_difference
         self._max_body_bytes = max_body_bytes
+        self._missing = MissingCounts(clock)
+        self.problems = StatsProblems()
         self._restore_stats_windows()
         ledger.subscribe(self._on_record)
 
     def caller(self, authorization: str | None, address: str) -> Caller:
         """What the checks need to know of a caller; good for as many requests as have these two."""
-        digest = self._digester.digest(authorization) if authorization else None
-        return Caller(address_key(address), digest)
+        if not authorization:
+            return Caller(address_key(address), None)
+        scheme, space, _ = authorization.partition(" ")
+        has_scheme = bool(space) and scheme.isalpha()
+        return Caller(address_key(address), self._digester.digest(authorization), has_scheme)
 
     def bot_of(self, caller: Caller) -> str | None:
         """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
@@ -171,7 +185,7 @@ class PublicApi:
 
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
-        address, digest = caller
+        address, digest, has_scheme = caller
         guard = self.limits.guard
         refusal = guard.refusal(address, now_ns)
         if refusal is not None:
@@ -179,20 +193,22 @@ class PublicApi:
         ref = BOTS + bot_id
         bot = self._state.listings.get(ref)
         if digest is None:
-            status, text = 401, AUTHORIZATION_REQUIRED
+            reply = failure(401, AUTHORIZATION_REQUIRED)
         elif bot is None:
-            status, text = 404, BOT_NOT_FOUND
+            reply = failure(404, BOT_NOT_FOUND)
         elif not is_granted(self._state, ref, digest, now_ms):
-            status, text = 401, INVALID_KEY
+            reply = failure(401, INVALID_KEY, NO_SCHEME if has_scheme else NO_HEADERS)
         else:
             return bot
-        return limited(failure(status, text), replace(guard.failed(address, now_ns), allowed=True))
+        return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
 
     async def _update(
         self, ref: str, body: bytes | None, caller: Caller, policy: Policy, decision: Decision
     ) -> Reply:
+        given: Mapping[str, Any] = {}
         try:
-            update = read_stats(json_object(body, self._max_body_bytes))
+            given = json_object(body, self._max_body_bytes)
+            update = read_stats(given)
             if update.server_count is not None:
                 actual = await self._guild_counts.actual(ref)
                 check_difference(update.server_count, actual, self._max_difference)
@@ -213,14 +229,25 @@ class PublicApi:
             )
             await self._ledger.durable(self._ledger.commit(events))
         except (StatsRefused, BadRequest, Unavailable) as error:
+            self._note(ref, caller, given, error)
             return reply_to(error)
+        self._note(ref, caller, given, None)
         return success()
+
+    def _note(self, ref: str, caller: Caller, given: Mapping[str, Any], refusal: Exception | None) -> None:
+        """Keeps what was not taken for the bot's owner, unless the key or the bot is gone meanwhile."""
+        now_ms = self._clock.now_ms()
+        if caller.digest is not None and is_granted(self._state, ref, caller.digest, now_ms):
+            if isinstance(refusal, ActualCountUnknown):
+                self._missing.tell(ref, self._guild_counts.missing(ref))
+            self.problems.note(ref, given, refusal, now_ms)
 
     def _on_record(self, _: int, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, ListingRemoved):
                 self.limits.stats.forget(event.ref)
                 self.limits.voters.forget(event.ref)
+                self.problems.forget(event.ref)
             elif isinstance(event, ListingMerged) and event.updates:
                 self._count_updates(event.row, event.updates)
 

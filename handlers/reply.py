@@ -24,6 +24,10 @@ TOO_MANY_REQUESTS = "Too many requests, please try again later."
 AUTHORIZATION_REQUIRED = "Authorization header is required."
 INVALID_KEY = "Invalid API key."
 BOT_NOT_FOUND = "Bot not found."
+NO_SCHEME: Mapping[str, str] = MappingProxyType(
+    {"www-authenticate": 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'}
+)
+"""Beside `INVALID_KEY`, for a key with a word such as `Bearer` before it."""
 UNAVAILABLE_RETRY_SECONDS = "5"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

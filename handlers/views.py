@@ -3,9 +3,11 @@
 Times are Unix milliseconds; what never happened is null.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, Webhook
+from listings.stats_problems import StatsProblem
 
 
 def listing_view(listing: Listing) -> dict[str, Any]:
@@ -34,6 +36,20 @@ def listing_view(listing: Listing) -> dict[str, Any]:
 def limits_view(listing: Listing) -> dict[str, Any]:
     """The bot's own limits; null where the deployment's default holds."""
     return {"stats": _policy_view(listing.stats_limit), "voters": _policy_view(listing.voters_limit)}
+
+
+def stats_problems_view(problems: Sequence[StatsProblem]) -> list[dict[str, Any]]:
+    return [
+        {
+            "field": problem.field,
+            "problem": problem.problem,
+            "given": problem.given,
+            "reason": problem.reason,
+            "times": problem.times,
+            "last_at": problem.last_ms,
+        }
+        for problem in problems
+    ]
 
 
 def _policy_view(policy: Policy | None) -> dict[str, int] | None:

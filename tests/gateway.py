@@ -86,6 +86,10 @@ class Client:
         assert response.status_code in {200, 201}, response.text
         return response.json()
 
+    def kept(self, path: str) -> Any:
+        """What GET shows, but for the problems of a bot's pushes, which are of this process alone."""
+        return {name: value for name, value in self.done("GET", path).items() if name != "stats_problems"}
+
     def voters(self, key: str | None, bot: str = BOT, user: str = USER, **headers: str) -> requests.Response:
         if key is not None:
             headers["Authorization"] = key

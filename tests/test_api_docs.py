@@ -116,7 +116,11 @@ def test_the_mistakes_of_others_end_as_the_document_says(gateway: ThreadGateway)
         gateway.advance(7_200)
     posted = gateway.request("POST", f"/bots/{BOT}/stats", headers={"Authorization": key})
     assert refusal(posted) == (405, "Method not allowed. Use PATCH.")
-    assert gateway.voters(f"Bearer {key}").json()["error"] == "Invalid API key."
+    with_scheme = gateway.voters(f"Bearer {key}")
+    assert with_scheme.json()["error"] == "Invalid API key."
+    assert with_scheme.headers["www-authenticate"].startswith('ApiKey hint="no scheme: ')
+    shown = gateway.done("GET", f"/manage/bots/{BOT}")["stats_problems"]
+    assert {each["field"] for each in shown} == {"commands_count", "body", "server_count"}
 
 
 def test_the_numbers_are_the_defaults() -> None:

@@ -109,6 +109,7 @@ ASKED: dict[str, Ask] = {
     "serverCountTooFarOff": lambda g, key, _: g.stats(key, {"server_count": 5_000}, BOT),
     "authorizationRequired": lambda g, *_: g.voters(None, BOT),
     "invalidKey": lambda g, *_: g.voters("wrong", BOT),
+    "keyWithScheme": lambda g, key, _: g.voters(f"Bearer {key}", BOT),
     "botNotFound": lambda g, key, _: g.voters(key, USER),
     "tooManyRequests": lambda g, key, _: [g.stats(key, {"command_count": 1}, BOT) for _ in "123"][-1],
     "countUnknown": lambda g, *_: g.stats(g.list_bot(OTHER_BOT, None), {"server_count": 1}, OTHER_BOT),

@@ -68,6 +68,26 @@ def test_no_prefix_scheme_or_encoding_is_accepted(
     assert refusal(call(served.gateway, spoil(served.key))) == INVALID_KEY
 
 
+NO_SCHEME = 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
+
+
+@both
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "Bot", "Token", "Basic"])
+def test_a_key_with_a_scheme_before_it_is_401_and_a_header_says_no_scheme(
+    served: Served, call: Call, scheme: str
+) -> None:
+    response = call(served.gateway, f"{scheme} {served.key}")
+
+    assert refusal(response) == INVALID_KEY
+    assert response.headers["www-authenticate"] == NO_SCHEME
+
+
+@both
+@pytest.mark.parametrize("key", [None, "wrong", "vg_" + "A" * 43, "Bearer", "two-words of-it", "vg_a vg_b"])
+def test_a_401_for_a_key_without_a_scheme_has_no_hint(served: Served, call: Call, key: str | None) -> None:
+    assert "www-authenticate" not in call(served.gateway, key).headers
+
+
 @both
 def test_a_key_is_bound_to_its_bot(gateway: ThreadGateway, key: str, call: Call) -> None:
     gateway.list_bot(OTHER_BOT)

@@ -33,6 +33,10 @@ ROWS: dict[str, list[Call]] = {
     "malformedUser": [lambda g, key: g.voters(key, user="1")],
     "authorizationRequired": [lambda g, _: g.stats(None, OK), lambda g, _: g.voters(None)],
     "invalidKey": [lambda g, _: g.stats("wrong", OK), lambda g, _: g.voters("wrong")],
+    "keyWithScheme": [
+        lambda g, key: g.stats(f"Bearer {key}", OK),
+        lambda g, key: g.voters(f"Bearer {key}"),
+    ],
     "botNotFound": [lambda g, key: g.stats(key, OK, USER), lambda g, key: g.voters(key, USER)],
     "countUnknown": [lambda g, _: g.stats(g.list_bot(OTHER_BOT, None), {"server_count": 5}, OTHER_BOT)],
     "tooManyRequests": [

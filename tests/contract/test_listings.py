@@ -89,7 +89,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
 def test_a_listing_is_shown_as_it_was_submitted(gateway: ThreadGateway, kind: str) -> None:
     submitted = submit(gateway, kind).json()
 
-    assert gateway.done("GET", f"/manage/{kind}/{ROOTS[kind]['id']}") == submitted
+    assert gateway.kept(f"/manage/{kind}/{ROOTS[kind]['id']}") == submitted
 
 
 @pytest.mark.parametrize(
@@ -284,4 +284,4 @@ def test_listings_survive_a_restart(gateway: ThreadGateway, kind: str) -> None:
 
     gateway.restart()
 
-    assert gateway.done("GET", f"/manage/{kind}/{submitted['id']}") == submitted
+    assert gateway.kept(f"/manage/{kind}/{submitted['id']}") == submitted

@@ -35,8 +35,8 @@ class Pair(NamedTuple):
     def alike(self, path: str) -> Any:
         """Waits until both nodes have the same content, and returns what both show."""
         self.fleet.converge(self.here, self.there)
-        shown = self.here.done("GET", path)
-        assert self.there.done("GET", path) == shown
+        shown = self.here.kept(path)
+        assert self.there.kept(path) == shown
         return shown
 
     def statuses(self, key: str) -> list[int]:

@@ -106,6 +106,15 @@ def test_a_key_is_shown_in_one_piece_also_on_a_narrow_terminal(gateway: ThreadGa
     assert [gateway.voters(key).status_code for key in keys] == [200]
 
 
+def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
+    gateway: ThreadGateway, admin: Admin
+) -> None:
+    gateway.list_bot(actual=None)
+    assert f"PUT /manage/bots/{BOT}/actual-server-count" in admin("key", BOT, "my key").output
+    gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 5})
+    assert "actual-server-count" not in admin("key", BOT, "my key").output
+
+
 def test_a_vote_is_cast(gateway: ThreadGateway, admin: Admin) -> None:
     key = gateway.list_bot()
     assert rows(admin("vote", BOT, USER)) == [["1", "2025-06-15 15:06:40 UTC", "2025-06-16 15:06:40 UTC"]]

@@ -1,0 +1,33 @@
+"""Bots whose actual server count nobody told. Law: the log says so once a bot and day, and says what to do.
+
+A bot's first correct push is answered 500 then, and its owner can do nothing about it: the operator can.
+"""
+
+import logging
+from collections import OrderedDict
+
+from core.clock import NS_PER_SECOND, Clock
+
+QUIET_SECONDS = 86_400
+MAX_BOTS = 10_000
+log = logging.getLogger(__name__)
+
+
+class MissingCounts:
+    """Remembers whom it told of; of more than `bots` in a day, some are told of again."""
+
+    def __init__(self, clock: Clock, bots: int = MAX_BOTS) -> None:
+        self._clock = clock
+        self._room = bots
+        self._told: OrderedDict[str, int] = OrderedDict()  # ref -> monotonic ns, the latest last
+
+    def tell(self, ref: str, why: str | None) -> None:
+        """To be called when a push found no actual count; `why` is what the source of counts says."""
+        now_ns, told_ns = self._clock.monotonic_ns(), self._told.get(ref)
+        if told_ns is not None and now_ns - told_ns < QUIET_SECONDS * NS_PER_SECOND:
+            return
+        self._told[ref] = now_ns
+        self._told.move_to_end(ref)
+        if len(self._told) > self._room:
+            self._told.popitem(last=False)
+        log.warning("a push of %s was answered 500: %s", ref, why or "the look-up of its server count fails.")

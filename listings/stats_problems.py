@@ -1,0 +1,102 @@
+"""What pushes of counts said that was not taken, for the bot's owner. Law: names and types, never a value.
+
+Clients of other platforms send fields of other names, or the counts inside a text, and their authors never
+look at the answer. Kept in memory alone: the next push tells again, and none would be worth a record.
+Each of its sizes is bounded, because whoever holds a key chooses the names.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.refusals import CommandCountOutOfRange, ServerCountOutOfRange, ServerCountTooFarOff
+from listings.fields import MAX_SERVER_COUNT
+from listings.stats import MAX_COMMAND_COUNT
+
+MAX_BOTS = 1_000
+FIELDS_PER_BOT = 8
+NAME_CHARACTERS = 64
+
+Problem = Literal["ignored", "refused"]
+JsonType = Literal["null", "boolean", "number", "string", "array", "object"]
+
+_TYPES: Mapping[type, JsonType] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+_FIELDS = {"server_count", "command_count"}
+_IGNORED = {
+    **dict.fromkeys(
+        ("servers", "servers_count", "serverCount", "guilds", "guild_count", "guildCount"),
+        "The field is named server_count.",
+    ),
+    **dict.fromkeys(
+        ("commands", "commands_count", "commandCount", "commandsCount"), "The field is named command_count."
+    ),
+    "body": "The counts stand in the JSON object itself, not in a text inside of it.",
+}
+_REFUSED = {
+    ServerCountOutOfRange: ("server_count", f"It must be an integer from 0 to {MAX_SERVER_COUNT:,}."),
+    CommandCountOutOfRange: ("command_count", f"It must be an integer from 0 to {MAX_COMMAND_COUNT:,}."),
+    ServerCountTooFarOff: ("server_count", "It is too far off from the actual server count."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StatsProblem:
+    """A field that was not taken: its name (cut), what it held last, how often and when last."""
+
+    field: str
+    problem: Problem
+    given: JsonType
+    reason: str
+    times: int
+    last_ms: int
+
+
+class StatsProblems:
+    """Of the bots whose pushes had some lately, the last fields of each."""
+
+    def __init__(self, bots: int = MAX_BOTS) -> None:
+        self._room = bots
+        self._bots: OrderedDict[str, OrderedDict[str, StatsProblem]] = OrderedDict()  # the latest last
+
+    def __len__(self) -> int:
+        return len(self._bots)
+
+    def note(self, ref: str, body: Mapping[str, Any], refusal: Exception | None, now_ms: int) -> None:
+        """Reads a push that had a valid key; `refusal` is what was raised against it."""
+        seen = 0
+        for name, value in body.items():
+            if name not in _FIELDS and (seen := seen + 1) <= FIELDS_PER_BOT:
+                self._add(ref, name, "ignored", value, _IGNORED.get(name, "There is no such field."), now_ms)
+            elif seen > FIELDS_PER_BOT:
+                break
+        refused, reason = _REFUSED.get(type(refusal), ("", ""))
+        if refused:  # last, so that no other field of the push displaces it
+            self._add(ref, refused, "refused", body[refused], reason, now_ms)
+
+    def of(self, ref: str) -> list[StatsProblem]:
+        """The newest first."""
+        return [*reversed(self._bots.get(ref, {}).values())]
+
+    def forget(self, ref: str) -> None:
+        self._bots.pop(ref, None)
+
+    def _add(self, ref: str, name: str, problem: Problem, value: Any, reason: str, now_ms: int) -> None:
+        fields = self._bots.setdefault(ref, OrderedDict())
+        self._bots.move_to_end(ref)
+        if len(self._bots) > self._room:
+            self._bots.popitem(last=False)
+        cut = name[:NAME_CHARACTERS]
+        known = fields.pop(cut, None)
+        times = 1 if known is None else known.times + 1
+        fields[cut] = StatsProblem(cut, problem, _TYPES[type(value)], reason, times, now_ms)
+        if len(fields) > FIELDS_PER_BOT:
+            fields.popitem(last=False)
