@@ -98,18 +98,21 @@ def refuse_unless_empty(folder: Path) -> None:
 
 @contextlib.contextmanager
 def made_whole_or_not_at_all(folder: Path) -> Iterator[None]:
-    """Takes back what was made of an empty data folder, or the folder itself, when it could not be filled."""
+    """Takes a new data folder away again, with its key and its lock, when it could not be filled.
+
+    Nothing is taken away that another process has put there meanwhile.
+    """
     was_there = folder.exists()
-    before = set(folder.iterdir()) if was_there else set[Path]()
     try:
         yield
     except Exception:
-        # Locked, or another process could be at home in the folder by now.
-        with contextlib.suppress(OSError, FolderUnusable), locked(folder):
-            for made in {folder / KEYS, folder / LOCK} - before:
-                made.unlink(missing_ok=True)
-            if not was_there:
-                folder.rmdir()
+        if not was_there:
+            with contextlib.suppress(OSError, FolderUnusable), locked(folder):
+                made = [*folder.iterdir()]
+                if {path.name for path in made} <= {KEYS, LOCK}:
+                    for path in made:
+                        path.unlink()
+                    folder.rmdir()
         raise
 
 
