@@ -113,8 +113,9 @@ class WebhookSettings(Form):
     url: Annotated[
         Url,
         Field(
-            description="A URL that the deployment may send to: https, and a public address, unless its "
-            "settings say otherwise. Or a chat platform's webhook URL."
+            description="A URL that the deployment may send to: https, a public address that is not its own, "
+            "and no port of mail, databases and the like, unless its settings say otherwise. Or a chat "
+            "platform's webhook URL."
         ),
     ]
     token: Annotated[

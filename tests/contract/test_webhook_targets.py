@@ -15,6 +15,7 @@ from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
 from tests.unit_io.name_server import NameServer, Says, naming
 from webhook import ranges, resolver
+from webhook.machine import Machine
 
 pytestmark = ON_ONE_WIRE
 
@@ -219,6 +220,19 @@ def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_not
 
             blocked = attempted(gateway, 1)
             assert (blocked["status"], blocked["error"], blocked["excerpt"]) == (None, "blocked", "")
+
+
+@pytest.mark.usefixtures("loopback_is_public")
+def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_whatever_the_kernel_says(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Machine, "has", lambda *_: False)
+    with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
+        set_webhook(gateway, receiver.url)
+        gateway.cast()
+
+        assert attempted(gateway, 1)["error"] == "blocked"
+    assert receiver.received == []
 
 
 @pytest.mark.usefixtures("loopback_is_public")
