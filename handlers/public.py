@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from core.clock import NS_PER_SECOND, Clock
+from core.clock import NS_PER_MS, Clock
 from core.events import Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
@@ -100,6 +100,8 @@ class PublicApi:
         self._max_body_bytes = max_body_bytes
         self._missing = MissingCounts(clock)
         self.problems = StatsProblems()
+        self._dated: dict[str, tuple[int, int]] = {}
+        """Of each bot's last window of committed updates: its name in the limiter, and when it began."""
         self._restore_stats_windows()
         ledger.subscribe(self._on_record)
 
@@ -218,16 +220,17 @@ class PublicApi:
                 return failure(404, BOT_NOT_FOUND)
             if caller.digest is None or not is_granted(self._state, ref, caller.digest, now_ms):
                 return failure(401, INVALID_KEY)
-            open_ms = (self._clock.monotonic_ns() - decision.started_ns) // 1_000_000
             events = update_stats(
                 self._state,
                 ref,
                 update,
-                window_started_ms=now_ms - open_ms,
+                window_started_ms=self._window_started_ms(ref, decision, now_ms),
                 window_seconds=policy.window_seconds,
                 now_ms=now_ms,
             )
-            await self._ledger.durable(self._ledger.commit(events))
+            position = self._ledger.commit(events)
+            self._dated[ref] = (decision.started_ns, events[-1].window.started_ms)
+            await self._ledger.durable(position)
         except (StatsRefused, BadRequest, Unavailable) as error:
             self._note(ref, caller, given, error)
             return reply_to(error)
@@ -242,9 +245,17 @@ class PublicApi:
                 self._missing.tell(ref, self._guild_counts.missing(ref))
             self.problems.note(ref, given, refusal, now_ms)
 
+    def _window_started_ms(self, ref: str, decision: Decision, now_ms: int) -> int:
+        """When the limiter's window began: as was said before, though the clock may have been set since."""
+        started_ns, started_ms = self._dated.get(ref, (None, 0))
+        if started_ns == decision.started_ns:
+            return started_ms
+        return now_ms - (self._clock.monotonic_ns() - decision.started_ns) // NS_PER_MS
+
     def _on_record(self, _: int, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, ListingRemoved):
+                self._dated.pop(event.ref, None)
                 self.limits.stats.forget(event.ref)
                 self.limits.voters.forget(event.ref)
                 self.problems.forget(event.ref)
@@ -271,5 +282,6 @@ class PublicApi:
             return
         open_ms = max(now_ms - window.started_ms, 0)
         if open_ms < policy.window_seconds * 1_000:
-            started_ns = now_ns - open_ms * (NS_PER_SECOND // 1_000)
+            started_ns = now_ns - open_ms * NS_PER_MS
+            self._dated[bot.ref] = (started_ns, window.started_ms)
             self.limits.stats.restore(bot.ref, started_ns, window.used)

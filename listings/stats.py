@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.events import Event, StatsUpdated
+from core.events import StatsUpdated
 from core.refusals import (
     ActualCountUnknown,
     CommandCountOutOfRange,
@@ -74,7 +74,7 @@ def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | Non
 
 def update_stats(
     state: State, ref: str, update: StatsUpdate, *, window_started_ms: int, window_seconds: int, now_ms: int
-) -> list[Event]:
+) -> list[StatsUpdated]:
     """The counts as they are now, and the updates committed in the limiter's window. Raises NotFound.
 
     `window_started_ms` is when the limiter's window opened, told by two clocks that drift apart; windows

@@ -101,6 +101,29 @@ def test_after_a_start_with_a_clock_that_was_set_back_a_bot_waits_for_one_window
     assert limit(gateway.stats(key, UPDATE)) == Limit(2, 1, STATS_WINDOW)
 
 
+@pytest.mark.parametrize("jump", [-DAY, -HOUR, HOUR])
+@pytest.mark.parametrize("right_again", [False, True])
+@pytest.mark.parametrize("restarted", [False, True])
+def test_updates_of_one_window_are_counted_together_although_the_clock_is_set_between_them(
+    gateway: ThreadGateway, key: str, jump: int, right_again: bool, restarted: bool
+) -> None:
+    assert gateway.stats(key, UPDATE).status_code == 200
+    if restarted:
+        gateway.restart()
+    gateway.set_wall(jump)
+    assert gateway.stats(key, UPDATE).status_code == 200
+    if right_again:
+        gateway.set_wall(-jump)
+
+    gateway.restart()
+
+    refused = gateway.stats(key, UPDATE)
+    assert refusal(refused) == TOO_MANY
+    assert limit(refused).reset <= STATS_WINDOW
+    gateway.advance(STATS_WINDOW)
+    assert limit(gateway.stats(key, UPDATE)) == Limit(2, 1, STATS_WINDOW)
+
+
 @jumps
 def test_a_rotated_key_s_overlap_ends_at_the_time_that_was_told(
     gateway: ThreadGateway, key: str, jump: int
