@@ -53,7 +53,7 @@ class Follower:
         self._pacing = pacing
         self._read: dict[str, Id] = {}
         """How far each node's stream was read, by name; a copy does not count."""
-        self.refused = Refused()
+        self.refused = Refused(registry.name)
         self._refused_ns: dict[str, int] = {}
 
     # -- reading ---------------------------------------------------------------------------------------

@@ -7,13 +7,15 @@ log = logging.getLogger(__name__)
 
 
 class Refused:
-    def __init__(self) -> None:
+    def __init__(self, own: str) -> None:
+        """`own` is the name of this node."""
+        self._own = own
         self._reasons: dict[str, str] = {}
         self.reasons: Mapping[str, str] = self._reasons  # by the names of nodes
 
     def refuse(self, name: str, reason: str) -> None:
         if self._reasons.get(name) != reason:
-            log.error("nothing is taken from node %s: %s", name, reason)
+            log.error("nothing is taken from node %s at this one (%s): %s", name, self._own, reason)
         self._reasons[name] = reason
 
     def forget_all_but(self, names: Container[str]) -> None:

@@ -45,7 +45,7 @@ class Registry:
         """`proof` is what all nodes of the fleet know (`Marks.fleet`)."""
         self.name = name
         self.holds_name = False
-        self.refused = Refused()
+        self.refused = Refused(name)
         self.wants = self.copy = ""
         self._link = link
         self._envelopes = envelopes

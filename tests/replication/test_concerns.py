@@ -1,6 +1,7 @@
 """What is not as it should be in a fleet is told when it begins and when it ends, and is shown meanwhile."""
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
+from journal.folder import DIGEST_SECRET, KEYS
 from replication.concerns import Concerns
 from replication.differences import CLOCK_SECONDS, Differences
 from replication.entries import Status
@@ -17,6 +19,7 @@ from replication.link import Link, RedisPlace
 from tests.contract import users
 from tests.gateway import eventually
 from tests.redis_server import RedisServer
+from tests.replication.edges import SHARED_SECRETS
 from tests.replication.threads import ThreadFleet, ThreadNode, threads_of
 from tests.unit.given import HOUR_MS, NOW_MS
 from tests.unit_io.disk import run
@@ -257,6 +260,26 @@ def test_two_nodes_that_differ_say_so_to_both_operators(
     eventually(lambda: {*a.replication["concerns"], *b.replication["concerns"]} == wanted)
     warned = [record.getMessage() for record in caplog.get_records("setup") + caplog.get_records("call")]
     assert all(warned.count(line) == 1 for line in wanted)
+
+
+@pytest.mark.parametrize(("lost", "named"), [(KEYS, "sealing.keys"), (DIGEST_SECRET, "key-digest.secret")])
+def test_nodes_with_different_secrets_say_so_at_once_with_the_secret_and_both_nodes(
+    redis_server: RedisServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, lost: str, named: str
+) -> None:
+    with threads_of(tmp_path, redis_server.url) as fleet:
+        a = fleet.node("a")
+        folder = tmp_path / "b"
+        folder.mkdir()
+        for secret in {*SHARED_SECRETS} - {lost}:
+            shutil.copy(a.folder / secret, folder)
+        b = fleet.node("b")
+        eventually(lambda: named in a.replication["refused"].get("b", ""))
+        eventually(lambda: named in b.replication["refused"].get("a", ""))
+        told = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+        for here, there in (("a", "b"), ("b", "a")):
+            (line,) = (line for line in told if line.startswith(f"nothing is taken from node {there} "))
+            assert f"at this one ({here})" in line
+            assert named in line
 
 
 def test_without_redis_nobody_knows_who_is_there_and_who_has_much_to_tell_is_behind(

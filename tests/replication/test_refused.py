@@ -8,14 +8,14 @@ from replication.refused import Refused
 
 
 def test_a_refusal_is_told_once_for_each_reason_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
-    refused = Refused()
+    refused = Refused("bern")
     for reason in ("another key", "another key", "another version", "another version"):
         refused.refuse("rome", reason)
     assert refused.reasons == {"rome": "another version"}
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
     assert [record.getMessage() for record in caplog.records] == [
-        "nothing is taken from node rome: another key",
-        "nothing is taken from node rome: another version",
+        "nothing is taken from node rome at this one (bern): another key",
+        "nothing is taken from node rome at this one (bern): another version",
     ]
     caplog.clear()
 
@@ -27,7 +27,7 @@ def test_a_refusal_is_told_once_for_each_reason_and_its_end_once(caplog: pytest.
 
 
 def test_a_node_that_was_never_refused_is_understood_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
-    refused = Refused()
+    refused = Refused("bern")
     refused.refuse("rome", "another key")
     caplog.clear()
     refused.understood("oslo")
@@ -38,11 +38,11 @@ def test_a_node_that_was_never_refused_is_understood_without_a_word(caplog: pyte
 def test_nodes_that_are_not_there_any_more_are_forgotten_and_refused_anew_when_they_are_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    refused = Refused()
+    refused = Refused("bern")
     for name in ("rome", "oslo"):
         refused.refuse(name, "another key")
     caplog.clear()
-    refused.forget_all_but({"oslo", "bern"})
+    refused.forget_all_but({"oslo", "lima"})
     assert refused.reasons == {"oslo": "another key"}
     assert not caplog.records
     refused.refuse("rome", "another key")
