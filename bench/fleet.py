@@ -23,6 +23,7 @@ from bench.fleet_catching_up import (
     Arrived,
     measure_arrival,
 )
+from bench.fleet_outage import measure_outage, outage_tables
 from bench.fleet_pace import Paced, measure_paces
 from bench.fleet_serving import CHECKS_PER_SECOND, Checks, Served, measure_serving, ratio
 from bench.load import LOAD_CORES, on_cores
@@ -71,6 +72,8 @@ def main() -> None:
             paced = measure_paces(place, redis, PACED_STRETCH * seconds)
             redis.flush()
             served = measure_serving(place, redis, seconds)
+            redis.flush()
+            outage = measure_outage(place, redis)
         finally:
             redis.close()
     report = Report("fleet", "A fleet of gateways", f"make bench-fleet SECONDS={seconds:g}")
@@ -79,6 +82,7 @@ def main() -> None:
     _arrived(report, arrived)
     _paced(report, paced)
     _served(report, served)
+    outage_tables(report, outage)
     report.write()
 
 

@@ -66,6 +66,9 @@ class FleetNode(NamedTuple):
         """What the process has used so far."""
         return float(self._ask("cpu"))
 
+    def pid(self) -> int:
+        return int(self._ask("pid"))
+
     def _ask(self, *request: object) -> Any:
         self.pipe.send(request)
         return self.pipe.recv()
@@ -121,6 +124,7 @@ class _Feeder:
             "moments": self._moments_of,
             "votes": self._votes,
             "cpu": self._cpu,
+            "pid": self._pid,
         }
         self._ledger.subscribe(self._on_record)
 
@@ -184,6 +188,9 @@ class _Feeder:
 
     async def _votes(self) -> int:
         return len(self._ledger.state.votes)
+
+    async def _pid(self) -> int:
+        return os.getpid()
 
     async def _cpu(self) -> float:
         return time.process_time()

@@ -8,7 +8,7 @@ changed meanwhile comes through the streams, which are read on from where the do
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 PIECE_COST = 32_768  # bytes of votes, and so much for
 COSTS = {ListingFact: 512, DeliveryFact: 512}
 AHEAD = 16  # pieces
+AT_ONCE = 8  # pieces: Redis may be far away
 POLL_SECONDS = 0.01
 KEPT_SECONDS = 60  # an abandoned copy, in Redis
 PATIENCE_SECONDS = 15.0  # with a reader
@@ -67,27 +68,33 @@ class Donor:
         key = self._link.copy(name, copy)
         cursors = self._cursors()
         self._vouch(self._ledger.head)
-        number = 0
+        number, pieces = 0, list[Piece]()
         for facts in _pieces(self._facts()):
-            await self._put(key, Piece(number, facts))
+            pieces.append(Piece(number, facts))
             number += 1
-        await self._put(key, Piece(number, [], cursors))
+            if len(pieces) == AT_ONCE:
+                await self._put(key, pieces)
+                pieces = []
+            await asyncio.sleep(0)
+        await self._put(key, [*pieces, Piece(number, [], cursors)])
 
     def _cursors(self) -> dict[str, int]:
         """How much is known, this node's own doing included: all of that will be in the copy."""
         fleet = self._ledger.state.fleet
         return {**fleet.cursors, fleet.label: self._ledger.head}
 
-    async def _put(self, key: str, piece: Piece) -> None:
+    async def _put(self, key: str, pieces: Sequence[Piece]) -> None:
         await self._ledger.durable(self._ledger.head)
-        redis, id_ = self._link.redis, f"1-{piece.number + 1}"
+        redis = self._link.redis
         pipeline = redis.pipeline(transaction=False)
-        pipeline.xadd(key, {ENVELOPE: self._envelopes.seal(piece, f"{key}/{id_}")}, id=id_)
+        for piece in pieces:
+            id_ = f"1-{piece.number + 1}"
+            pipeline.xadd(key, {ENVELOPE: self._envelopes.seal(piece, f"{key}/{id_}")}, id=id_)
         pipeline.expire(key, KEPT_SECONDS)
         pipeline.xlen(key)
         ahead: int = (await pipeline.execute())[-1]
         since_ns = self._clock.monotonic_ns()
-        while piece.cursors is None and ahead >= AHEAD:
+        while pieces[-1].cursors is None and ahead >= AHEAD:
             if self._clock.monotonic_ns() - since_ns > PATIENCE_SECONDS * NS_PER_SECOND:
                 await redis.delete(key)
                 raise CopyLost("nobody takes it")
