@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.rows import Attempt
-from tests.unit_io.disk import run, turns
+from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS, listed
 from tests.unit_io.stage import POLICY, URL, Stage
 from webhook.dispatcher import SLOW_MS
@@ -87,6 +87,24 @@ def test_look_ups_take_no_place_of_the_attempts_under_way(in_flight: int) -> Non
         await stage.vote(*LATE, BOT_REF)
         assert stage.sent == [BOT_REF]
         assert stage.outbox.in_flight == len(LATE) + 1
+        await stage.end()
+
+    run(main())
+
+
+def test_a_place_that_is_given_up_for_a_look_up_goes_at_once_to_who_waits_for_one() -> None:
+    async def main() -> None:
+        stage = Looking(in_flight=1)
+        stage.queue("first", ref=LATE[0])
+        stage.queue("second")
+        running = asyncio.create_task(stage.dispatcher.run())
+        for _ in range(2):
+            await until(lambda: stage.spawned)
+            stage.attempts.append(asyncio.create_task(stage.spawned.pop()))
+        await turns()
+        assert stage.sent == [BOT_REF]
+        stage.dispatcher.stop()
+        await running
         await stage.end()
 
     run(main())
