@@ -21,6 +21,10 @@ from webhook.records import Records
 INLINE_BYTES = 2 * 1024
 """Full of tickets, a record of this size takes a millisecond; with an answer in it, some microseconds."""
 TURN_BYTES = 4 * 1024
+READS = 32
+REST_SECONDS = 0.01
+"""A peer that has been read from so often for one request rests between reads: bytes that come one by one are
+a turn of the loop each, and then some hundred a second. A usual answer comes in one or two reads."""
 OUTGOING_BYTES = 16 * 1024
 """The most that records given to OpenSSL at once may have it answer."""
 _LEAST_BYTES = 256  # what a record counts for in a turn, however small: it is work too
@@ -48,6 +52,8 @@ class Tls(asyncio.Protocol, asyncio.Transport):
         self._unsent = b""  # what was to be sent while a thread was at work
         self._working: asyncio.Future[Said | None] | None = None
         self._again: asyncio.Handle | None = None
+        self._reads = 0
+        self._resting: asyncio.TimerHandle | None = None
         self._held = False  # by the one above
         self._is_reading = True
         self._closed = False  # by us
@@ -69,6 +75,7 @@ class Tls(asyncio.Protocol, asyncio.Transport):
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Nobody is asked to wait: what is written is a request, and few bytes."""
         self._records.expect()
+        self._reads = 0
         if self._working is not None:
             self._unsent += data
         elif not self._closed:
@@ -79,6 +86,8 @@ class Tls(asyncio.Protocol, asyncio.Transport):
         self._records.clear()
         if self._working is not None:
             self._working.cancel()
+        if self._resting is not None:
+            self._resting.cancel()
         self._below.abort()
 
     def is_closing(self) -> bool:
@@ -102,6 +111,9 @@ class Tls(asyncio.Protocol, asyncio.Transport):
     def data_received(self, data: bytes) -> None:
         if self._closed:
             return
+        self._reads += 1
+        if self._reads > READS and self._resting is None:
+            self._resting = self._loop.call_later(REST_SECONDS, self._rested)
         try:
             self._records.feed(data)
         except ssl.SSLError as error:
@@ -150,9 +162,13 @@ class Tls(asyncio.Protocol, asyncio.Transport):
             return False
         return self._above is not None or not self._secured
 
+    def _rested(self) -> None:
+        self._resting = None
+        self._read_if_wanted()
+
     def _read_if_wanted(self) -> None:
-        """What is not read, the peer cannot send. A handshake is read whole, because it is bounded."""
-        wanted = not (self._secured and (self._held or self._working or self._again))
+        """What is not read, the peer cannot send. A handshake needs no such bound: it has its own."""
+        wanted = not (self._resting or (self._secured and (self._held or self._working or self._again)))
         if wanted == self._is_reading or self.is_closing():
             return
         self._is_reading = wanted

@@ -40,6 +40,7 @@ from tests.unit_io.hostile_tls import (
 )
 from tests.unit_io.name_server import naming
 from webhook.answer import READ_BYTES, Answer, Fault
+from webhook.tls import READS, Tls
 
 pytestmark = on_both_loops
 
@@ -283,6 +284,50 @@ def test_the_threads_end_with_the_sender(run: Run, authority: Authority) -> None
     during, after = run(main())
     assert during
     assert not after
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["handshake", "answer"])
+def test_bytes_that_come_one_by_one_are_not_a_turn_of_the_loop_each(
+    run: Run, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secure: bool
+) -> None:
+    """Reads are counted until reading rests; a rest that never ends stands for ten milliseconds."""
+    reads: list[int] = []
+    receive = Tls.data_received
+
+    def noting(tls: Tls, data: bytes) -> None:
+        reads.append(len(data))
+        receive(tls, data)
+
+    async def drip(writer: asyncio.StreamWriter, _: Sealing) -> None:
+        for byte in struct.pack("!BHH", APPLICATION, 0x0303, 16_000) + bytes(300):
+            writer.write(bytes([byte]))
+            seen = len(reads)
+            for _turn in range(100):
+                if len(reads) > seen:
+                    break
+                await asyncio.sleep(0)
+        dripped.set()
+        await asyncio.Event().wait()
+
+    async def drip_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_000)
+        await drip(writer, Sealing())
+
+    async def main() -> None:
+        serve = (
+            Secured(authority.server("127.0.0.1"), tmp_path / "keys", drip).serve if secure else drip_at_once
+        )
+        async with listening(serve) as port, sending() as sender:
+            posting = asyncio.create_task(sender.post(f"https://127.0.0.1:{port}/", {}, BODY))
+            await dripped.wait()
+            posting.cancel()
+            await asyncio.wait([posting])
+
+    dripped = asyncio.Event()
+    monkeypatch.setattr(Tls, "data_received", noting)
+    monkeypatch.setattr("webhook.tls.REST_SECONDS", 1_000.0)
+    run(main())
+    assert READS < len(reads) <= READS + 10
 
 
 def tls_threads() -> set[str]:
