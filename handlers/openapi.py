@@ -51,7 +51,7 @@ again.
 **Limits.** The public endpoints tell the limit, what is left of it, and when it resets, in every answer.
 Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. What
 is counted is requests that succeed, per bot and endpoint, over all the bot's keys. An address whose
-requests keep failing is answered 429 for a while.
+requests keep failing, for a wrong key or operator token too, is answered 429 for a while.
 
 **Ids** of bots, servers and users are strings of 17 to 20 digits. Times are Unix milliseconds.
 

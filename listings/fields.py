@@ -135,7 +135,9 @@ IS_TEXT = _matching(TEXT, _without(NOT_IN_PROSE))
 IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: "must be visible ASCII, because it is sent as a header")
 # 1.0 is the integer 1, as in JSON Schema.
 WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
-Name = Annotated[str, sized(1, 100, pattern=ONE_LINE), IS_ONE_LINE]
+ON_ONE_LINE = "On one line, with a character that can be seen, without bidirectional controls."
+IN_PROSE = "With a character that can be seen, without bidirectional embeddings, overrides and isolates."
+Name = Annotated[str, sized(1, 100, ON_ONE_LINE, pattern=ONE_LINE), IS_ONE_LINE]
 Url = Annotated[str, sized(0, MAX_URL_CHARACTERS, pattern=HTTP_URL), AfterValidator(_http_url)]
 OverlapSeconds = Annotated[
     int,

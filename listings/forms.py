@@ -12,12 +12,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from core.refusals import Invalid
 from core.rows import Language
 from listings.fields import (
+    IN_PROSE,
     IS_HEADER_VALUE,
     IS_ONE_LINE,
     IS_PROSE,
     IS_TEXT,
     MAX_MS,
     MAX_SERVER_COUNT,
+    ON_ONE_LINE,
     WHOLE,
     BotCategory,
     Name,
@@ -43,8 +45,8 @@ class BotEdit(Form):
 
     owner_id: Snowflake
     name: Name
-    short_description: Annotated[str, sized(16, 150, pattern=ONE_LINE), IS_ONE_LINE]
-    description: Annotated[str, sized(32, 8_192, "Markdown.", pattern=PROSE), IS_PROSE]
+    short_description: Annotated[str, sized(16, 150, ON_ONE_LINE, pattern=ONE_LINE), IS_ONE_LINE]
+    description: Annotated[str, sized(32, 8_192, f"Markdown. {IN_PROSE}", pattern=PROSE), IS_PROSE]
     categories: Annotated[list[BotCategory], sized(1, 12, uniqueItems=True), AfterValidator(unique)]
     extra_owners: Annotated[
         list[Snowflake],
@@ -66,9 +68,11 @@ class ServerEdit(Form):
 
     owner_id: Snowflake
     name: Name
-    description: Annotated[str, sized(0, 256, pattern=TEXT), IS_TEXT]
+    description: Annotated[
+        str, sized(0, 256, "Without bidirectional embeddings, overrides and isolates.", pattern=TEXT), IS_TEXT
+    ]
     keywords: Annotated[
-        list[Annotated[str, sized(1, 32, pattern=ONE_LINE), IS_ONE_LINE]],
+        list[Annotated[str, sized(1, 32, ON_ONE_LINE, pattern=ONE_LINE), IS_ONE_LINE]],
         sized(0, 5, uniqueItems=True),
         AfterValidator(unique),
     ]
@@ -84,7 +88,7 @@ class ServerSubmission(ServerEdit):
 class Denial(Form):
     """Why a listing is denied."""
 
-    reason: Annotated[str, sized(1, 1_000, "Shown to the owner.", pattern=PROSE), IS_PROSE]
+    reason: Annotated[str, sized(1, 1_000, f"Shown to the owner. {IN_PROSE}", pattern=PROSE), IS_PROSE]
 
 
 class KeyName(Form):
