@@ -86,7 +86,7 @@ async def open_fleet(
     )
     envelopes = Envelopes(folder.keys)
     concerns, beat_seconds = Concerns(), redis.beat_seconds
-    differences = Differences(redis.node, _alike(settings), clock, concerns, beat_seconds)
+    differences = Differences(redis.node, alike(settings), clock, concerns, beat_seconds)
     registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, beat_seconds, differences)
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
@@ -119,7 +119,7 @@ async def open_fleet(
         await link.close()
 
 
-def _alike(settings: Settings) -> Mapping[str, str]:
+def alike(settings: Settings) -> Mapping[str, str]:
     """The settings that decide what a fleet answers, whichever node is asked."""
     votes, limits = settings.votes, settings.limits
     return {

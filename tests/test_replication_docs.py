@@ -19,13 +19,16 @@ import pytest
 import redis
 import requests
 
-from fleet import READY_SECONDS
+from fleet import READY_SECONDS, alike
 from journal.folder import DIGEST_SECRET, KEYS
 from replication.claims import PAUSE_SECONDS
+from replication.differences import CLOCK_SECONDS
+from replication.eviction import LOOK_BEATS
 from replication.follower import REFUSED_SECONDS
+from replication.lagging import BEHIND_SECONDS
 from replication.link import Link, RedisPlace
-from replication.registry import ALIVE_BEATS
-from settings import Redis
+from replication.registry import ALIVE_BEATS, LISTENED_BEATS
+from settings import Redis, Settings
 from tests.cutting import held_port
 from tests.gateway import ROOT, WAIT_SECONDS, eventually, running
 from tests.redis_server import RedisServer, binary
@@ -203,10 +206,20 @@ def test_the_numbers_are_the_defaults() -> None:
         f"again every {REFUSED_SECONDS:g} seconds",
         f"at most {READY_SECONDS:g} seconds: somebody else",
         f"stands in place of `{DEFAULT.prefix}`",
+        f"what it did {BEHIND_SECONDS:g} s ago is not told yet",
+        f"not come there {BEHIND_SECONDS:g} seconds later it is behind",
+        f"come to a later end within {BEHIND_SECONDS / 2:g} seconds",
+        f"said nothing for {BEHIND_SECONDS:g} seconds",
+        f"more than {CLOCK_SECONDS:g} seconds and a beat apart",
+        f"within {LOOK_BEATS} beats",
+        f"sent for it, or for {READY_SECONDS:g} seconds",
     ]
     text = " ".join(DOCUMENT.split())
     assert [sentence for sentence in sentences if sentence not in text] == []
     assert PAUSE_SECONDS == 1, "only one a second waits"
+    assert LISTENED_BEATS == 2, "waits for two beats for what the others know of it"
+    for setting in alike(Settings()):
+        assert f"`{setting}`" in section("Watching it"), setting
 
 
 def test_every_file_and_section_that_the_document_names_exists() -> None:
