@@ -114,6 +114,16 @@ def test_the_mistakes_of_others_end_as_the_document_says(gateway: ThreadGateway)
         assert refusal(gateway.stats(key, sent.strip("`").encode()))[0] == 400
         assert gateway.stats(key, instead.strip("`").replace("1210", "1000").encode()).status_code == 200
         gateway.advance(7_200)
+    for path in (f"/bots/{BOT}/voters/{USER}//", f"//bots/{BOT}/voters/{USER}"):
+        response = gateway.request("GET", path, headers={"Authorization": key})
+        assert refusal(response) == (404, "Not found.")
+    proxied = gateway.session.get(
+        f"http://api.example/bots/{BOT}/voters/{USER}/",
+        headers={"Authorization": key},
+        proxies={"http": gateway.base_url},
+        timeout=15,
+    )
+    assert proxied.json()["voted"] is False
     posted = gateway.request("POST", f"/bots/{BOT}/stats", headers={"Authorization": key})
     assert refusal(posted) == (405, "Method not allowed. Use PATCH.")
     with_scheme = gateway.voters(f"Bearer {key}")
