@@ -72,7 +72,7 @@ class Donor:
         for facts in _pieces(self._facts()):
             pieces.append(Piece(number, facts))
             number += 1
-            if len(pieces) == AT_ONCE:
+            if number == 1 or len(pieces) == AT_ONCE:  # the first one tells the reader that a copy comes
                 await self._put(key, pieces)
                 pieces = []
             await asyncio.sleep(0)
