@@ -18,6 +18,7 @@ from webhook.machine import Machine
 NOT_YET = 0x48  # IFA_F_TENTATIVE | IFA_F_DADFAILED: nobody answers at such an address
 IN_A_NETWORK_OF_ITS_OWN = """
 import subprocess
+import time
 from ipaddress import ip_address
 from webhook.machine import Machine
 
@@ -33,6 +34,9 @@ ip("address", "add", "8.8.8.8/24", "dev", "lo")
 ip("address", "add", "8.8.8.9/24", "dev", "lo")
 ip("address", "add", "2606:4700::1/64", "dev", "lo")
 ip("route", "add", "local", "9.9.9.0/24", "dev", "lo")
+deadline = time.monotonic() + 10  # the kernel takes a moment before it answers at a new IPv6 address
+while not machine.has(ip_address("2606:4700::1")) and time.monotonic() < deadline:
+    time.sleep(0.001)
 knows("8.8.8.8", "8.8.8.9", "2606:4700::1", "9.9.9.9")
 knows("8.8.7.8", "9.9.8.1", "2606:4700::2", "1.1.1.1")
 ip("address", "delete", "8.8.8.8/24", "dev", "lo")
