@@ -22,7 +22,7 @@ from tests.contract import (
     webhook,
 )
 from tests.contract.suspending import ONCE, cast, listed, probed, settled, suspend, trying_once
-from tests.gateway import OTHER_BOT, OTHER_USER, USER, ThreadGateway, eventually, running
+from tests.gateway import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
 
 pytestmark = ON_ONE_WIRE
@@ -116,6 +116,24 @@ def test_one_event_probes_after_a_minute_and_every_failure_doubles_the_wait_up_t
     # An event that always fails must not keep its endpoint suspended for ever.
     assert voters_of(receiver)[10:] == [*[oldest] * 5, second, third, oldest]
     assert counts(gateway)["endpoints_suspended"] == 1
+
+
+def test_the_log_says_once_that_an_endpoint_is_suspended_and_once_that_it_is_so_no_longer(
+    gateway: ThreadGateway, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    suspend(gateway, receiver)
+    cast(gateway, users(3, first=100))
+    for _ in range(2):
+        probed(gateway, receiver)
+    receiver.default = status(204)
+    gateway.advance(3_600)
+    eventually(lambda: caught_up(gateway))
+
+    told = [record.getMessage() for record in caplog.records if "suspended" in record.getMessage()]
+    assert told == [
+        f"the endpoint of bots/{BOT} is suspended: http_500; its webhooks wait, and one probes it in 60 s",
+        f"the endpoint of bots/{BOT} is no longer suspended: it took a webhook",
+    ]
 
 
 def test_what_failed_for_good_before_the_suspension_is_no_probe(
