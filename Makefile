@@ -47,7 +47,7 @@ SECONDS := 2
 bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 a measurement (about 8 minutes): bench/results/
 	@$(BIN)/python -m bench --seconds $(SECONDS)
 
-bench-webhooks: $(VENV)/dev.stamp ## webhooks beside bare clients, SECONDS=2 a measurement (about 3 minutes): bench/results/
+bench-webhooks: $(VENV)/dev.stamp ## webhooks beside bare clients and hostile receivers, SECONDS=2 a measurement (about 5 minutes): bench/results/
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
 
 bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 a measurement (about 3 minutes): bench/results/

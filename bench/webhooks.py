@@ -13,7 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench.charts import Report
+from bench.hostile_receivers import KEPT
 from bench.receivers import receiving
+from bench.webhooks_hostile import ENDPOINTS as HOSTILE
+from bench.webhooks_hostile import NONE, Beside, measure_hostile
+from bench.webhooks_hostile import ROUNDS as HOSTILE_ROUNDS
+from bench.webhooks_hostile import VOTES_PER_SECOND as HOSTILE_VOTES
 from bench.webhooks_latency import (
     ALONE,
     ANSWERING,
@@ -54,6 +59,12 @@ from there too. The last column is how late the load itself was.
 Then {FURTHER} further endpoints get a vote a second each: in one row they answer, in the other they accept
 connections and never answer. What the first costs is the price of {FURTHER} more votes a second; what the
 second costs beyond it is the price of silence. Gateways are new in each round."""
+BESIDE = f"""{HOSTILE} https endpoints of one kind get {HOSTILE_VOTES} votes a second in all, while callers
+ask for votes over HTTP as fast as they are answered: how many of these are left? Webhooks are attempted as
+they come, those that fail too, and most kinds need a connection for each. The receivers do their worst with
+what the load leaves of its core. "270 certificates" are more than a handshake may have, "90" nearly fill it,
+"20" are as many as are looked at beside honest handshakes. The last column leaves out the threads, which give
+way to the loop, and whatever else runs on the machine. Means of {HOSTILE_ROUNDS} rounds."""
 RATIO_ROWS = ((ANSWERING, ALONE), (SILENT, ALONE), (SILENT, ANSWERING))
 
 
@@ -69,12 +80,14 @@ def main() -> None:
         rates = measure_rates(place, receivers, seconds)
         latencies = measure_latency(place, receivers, LATENCY_STRETCH * seconds)
         waited = measure_pending(place, receivers, SPREAD_STRETCH * seconds)
+        beside = measure_hostile(place)
     report = Report("webhooks", "Webhooks", f"make bench-webhooks SECONDS={seconds:g}")
     report.text(METHOD)
     _ratios(report, rates, latencies)
     _rates(report, rates)
     _latencies(report, latencies)
     _waited(report, waited)
+    _hostile(report, beside)
     report.write()
 
 
@@ -177,6 +190,26 @@ def _waited(report: Report, waited: Waited) -> None:
             )
         ],
     )
+
+
+def _hostile(report: Report, beside: Mapping[str, Beside]) -> None:
+    none, kept = beside[NONE], beside[KEPT]
+    report.text(BESIDE)
+    report.table(
+        "hostile",
+        "vote checks beside https receivers, as a share of those beside others",
+        ["well-behaved, kept", "no webhooks", "well-behaved, for each second of the loop's work"],
+        [
+            (
+                kind,
+                f"{each.per_second / kept.per_second:.2f}",
+                f"{each.per_second / none.per_second:.2f}",
+                f"{each.per_busy_second / kept.per_busy_second:.2f}",
+            )
+            for kind, each in beside.items()
+        ],
+    )
+    report.text(f"Beside no webhooks there are {none.per_second:.0f} vote checks a second.")
 
 
 if __name__ == "__main__":

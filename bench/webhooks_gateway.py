@@ -76,6 +76,10 @@ class Fed(NamedTuple):
     def fill(self, refs: Sequence[str], votes: int) -> Pending:
         return Pending(*self._ask("fill", refs, votes))
 
+    def busy_seconds(self) -> float:
+        """How long the loop's thread has been at work."""
+        return float(self._ask("busy"))
+
     def lift(self, refs: Sequence[str]) -> None:
         """Sends nothing from now on, and ends the suspension of these."""
         self._ask("lift", refs)
@@ -151,6 +155,7 @@ class _Feeder:
             "burst": self._burst,
             "fill": self._fill,
             "lift": self._lift,
+            "busy": self._busy,
         }
 
     def told(self) -> None:
@@ -219,3 +224,6 @@ class _Feeder:
         for ref in refs:
             self._ledger.commit([EndpointHealthSet(ref, 0, None)])
         await self._ledger.durable(self._ledger.head)
+
+    async def _busy(self) -> float:
+        return time.thread_time()

@@ -18,9 +18,9 @@ T = TypeVar("T")
 QUICK_BYTES = 8 * 1024
 """The most that a peer has sent of whose work little is to be expected: twice what is usual. As certificates
 that cost as much as they can, 3 ms; those of HANDSHAKE_BYTES cost 35."""
-QUICK_NICE, LONG_NICE = 11, 19
-"""How far the threads stand back (nice(2)). On a core that the loop takes whole, both get 9% of it together,
-the first one nearly all of that: some two hundred healthy handshakes a second."""
+QUICK_NICE, LONG_NICE = 12, 19
+"""How far the threads stand back (nice(2)). On a core that the loop takes whole, both get 8% of it together,
+the first one nearly all of that: some 180 healthy handshakes a second."""
 
 
 class HandshakeThreads:
