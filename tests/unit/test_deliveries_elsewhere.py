@@ -4,6 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.events import (
+    DeliveryForgotten,
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
@@ -49,6 +50,29 @@ def test_a_delivery_that_is_taken_is_this_node_s(ledger: Ledger, state: State) -
     own = replace(ELSEWHERE, owner="", owned_ms=LATER_MS)
     assert (state.pending, state.pending_of(BOT)) == ({"d": own}, {"d": own})
     assert (state.elsewhere, state.owners) == ({}, {})
+
+
+def test_a_delivery_that_is_taken_is_due_at_once_though_the_clock_of_its_owner_was_ahead(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(replace(ELSEWHERE, next_attempt_ms=NOW_MS + 86_400_000))])
+    ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
+    assert state.pending["d"].next_attempt_ms == LATER_MS
+
+
+def test_a_delivery_that_its_owner_has_forgotten_is_nobody_s_to_send(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryForgotten("e", BOT), DeliveryForgotten("d", SERVER)])
+    assert state.owners == {"b.1": 1}
+    ledger.commit([DeliveryForgotten("d", BOT)])
+    assert (state.elsewhere, state.owners, state.deliveries(BOT)) == ({}, {}, [])
+
+
+def test_a_delivery_that_was_taken_over_is_forgotten_by_nobody(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryTaken("d", BOT, LATER_MS), DeliveryForgotten("d", BOT)])
+    assert [*state.pending] == ["d"]
 
 
 @pytest.mark.parametrize("taken", [DeliveryTaken("d", SERVER, NOW_MS), DeliveryTaken("e", BOT, NOW_MS)])
