@@ -28,7 +28,8 @@ class Digest:
 
     def all_changed(self, refs: Iterable[str]) -> None:
         self._changes += 1
-        self._changed.update(dict.fromkeys(refs, self._changes))
+        changed = dict.fromkeys(refs, self._changes)
+        self._changed = {**self._changed, **changed} if self._changed else changed
 
     def refresh(self, parts_of: Parts) -> Iterator[None]:
         """Hashes what has changed until now; yields between slices of about a tenth of a millisecond.

@@ -4,7 +4,7 @@ What the tables are and how they change is in `core/tables.py`.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -21,6 +21,8 @@ class State(Tables):
         """`deliveries_kept` finished ones a listing."""
         super().__init__(votes, deliveries_kept)
         self._copy: RowCopy | None = None
+        self._one: dict[str, str] = {}
+        """While it is loaded: refs of listings by themselves, so that one string serves for all tables."""
         self._digest = Digest()
         self._shared_digest = Digest()
 
@@ -52,17 +54,27 @@ class State(Tables):
         """Takes rows as a copy gave them; `loaded` has to follow the last ones."""
         for row in rows:
             if isinstance(row, Listing):
-                self._listings[row.ref] = row
+                self._listings.put(row)
+                self._one[row.ref] = row.ref
                 self._grants.add(row)
             else:
                 self._deliveries.load(row)
 
+    def load_packed(
+        self, refs: Sequence[str], rows: Sequence[bytes], keys: int, at_once: Sequence[str]
+    ) -> None:
+        """The same for packed listings, of which those `at_once` are unpacked now."""
+        self._listings.load(refs, rows, keys)
+        self._one.update(zip(refs, refs, strict=True))
+        for ref in at_once:
+            self._listings[ref]
+
     def load_votes(self, leaves: Iterable[tuple[str, bytes]]) -> None:
         """Takes leaves, each behind those of its listing that came before it."""
-        listings = self._listings  # whose refs are the one string for all tables
-        leaves = list(leaves)
-        self._votes.load((listings[ref].ref if ref in listings else ref, leaf) for ref, leaf in leaves)
-        for ref, _ in leaves:
+        one = self._one
+        leaves = [(one.get(ref, ref), leaf) for ref, leaf in leaves]
+        self._votes.load(leaves)
+        for ref in {ref for ref, _ in leaves}.difference(one):
             self._maybe_ghost(ref)
 
     def load_parts(self, parts: Iterable[tuple[str, int, dict[int, int]]]) -> None:
@@ -75,10 +87,11 @@ class State(Tables):
         self._fleet.load(row)
 
     def loaded(self) -> None:
+        self._one.clear()
         self._refs[:] = sorted(self._listings)
-        self._digest.all_changed(self._listings)
+        self._digest.all_changed(self._refs)
         if self.fleet.label:
-            self._shared_digest.all_changed(self._listings)
+            self._shared_digest.all_changed(self._refs)
 
     # -- the digest ------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ gone is a no-op, one that is already in the state changes nothing. Everybody els
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -17,6 +17,7 @@ from core import events as ev
 from core.deliveries import Deliveries
 from core.fleet import Fleet, FleetView
 from core.grants import Grants
+from core.packing import PackedListings
 from core.rows import Delivery, KeyGrant, Listing, Revocation, Stamp, Stamps
 from core.sharing import remembered, shared
 from core.votes import Votes, VotesView
@@ -24,15 +25,17 @@ from core.votes import Votes, VotesView
 
 class Tables:
     def __init__(self, votes: Votes, deliveries_kept: int) -> None:
-        self._listings: dict[str, Listing] = {}
+        self._listings = PackedListings()
         self._refs: list[str] = []
         self._grants = Grants()
+        self._listings.on_unpacked(self._grants.add)
         self._votes = votes
         self._deliveries = Deliveries(deliveries_kept)
         self._fleet = Fleet()
         self._ghosts: list[str] = []
 
         self.listings: Mapping[str, Listing] = self._listings
+        self.listings_by_ref: Mapping[str, Listing] = self._listings.by_ref  # the same, for `[ref]` alone
         self.refs: Sequence[str] = self._refs  # sorted, for paging
         self.grants: Mapping[str, KeyGrant] = self._grants.by_digest
         self.pending = self._deliveries.pending  # by delivery id
@@ -45,7 +48,17 @@ class Tables:
 
     @property
     def key_count(self) -> int:
-        return self._grants.keys
+        return self._grants.keys + self._listings.packed_keys
+
+    def listings_at_hand(self) -> Iterable[Listing]:
+        """Those that are unpacked; all with a suspended endpoint are among them."""
+        return self._listings.at_hand()
+
+    def for_each_listing(self, call: Callable[[Listing], None]) -> None:
+        """Calls `call(row)` once for each that is here: now, or when it is unpacked."""
+        for row in self._listings.at_hand():
+            call(row)
+        self._listings.on_unpacked(call)
 
     def deliveries(self, ref: str) -> list[Delivery]:
         """What is kept of a listing's deliveries, pending ones included, newest first."""
@@ -89,7 +102,7 @@ class Tables:
             if before is not None:
                 self._grants.remove(before)
             self._grants.add(row)
-        self._listings[row.ref] = row
+        self._listings.put(row)
 
     def _write(self, event: ev.Written, part: str, **fields: Any) -> None:
         """Changes a part of a listing that has a stamp of its own."""
@@ -129,7 +142,7 @@ class Tables:
     def _listing_removed(self, event: ev.ListingRemoved) -> None:
         if event.stamp_ms:
             self._fleet.removed_at(event.ref, event.stamp_ms)
-        row = self._listings.pop(event.ref, None)
+        row = self._listings.pop(event.ref)
         if row is not None:
             self._grants.remove(row)
             del self._refs[bisect_left(self._refs, event.ref)]

@@ -91,6 +91,7 @@ class PublicApi:
     ) -> None:
         self._ledger = ledger
         self._state = ledger.state
+        self._listings = ledger.state.listings_by_ref
         self._clock = clock
         self._digester = digester
         self.limits = limits
@@ -102,7 +103,7 @@ class PublicApi:
         self.problems = StatsProblems()
         self._dated: dict[str, tuple[int, int]] = {}
         """Of each bot's last window of committed updates: its name in the limiter, and when it began."""
-        self._restore_stats_windows()
+        self._restore_stats_windows(clock.now_ms(), clock.monotonic_ns())
         ledger.subscribe(self._on_record)
 
     def caller(self, authorization: str | None, address: str) -> Caller:
@@ -193,7 +194,10 @@ class PublicApi:
         if refusal is not None:
             return limited(failure(429, TOO_MANY_REQUESTS), refusal)
         ref = BOTS + bot_id
-        bot = self._state.listings.get(ref)
+        try:
+            bot = self._listings[ref]
+        except KeyError:
+            bot = None
         if digest is None:
             reply = failure(401, AUTHORIZATION_REQUIRED)
         elif bot is None:
@@ -268,12 +272,18 @@ class PublicApi:
         if not self.limits.stats.add(bot.ref, policy, now_ns, updates):
             self._restore_stats_window(bot, self._clock.now_ms(), now_ns)
 
-    def _restore_stats_windows(self) -> None:
-        """Takes up the windows of committed updates, so that a restart gives no one new tokens."""
-        now_ms, now_ns = self._clock.now_ms(), self._clock.monotonic_ns()
-        for bot in self._state.listings.values():
+    def _restore_stats_windows(self, now_ms: int, now_ns: int) -> None:
+        """Takes up the windows of committed updates, so that a restart gives no one new tokens.
+
+        However late a bot is unpacked, its window is what it is at these two times: a clock that is set
+        meanwhile moves none.
+        """
+
+        def restore(bot: Listing) -> None:
             if bot.stats_window is not None or bot.windows:
                 self._restore_stats_window(bot, now_ms, now_ns)
+
+        self._state.for_each_listing(restore)
 
     def _restore_stats_window(self, bot: Listing, now_ms: int, now_ns: int) -> None:
         policy = bot.stats_limit or self.limits.stats_policy

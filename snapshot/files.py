@@ -13,12 +13,13 @@ counts the rows, so a file that is cut, damaged or put together from two is refu
 import contextlib
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from core.packing import SHAPE, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from journal.disk import Disk, write_all
 from journal.folder import UNFINISHED, list_numbered
@@ -42,7 +43,23 @@ class Header(NamedTuple):
 
 
 class Listings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
+    """Written packed. Read from files that are older, or hold rows of another shape."""
+
     rows: list[Listing]
+
+
+class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
+    """Listings as they are written, to be unpacked when they are first asked for: see core/packing.py.
+
+    `shape` is that of the rows, `keys` how many API keys they have together; those `at_once` are unpacked at
+    the start.
+    """
+
+    shape: str
+    refs: list[str]
+    rows: list[bytes]
+    keys: int
+    at_once: list[str]
 
 
 class Deliveries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="deliveries"):
@@ -80,10 +97,20 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
     durable: int
 
 
-Chunk = Listings | Deliveries | Leaves | Parts | Fleet | Records | End
+Chunk = Listings | Packed | Deliveries | Leaves | Parts | Fleet | Records | End
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode
+
+
+def packed(rows: Sequence[Listing]) -> Packed:
+    return Packed(
+        SHAPE,
+        [row.ref for row in rows],
+        list(map(pack, rows)),
+        sum(len(row.keys) for row in rows),
+        [row.ref for row in rows if row.webhook is not None and row.webhook.suspension is not None],
+    )
 
 
 class SnapshotCorrupt(Exception):
@@ -100,6 +127,8 @@ class SnapshotEncoder:
         self._chunks = 0
 
     def encode(self, chunk: Chunk) -> bytes:
+        if isinstance(chunk, Listings):
+            chunk = packed(chunk.rows)
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
         return _LENGTH.pack(len(sealed)) + sealed
@@ -175,6 +204,8 @@ class SnapshotReader:
                 raise SnapshotCorrupt(f"{self.path} does not end where it should")
             try:
                 chunk = _decode(piece)
+                if isinstance(chunk, Packed) and chunk.shape != SHAPE:
+                    chunk = Listings(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
                     f"{self.path} holds what this version does not know: {error}"

@@ -21,6 +21,7 @@ from snapshot.files import (
     Deliveries,
     Leaves,
     Listings,
+    Packed,
     Records,
     SnapshotCorrupt,
     SnapshotReader,
@@ -83,7 +84,7 @@ def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None)
     listings = votes = deliveries = records = 0
     for chunk in reader.chunks(keys):
         match chunk:
-            case Listings():
+            case Listings() | Packed():
                 listings += len(chunk.rows)
             case Deliveries():
                 deliveries += len(chunk.rows)

@@ -19,6 +19,7 @@ from snapshot.files import (
     Fleet,
     Leaves,
     Listings,
+    Packed,
     Parts,
     Records,
     SnapshotCorrupt,
@@ -88,14 +89,6 @@ def load_snapshot(
     position = durable = reader.header.position
     for chunk in reader.chunks(keys):
         match chunk:
-            case Listings() | Deliveries():
-                state.load(chunk.rows)
-            case Leaves():
-                state.load_votes(chunk.rows)
-            case Parts():
-                state.load_parts(chunk.rows)
-            case Fleet():
-                state.load_fleet(chunk.rows[0])
             case Records():
                 if position == reader.header.position:
                     state.loaded()
@@ -104,9 +97,25 @@ def load_snapshot(
                     apply_record(state, path, position, record)
             case End():
                 durable = chunk.durable
+            case _:
+                _load(state, chunk)
         progress(reader.read_bytes, reader.size)
     state.loaded()
     return Loaded(state, position, durable)
+
+
+def _load(state: State, chunk: Packed | Listings | Deliveries | Leaves | Parts | Fleet) -> None:
+    match chunk:
+        case Packed():
+            state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
+        case Listings() | Deliveries():
+            state.load(chunk.rows)
+        case Leaves():
+            state.load_votes(chunk.rows)
+        case Parts():
+            state.load_parts(chunk.rows)
+        case Fleet():
+            state.load_fleet(chunk.rows[0])
 
 
 def apply_record(state: State, path: Path, number: int, record: bytes) -> None:

@@ -199,15 +199,19 @@ class VoteTable:
 
     def load(self, leaves: Iterable[tuple[str, bytes]]) -> None:
         """Takes (ref, what `next_leaf` gave), each behind the votes that its listing has."""
+        listings, total = self._listings, self._total
         for ref, content in leaves:
-            leaf = _from_bytes(content)
-            self._total += len(leaf) >> 1
-            voters = self._listings.setdefault(ref, leaf)
+            leaf = array("Q", content) if _LITTLE else _from_bytes(content)  # a start does this for each
+            total += len(leaf) >> 1
+            voters = listings.setdefault(ref, leaf)
+            if voters is leaf:
+                continue
             if type(voters) is _Leaves:
                 voters.leaves.append(leaf)
                 voters.firsts.append(leaf[0])
-            elif voters is not leaf:
-                self._listings[ref] = _Leaves([voters, leaf])
+            else:
+                listings[ref] = _Leaves([voters, leaf])
+        self._total = total
 
     def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
         """Puts each vote of a leaf that `by_node` gave; `nodes[n]` is what is called node n there."""

@@ -83,7 +83,7 @@ class Outbox:
         self._in_flight = 0
         self.slots, self.look_ups = Slots(policy.in_flight), Slots(policy.look_ups)
         self._stopped_until_ms: int | None = None
-        for listing in state.listings.values():
+        for listing in state.listings_at_hand():
             if listing.webhook is not None:
                 self._set_suspension(listing.ref, listing.webhook.suspension, now)
         overdue = 0
