@@ -39,7 +39,8 @@ class HandshakeThreads:
 
     async def close(self) -> None:
         """Ends the threads; what is under way in them comes to its end before."""
-        for thread in self._used:
+        while self._used:
+            thread = self._used.pop()
             await asyncio.get_running_loop().run_in_executor(thread, int)  # behind all the others
             thread.shutdown()
 

@@ -251,6 +251,41 @@ def test_a_long_chain_is_looked_at_beside_the_loop_and_holds_up_no_other_handsha
         enough.set()
 
 
+def test_the_end_of_the_sender_waits_for_a_step_under_way_and_for_nothing_behind_it(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_work, enough = threading.Event(), threading.Event()
+    steps: list[str] = []
+
+    class Slow(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            if not self.server_side and threading.current_thread() is not threading.main_thread():
+                steps.append("begun")
+                at_work.set()
+                assert enough.wait(WAIT_SECONDS)
+            super().do_handshake()
+
+    async def main() -> list[Answer]:
+        async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
+            held = [asyncio.create_task(sender.post(peer.url, {}, BODY)) for _ in range(5)]
+            while not at_work.is_set():  # noqa: ASYNC110 (a thread tells it)
+                await asyncio.sleep(0)
+            closing = asyncio.create_task(sender.close())
+            answers = await asyncio.gather(*held)
+            assert not closing.done()
+            enough.set()
+            await closing
+            return answers
+
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
+    try:
+        assert run(main()) == [Answer(None, "internal", Fault.UNKNOWN)] * 5
+    finally:
+        enough.set()
+    assert steps == ["begun"]
+    assert not tls_threads()
+
+
 def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
     run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
