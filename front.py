@@ -16,6 +16,7 @@ from handlers.direct import Answered, DirectVoteCheck, Refusals
 from handlers.edge import edge_server
 from handlers.public import PublicApi
 from handlers.redaction import Redactor
+from ratelimit.address import UNIX, address_key, is_trusted
 from settings import Settings
 from wire.listening import activated, forget_activation, listen, listen_unix, url_of
 from wire.server import Limits, WireServer
@@ -34,6 +35,9 @@ class HttpServer(Protocol):
         """Returns when every connection has ended that ends by itself."""
 
     async def close_all_connections(self) -> None: ...
+
+    def tally(self) -> dict[str, int]:
+        """How many connections are open, were refused, and were closed for others."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +107,17 @@ def http_server(
         body_seconds=server.body_seconds,
         idle_seconds=server.idle_seconds,
         write_seconds=server.write_seconds,
+        connections_per_address=server.connections_per_address,
     )
     direct = DirectVoteCheck(public, clock, server.trusted_proxies, front.answered)
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
-    return WireServer(application, limits, Refusals(public, front.answered), direct, tls)
+
+    def counted_as(peer: str) -> str | None:
+        of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
+        return None if of_all else address_key(peer)
+
+    return WireServer(application, limits, Refusals(public, front.answered), direct, tls, counted_as)
 
 
 def _connections(settings: Settings) -> int:

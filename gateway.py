@@ -148,6 +148,7 @@ async def serve(
             stop,
             searches,
             fleet,
+            lambda: http.tally(),
         )
         policy = EdgePolicy(
             settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
@@ -255,6 +256,7 @@ def _routes(
     stop: asyncio.Event,
     searches: Searches,
     fleet: Membership | None,
+    connections: Callable[[], dict[str, int]],
 ) -> list[Route]:
     """Every endpoint, with what it works on."""
     manage = ManageContext(
@@ -273,7 +275,7 @@ def _routes(
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.mark if fleet is not None else lambda _: "",
     )
-    sources = _debug_sources(store, outbox, stop, fleet)
+    sources = _debug_sources(store, outbox, stop, fleet, connections)
     watch = AttemptWatch()
     store.ledger.subscribe(watch.on_record)
     return [
@@ -285,7 +287,11 @@ def _routes(
 
 
 def _debug_sources(
-    store: Store, outbox: Outbox, stop: asyncio.Event, fleet: Membership | None
+    store: Store,
+    outbox: Outbox,
+    stop: asyncio.Event,
+    fleet: Membership | None,
+    connections: Callable[[], dict[str, int]],
 ) -> DebugSources:
     def readiness() -> str | None:
         if stop.is_set():
@@ -317,6 +323,7 @@ def _debug_sources(
         backup=store.snapshotter.backup,
         verify=verify,
         replication=fleet.node.view if fleet is not None else lambda: None,
+        connections=connections,
     )
 
 

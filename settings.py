@@ -81,6 +81,7 @@ class Server(_Section):
     max_header_bytes: Annotated[int, Field(ge=4_096, le=1_048_576)] = 16_384
     max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
     connections: Count = 8_192
+    connections_per_address: Count = 1_024
     pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64
     idle_seconds: Seconds = 75
     header_seconds: Seconds = 10

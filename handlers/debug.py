@@ -59,6 +59,7 @@ class DebugSources:
     verify: Callable[[], Awaitable[Verification]]
     replication: Callable[[], dict[str, Any] | None]
     """None outside of a fleet."""
+    connections: Callable[[], dict[str, int]]
 
 
 class Debug:
@@ -113,6 +114,7 @@ class Debug:
             webhook_proxy_down=sources.proxy_down(),
             digest=state.digest(),
             replication=sources.replication(),
+            connections=sources.connections(),
             memory={"resident_bytes": resident_bytes()},
             loop_lag_ms={"last": self._lag.last_ms, "max": self._lag.max_ms},
         )

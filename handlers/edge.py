@@ -65,24 +65,30 @@ class EdgeServer(HTTPServer):
     """Tornado's server with a bound on its connections: one more is closed as it comes."""
 
     _room = 1
+    _open = _refused = 0
 
     def limit_connections(self, connections: int) -> None:
         """How many there may be at once; to be called before it listens."""
         self._room = connections
+
+    def tally(self) -> dict[str, int]:
+        """Connections that are open, and that there was no room for; none is closed for others."""
+        return {"open": self._open, "refused": self._refused, "closed_for_others": 0}
 
     async def finished(self) -> None:
         """No connection ends by itself."""
 
     def on_close(self, server_conn: object) -> None:
         super().on_close(server_conn)
-        self._room += 1
+        self._open -= 1
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
         """Serves on a `_Stream` in place of the one that was just made around the same socket."""
-        if not self._room:
+        if self._open >= self._room:
+            self._refused += 1
             stream.close()
             return
-        self._room -= 1
+        self._open += 1
         speaking = _Stream(
             stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
         )

@@ -237,6 +237,7 @@ ANSWERS: Mapping[str, Example] = {
                         }
                     },
                 },
+                connections={"open": 214, "refused": 0, "closed_for_others": 0},
                 memory={"resident_bytes": 67_108_864},
                 loop_lag_ms={"last": 0.112, "max": 1.904},
             )

@@ -218,6 +218,10 @@ _DEBUG_STATE: Mapping[str, Node] = {
     "webhook_proxy_down": said("Whether the webhooks' proxy fails, so that none leaves.", FLAG),
     "digest": DIGEST,
     "replication": said("Of a node of a fleet; null outside of one.", or_null(_REPLICATION)),
+    "connections": said(
+        "Of clients: open now; refused as they came; closed while they were idle, to make room for others.",
+        closed(open=COUNT, refused=COUNT, closed_for_others=COUNT),
+    ),
     "memory": closed(resident_bytes=COUNT),
     "loop_lag_ms": said("Of the last minute.", closed(last=AMOUNT, max=AMOUNT)),
 }

@@ -28,7 +28,7 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Proxy
         return peer
     address = peer
     for hop in reversed(forwarded_for.split(",")):
-        if not _is_trusted(address, trusted):
+        if not is_trusted(address, trusted):
             break
         parsed = _parse(_without_port(hop.strip()))
         if parsed is None:
@@ -59,7 +59,8 @@ def shown_address(key: str) -> str:
     return str(IPv6Network((int(bits, 16) << (128 - IPV6_PREFIX_BITS), IPV6_PREFIX_BITS)))
 
 
-def _is_trusted(address: str, trusted: Sequence[Proxy]) -> bool:
+def is_trusted(address: str, trusted: Sequence[Proxy]) -> bool:
+    """Whether what comes from an address, or from `UNIX`, comes from a trusted proxy."""
     if address == UNIX:
         return UNIX in trusted
     parsed = _parse(address)

@@ -33,6 +33,7 @@ class Channel(asyncio.Protocol):
     __slots__ = (
         "_at_eof",
         "_drained",
+        "_ended",
         "_lingering",
         "_open",
         "_paused",
@@ -41,6 +42,7 @@ class Channel(asyncio.Protocol):
         "_transport",
         "deadline",
         "opened",
+        "opening",
         "protocol",
         "remote_ip",
     )
@@ -48,6 +50,8 @@ class Channel(asyncio.Protocol):
     def __init__(self, server: "WireServer") -> None:
         self._server = server
         self.opened = False  # once, and for good
+        self.opening: asyncio.Task[None] | None = None
+        self._ended = False  # before it was opened
         self._open = False
         self.remote_ip = ""
         self.protocol = "http"
@@ -65,6 +69,8 @@ class Channel(asyncio.Protocol):
         self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
         if transport.get_extra_info("sslcontext") is not None:
             self.protocol = "https"
+        if self._ended:
+            self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open = False
@@ -124,6 +130,13 @@ class Channel(asyncio.Protocol):
         if self._open:
             self._transport.abort()
 
+    def make_room(self) -> None:
+        """Ends now, opened or not. What is idle loses nothing by it."""
+        self._ended, self.deadline = True, NEVER
+        if self.opening is not None:
+            self.opening.cancel()  # a TLS handshake, perhaps
+        self.abort()
+
     def set_deadline(self) -> None:
         """Sets the deadline by what is waited for."""
         if self._paused:
@@ -147,6 +160,14 @@ class Channel(asyncio.Protocol):
         end = 1 if self._lingering else 0  # TCP's own
         return self._transport.get_write_buffer_size() > 0 or _queued(sock.fileno()) > end
 
+    def _settled(self) -> bool:
+        """Whether nothing is on its way: no request that is not read yet, and no answer. One that the kernel
+        has for a while counts no more: it sends it behind our end too, and the client may never take it."""
+        sock = self._transport.get_extra_info("socket")
+        if sock is None or self._transport.get_write_buffer_size() > 0 or _unread(sock.fileno()):
+            return False
+        return self.deadline <= self._server.idle_deadline - LINGER_SECONDS or not _queued(sock.fileno())
+
     def _wait_for_reader(self) -> None:
         self._taken = self._taken_now()
         self.deadline = self._server.now + self._server.limits.write_seconds
@@ -168,5 +189,9 @@ class Channel(asyncio.Protocol):
 
 def _queued(descriptor: int) -> int:
     """Bytes that the kernel holds for the client (SIOCOUTQ: tcp(7), unix(7))."""
-    answer = fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4))
-    return int.from_bytes(answer, sys.byteorder)
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+def _unread(descriptor: int) -> int:
+    """Bytes that the kernel holds of the client (SIOCINQ: tcp(7), unix(7))."""
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)

@@ -103,7 +103,9 @@ class Connection(Turns):
         if answer is None:
             return None
         status, rest = answer
-        self.fresh, self.deadline = False, self._server.idle_deadline
+        if self.fresh:
+            self._asks()
+        self.deadline = self._server.idle_deadline
         self._transport.write(self._server.status_lines[status] + rest)  # may set another deadline
         return status
 
@@ -165,6 +167,8 @@ class Connection(Turns):
                 self._body_continues(len(data))
             elif self._midway:
                 self._head_continues(len(data))
+            elif not self._completed:  # empty lines, which begin no request and put no deadline off
+                self._count_head(len(data))
 
     def _decline_upgrade(self) -> None:
         """Goes on as if nothing had been offered. The parser has stopped behind the head, whatever body it
@@ -195,7 +199,10 @@ class Connection(Turns):
         then by the application's way alone."""
         if not self._head_bytes:
             self.set_deadline()
-        self._head_bytes += size if not self._completed else 1  # not what belongs to the message before it
+        self._count_head(size if not self._completed else 1)  # not what belongs to the message before it
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
         if self._head_bytes > self._server.limits.header_bytes:
             self._refuse(*HEADERS_TOO_LARGE)
 
@@ -208,7 +215,7 @@ class Connection(Turns):
     # The parser's callbacks (httptools.HTTPProtocol).
 
     def on_message_begin(self) -> None:
-        self._midway, self._to_learn = True, None
+        self._midway, self._to_learn, self._head_bytes = True, None, 0
 
     def on_url(self, piece: bytes) -> None:
         if not self._feeding:
@@ -279,7 +286,9 @@ class Connection(Turns):
         self._target = b""
         self._wire_bytes = self._body_bytes = 0
         self._pieces = []
-        self._plain = self.fresh = False
+        self._plain = False
+        if self.fresh:
+            self._asks()
         if self._turn is None:
             self._begin(exchange)
         else:

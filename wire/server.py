@@ -1,5 +1,6 @@
-"""Accepts connections and watches over them. Law: nobody is turned away while there is room, and what runs
-out (file descriptors, memory for sockets) stops the accepting for a moment, never the serving.
+"""Accepts connections and watches over them. Law: nobody is turned away while there is room or somebody is
+idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
+serving.
 
 It does what Tornado's HTTPServer does (`add_sockets`, `stop`, `close_all_connections`), on any asyncio loop;
 uvloop's is the one that it is measured on.
@@ -13,10 +14,13 @@ import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import partial
 from http import HTTPStatus
 
 from tornado.httputil import HTTPServerConnectionDelegate
 
+from wire.admission import Admission, CountedAs
+from wire.channel import UNIX_PEER
 from wire.connection import Connection
 from wire.direct import Direct, KnownHeads
 from wire.head import path_of
@@ -48,6 +52,7 @@ class Limits:
     body_seconds: float
     idle_seconds: float
     write_seconds: float
+    connections_per_address: int
 
 
 class _StatusLines(dict[int, bytes]):
@@ -67,6 +72,7 @@ class WireServer:
         refusal: Refusal,
         direct: Direct | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
+        counted_as: CountedAs = lambda peer: peer,
     ) -> None:
         """`tls` gives the context of the next connection."""
         self.application = application
@@ -75,6 +81,7 @@ class WireServer:
         self.draining = False
         self.status_lines = _StatusLines()
         self.known = KnownHeads()
+        self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
         self._refusal = refusal
         self._tls = tls
         self._listening: list[socket.socket] = []
@@ -137,8 +144,18 @@ class WireServer:
         said = self._refusal(status, text, client, path_of(target))
         return self.status_lines[status] + b"Connection: close\r\n" + said
 
+    def tally(self) -> dict[str, int]:
+        """Connections: those that are open, and how many never were or no longer are because of others."""
+        admission = self.admission
+        return {
+            "open": len(self._connections),
+            "refused": admission.refused,
+            "closed_for_others": admission.ended,
+        }
+
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        self.admission.left(connection)
         self._tell_if_empty()
         if not self._accepting:
             self._accept_on()  # there may be descriptors again
@@ -163,7 +180,7 @@ class WireServer:
         """Whether there may be more to accept."""
         for _ in range(ACCEPTS_AT_ONCE):
             try:
-                accepted, __ = listening.accept()
+                accepted, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return False
             except OSError as error:
@@ -176,14 +193,15 @@ class WireServer:
                 else:  # what became of the connection before it was accepted (accept(2))
                     log.info("a connection was not accepted: %s", error.strerror)
                 return False
-            if len(self._connections) >= self.limits.connections:
+            connection = Connection(self)
+            peer = address[0] if isinstance(address, tuple) else UNIX_PEER
+            if not self.admission.admits(connection, peer, self.now, self.idle_deadline):
                 accepted.close()
                 continue
-            connection = Connection(self)
             self._connections.add(connection)
-            opening = self.loop.create_task(self._open(accepted, connection))
+            opening = connection.opening = self.loop.create_task(self._open(accepted, connection))
             self._opening.add(opening)
-            opening.add_done_callback(self._opening.discard)
+            opening.add_done_callback(partial(self._opened, accepted, connection))
         return True
 
     async def _open(self, accepted: socket.socket, connection: Connection) -> None:
@@ -204,10 +222,14 @@ class WireServer:
             )
         except OSError as error:  # a failed handshake among them
             log.debug("a connection was not opened: %r", error)
-        finally:
-            if not connection.opened:
-                accepted.close()
-                self.disconnected(connection)
+
+    def _opened(self, accepted: socket.socket, connection: Connection, opening: "asyncio.Task[None]") -> None:
+        """Also for one that was cancelled before it began."""
+        self._opening.discard(opening)
+        connection.opening = None
+        if not connection.opened:
+            accepted.close()
+            self.disconnected(connection)
 
     # Time.
 
@@ -218,3 +240,4 @@ class WireServer:
         self.status_lines.clear()
         for connection in [each for each in self._connections if each.deadline <= now]:
             connection.expired()
+        self.admission.step(now)

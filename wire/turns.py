@@ -62,6 +62,19 @@ class Turns(Channel):
         last = not self._queue and not self._held and self._refusal is None
         return last and (self._reading_done or self._at_eof or self._server.draining)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing was asked that is not answered, as far as anybody here can know. A connection that
+        is being opened is idle: its handshake may never end."""
+        if not self.opened:
+            return True
+        return self._open and self._plain and not self._midway and self._settled()
+
+    def _asks(self) -> None:
+        """The first request has come."""
+        self.fresh = False
+        self._server.admission.asked(self, self._server.idle_deadline)
+
     def pause_writing(self) -> None:
         self._plain = False
         super().pause_writing()
@@ -155,7 +168,7 @@ class Turns(Channel):
         elif self._turn is not None:
             receives = self._turn is self._receiving
             self.deadline = server.now + server.limits.body_seconds if receives else NEVER
-        elif self._midway:
+        elif self._midway or self.fresh:
             self.deadline = server.now + server.limits.header_seconds
         else:
             self.deadline = server.idle_deadline

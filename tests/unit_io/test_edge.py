@@ -1,9 +1,10 @@
-"""How many connections there may be, on either server.
+"""How many connections there may be, on either server; `tests/wire/test_full_house.py` tells who makes room.
 
 What the edge answers to malformed requests is told in `tests/contract`.
 """
 
 import http.client
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -35,6 +36,7 @@ def is_served(connection: http.client.HTTPConnection) -> bool:
         return False
 
 
+@pytest.mark.parametrize("small", ["tornado"], indirect=True)
 def test_a_connection_too_many_is_closed_and_disturbs_nobody(small: ThreadGateway) -> None:
     with ExitStack() as stack:
         kept = [connect(small, stack) for _ in range(2)]
@@ -42,6 +44,9 @@ def test_a_connection_too_many_is_closed_and_disturbs_nobody(small: ThreadGatewa
         for _ in range(3):
             assert not is_served(connect(small, stack))
         assert [is_served(connection) for connection in kept] == [True, True]
+        kept[0].request("GET", "/debug/state", headers={"Authorization": f"Bearer {small.operator_token}"})
+        tally = json.load(kept[0].getresponse())["connections"]
+        assert tally == {"open": 2, "refused": 3, "closed_for_others": 0}
 
 
 def test_a_connection_that_is_closed_makes_room_for_another(small: ThreadGateway) -> None:

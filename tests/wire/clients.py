@@ -48,15 +48,23 @@ class Caller:
     """One connection to a gateway."""
 
     def __init__(
-        self, url: str, *, receive_bytes: int | None = None, tls: ssl.SSLContext | None = None, name: str = ""
+        self,
+        url: str,
+        *,
+        receive_bytes: int | None = None,
+        tls: ssl.SSLContext | None = None,
+        name: str = "",
+        source: str | None = None,
     ) -> None:
         """`receive_bytes` is about what the kernel keeps for a caller that does not read; `name` is who the
-        certificate must be of."""
+        certificate must be of; `source` is the address to call from."""
         unix = url.startswith("unix:")
         self.socket = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
         self.socket.settimeout(WAIT_SECONDS)
         if receive_bytes is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        if source is not None:
+            self.socket.bind((source, 0))
         host, _, port = url.rpartition("//")[2].rpartition(":")
         self.socket.connect(url.removeprefix("unix:") if unix else (host, int(port)))
         if tls is not None:

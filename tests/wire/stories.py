@@ -23,6 +23,7 @@ LIMITS = Limits(
     body_seconds=20,
     idle_seconds=75,
     write_seconds=30,
+    connections_per_address=1,
 )
 BIG = b"x" * 1_000
 PIECES = 30

@@ -78,6 +78,25 @@ def test_a_head_without_an_end_is_431_as_soon_as_it_is_too_large(caller: Caller,
     assert caller.at_end()
 
 
+@pytest.mark.parametrize("before", [b"", HEALTH], ids=["first", "second"])
+@pytest.mark.parametrize("piece", [100_000, 1_000])
+def test_empty_lines_before_a_request_are_of_its_head(caller: Caller, before: bytes, piece: int) -> None:
+    caller.send(before)
+    if before:
+        assert caller.answer().status == 200
+    caller.send_slowly(b"\r\n" * HEADER_BYTES, piece)
+    assert caller.answer().refusal == (431, TOO_LARGE)
+    assert caller.at_end()
+
+
+def test_a_few_empty_lines_before_a_request_are_ignored(served: Served, caller: Caller) -> None:
+    check = request("GET", f"/bots/{BOT}/voters/{USER}", f"Authorization: {served.key}")
+    for data in (HEALTH, check, padded("DELETE", "/healthz", HEADER_BYTES)):
+        for _ in range(3):
+            caller.send_slowly(b"\r\n" * 100, 2)
+            assert caller.ask(data).status in {200, 405}
+
+
 @pytest.mark.parametrize("first", [4_090, 8_180, 20_000])
 def test_a_head_behind_a_body_is_measured_alone(caller: Caller, first: int) -> None:
     empty = request("POST", "/healthz", body=b"")

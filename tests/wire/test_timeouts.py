@@ -28,6 +28,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield Served(gateway, gateway.list_bot())
 
 
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Waits long for a next request."""
+    seconds = {"server.header_seconds": 0.3, "server.idle_seconds": 3_600}
+    with running(tmp_path_factory.mktemp("patient") / "data", **seconds) as gateway:
+        yield Served(gateway, "")
+
+
 BEGUN = {
     "method": b"GE",
     "no target": b"GET ",
@@ -92,6 +100,24 @@ def test_a_vote_check_that_does_not_go_on_tells_the_limits(caller: Caller, key: 
 def test_a_client_that_asks_nothing_is_left_without_a_word(caller: Caller, begun: bytes) -> None:
     caller.send(begun)
     assert caller.at_end()
+
+
+@pytest.mark.parametrize("begun", [b"", b"\r\n", b"\r\n" * 1_000], ids=len)
+def test_a_client_that_has_asked_nothing_yet_is_waited_for_as_for_a_head(
+    patient: Served, begun: bytes
+) -> None:
+    with calling(patient.gateway.base_url) as asked, calling(patient.gateway.base_url) as silent:
+        assert asked.ask(HEALTH).status == 200
+        silent.send(begun)
+        assert silent.at_end()
+        assert asked.ask(HEALTH).status == 200  # this one is waited for as for its next request
+
+
+def test_empty_lines_put_the_end_off_by_nothing(patient: Served) -> None:
+    with calling(patient.gateway.base_url) as caller, contextlib.suppress(ConnectionError):
+        while not select.select([caller.socket], [], [], 0.05)[0]:
+            caller.send(b"\r\n")
+        assert caller.at_end()
 
 
 @pytest.mark.parametrize("path", ["/healthz", f"/bots/{BOT}/voters/{USER}"])
