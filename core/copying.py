@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from core.packing import PackedRow
 from core.rows import Delivery, Listing
 
 SLICE = 64  # listings
@@ -17,7 +18,7 @@ SLICE_DELIVERIES = 2_048  # but for those of one listing
 class Rows(NamedTuple):
     """A listing's rows; no listing, no rows."""
 
-    listing: Listing | None
+    listing: Listing | PackedRow | None
     deliveries: Sequence[Delivery]
 
 

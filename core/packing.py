@@ -8,6 +8,7 @@ whoever looks for those has no need to unpack the rest.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,25 @@ pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
 _schema = msgspec.json.encode(msgspec.json.schema(Listing), order="deterministic")
 SHAPE = hashlib.blake2b(_schema, digest_size=16).hexdigest()
+
+
+class PackedRow(NamedTuple):
+    """A listing that nobody has asked for yet."""
+
+    ref: str
+    content: bytes
+
+    @property
+    def keys(self) -> int:
+        """How many API keys it has."""
+        return len(_keys(self.content).keys)
+
+
+class _Keys(msgspec.Struct):
+    keys: list[msgspec.Raw] = []
+
+
+_keys = msgspec.msgpack.Decoder(_Keys).decode
 
 
 class PackedListings(Mapping[str, Listing]):
@@ -52,6 +72,16 @@ class PackedListings(Mapping[str, Listing]):
     def at_hand(self) -> Iterable[Listing]:
         """Those that are unpacked."""
         return self._rows.values()
+
+    def as_it_is(self, ref: str) -> Listing | PackedRow | None:
+        """The row, which stays packed if it is."""
+        content = self._packed.get(ref)
+        return self.get(ref) if content is None else PackedRow(ref, content)
+
+    def shown(self, ref: str) -> Listing:
+        """The row, for one look: a packed one stays packed."""
+        content = self._packed.get(ref)
+        return self._rows[ref] if content is None else unpack(content)
 
     def _unpack(self, ref: str) -> Listing:
         row = unpack(self._packed.pop(ref))  # KeyError: there is none

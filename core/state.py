@@ -44,7 +44,7 @@ class State(Tables):
         return self._copy
 
     def _rows_of(self, ref: str) -> Rows:
-        return Rows(self._listings.get(ref), tuple(self._deliveries.of(ref)))
+        return Rows(self._listings.as_it_is(ref), tuple(self._deliveries.of(ref)))
 
     def end_copy(self, copy: RowCopy) -> None:
         if self._copy is copy:  # one given up may be ended late, when another is under way
@@ -116,7 +116,7 @@ class State(Tables):
         return self._parts_of(ref) if ref in self._listings else None
 
     def _parts_of(self, ref: str) -> Iterator[bytes]:
-        yield _row_bytes(self._listings[ref])
+        yield _row_bytes(self._listings.shown(ref))
         yield from map(_row_bytes, sorted(self.deliveries(ref), key=lambda row: row.id))
         yield from self._vote_parts_of(ref)
 
@@ -124,7 +124,7 @@ class State(Tables):
         return self._shared_parts_of(ref) if ref in self._listings else None
 
     def _shared_parts_of(self, ref: str) -> Iterator[bytes]:
-        row = shared(self._listings[ref], self.fleet.label)
+        row = shared(self._listings.shown(ref), self.fleet.label)
         yield _row_bytes(msgspec.structs.replace(row, keys=tuple(sorted(row.keys, key=lambda key: key.id))))
         yield from self._vote_parts_of(ref)
 

@@ -8,13 +8,15 @@ carry results.
 from collections.abc import Iterator
 from itertools import islice
 
+from core.packing import PackedRow
+from core.rows import Listing
 from core.state import State
 from core.votes import copy_votes
-from snapshot.files import Deliveries, Fleet, Leaves, Listings, Parts
+from snapshot.files import Deliveries, Fleet, Leaves, Listings, Packed, Parts, still_packed
 
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
-Copied = Fleet | Listings | Deliveries | Leaves | Parts
+Copied = Fleet | Listings | Packed | Deliveries | Leaves | Parts
 
 
 class StateCopy:
@@ -44,7 +46,9 @@ class StateCopy:
         if self._fleet.labels:
             yield Fleet([self._fleet])
         for slice_ in self._copy.slices():
-            yield Listings([rows.listing for rows in slice_ if rows.listing is not None])
+            yield Listings([rows.listing for rows in slice_ if isinstance(rows.listing, Listing)])
+            if packed := [rows.listing for rows in slice_ if isinstance(rows.listing, PackedRow)]:
+                yield still_packed(packed)
             deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
             for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
                 yield Deliveries(deliveries[start : start + DELIVERIES_PER_CHUNK])

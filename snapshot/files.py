@@ -19,7 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from core.packing import SHAPE, pack, unpack
+from core.packing import SHAPE, PackedRow, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from journal.disk import Disk, write_all
 from journal.folder import UNFINISHED, list_numbered
@@ -110,6 +110,13 @@ def packed(rows: Sequence[Listing]) -> Packed:
         list(map(pack, rows)),
         sum(len(row.keys) for row in rows),
         [row.ref for row in rows if row.webhook is not None and row.webhook.suspension is not None],
+    )
+
+
+def still_packed(rows: Sequence[PackedRow]) -> Packed:
+    """Those that nobody has asked for since they were read."""
+    return Packed(
+        SHAPE, [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
     )
 
 

@@ -12,6 +12,7 @@ from core.state import State
 from journal.folder import UNFINISHED, Folder
 from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
+from snapshot.copying import Copied
 from snapshot.files import (
     PREFIX,
     Deliveries,
@@ -104,7 +105,7 @@ def load_snapshot(
     return Loaded(state, position, durable)
 
 
-def _load(state: State, chunk: Packed | Listings | Deliveries | Leaves | Parts | Fleet) -> None:
+def _load(state: State, chunk: Copied) -> None:
     match chunk:
         case Packed():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)

@@ -39,7 +39,7 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
             state.apply(event)
         for rows in copy.slices():
             for listing, deliveries in rows:
-                assert listing is not None
+                assert isinstance(listing, Listing)
                 copied.append((listing, tuple(sorted(deliveries, key=place))))
             for event in islice(happening, 1):
                 state.apply(event)

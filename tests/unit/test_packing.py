@@ -5,7 +5,7 @@ from hypothesis import given
 
 from core.events import Event, ListingRemoved
 from core.ledger import Ledger
-from core.packing import PackedListings, pack
+from core.packing import PackedListings, PackedRow, pack, unpack
 from core.rows import Listing
 from core.state import State
 from tests.unit.conftest import empty_state
@@ -62,6 +62,27 @@ def test_what_only_counts_or_names_listings_unpacks_none(taken_up: State) -> Non
     assert (BOT in taken_up.listings, UNKNOWN in taken_up.listings) == (True, False)
     assert taken_up.key_count == 1
     assert at_hand(taken_up) == []
+
+
+def test_a_digest_unpacks_none(taken_up: State, state: State) -> None:
+    assert taken_up.digest() == state.digest()
+    assert taken_up.shared_digest() == state.shared_digest()
+    assert at_hand(taken_up) == []
+
+
+def test_a_copy_has_the_rows_as_they_are(taken_up: State, state: State) -> None:
+    first = taken_up.listings[SERVER]
+    copy = taken_up.copy_rows()
+    taken_up.apply(ListingRemoved(BOT))  # which has a key
+    rows = [row.listing for rows in copy.slices() for row in rows]
+    taken_up.end_copy(copy)
+
+    assert [row for row in rows if isinstance(row, Listing)] == [first]
+    packed_rows = {row.ref: row for row in rows if isinstance(row, PackedRow)}
+    assert {ref: unpack(row.content) for ref, row in packed_rows.items()} == {
+        ref: state.listings[ref] for ref in (BOT, OTHER_BOT)
+    }
+    assert {ref: row.keys for ref, row in packed_rows.items()} == {BOT: 1, OTHER_BOT: 0}
 
 
 def test_a_listing_that_is_not_there_is_no_packed_one(taken_up: State) -> None:

@@ -83,6 +83,21 @@ def test_a_start_unpacks_no_listing_and_its_first_vote_check_is_answered(tmp_pat
         assert gateway.done("GET", "/debug/state")["counts"]["keys"] == 2
 
 
+def test_a_snapshot_keeps_packed_what_nobody_has_asked_for(tmp_path: Path) -> None:
+    with running(tmp_path) as gateway:
+        keys = [gateway.list_bot(bot) for bot in (BOT, OTHER_BOT)]
+        for user in (USER, OTHER_USER):  # what is packed and what is not, as they are and read again
+            gateway.restart()
+            gateway.cast(user)
+            gateway.done("POST", "/debug/snapshot")
+            assert refs_at_hand(gateway) == [f"bots/{BOT}"]
+
+        assert gateway.done("GET", "/debug/state")["counts"]["keys"] == 2
+        assert gateway.done("POST", "/debug/verify")["equal"] is True
+        for key, bot in zip(keys, (BOT, OTHER_BOT), strict=True):
+            assert gateway.voters(key, bot=bot).status_code == 200
+
+
 def test_a_stats_window_holds_for_a_bot_that_is_asked_for_long_after_a_start(tmp_path: Path) -> None:
     with running(tmp_path) as gateway:
         key = gateway.list_bot()

@@ -19,7 +19,7 @@ from core.events import (
 from core.rows import Delivery
 from core.state import State
 from snapshot.copying import Copied, StateCopy
-from snapshot.files import Fleet, Leaves, Parts
+from snapshot.files import Fleet, Leaves, Packed, Parts
 from snapshot.recovery import apply_events, recover
 from tests.unit.generated import examples, sequences
 from tests.unit.pictured import assert_indexes_agree, picture
@@ -116,6 +116,8 @@ def take_up(state: State, chunk: Copied) -> None:
     match chunk:
         case Fleet():
             state.load_fleet(chunk.rows[0])
+        case Packed():
+            state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
         case Leaves():
             state.load_votes(chunk.rows)
         case Parts():
