@@ -171,7 +171,8 @@ def _refuse_unless_restorable(place: Place, source: Path, keys_file: Path | None
         if (place.path / KEYS).exists():
             kept_keys(place.path, needed=True)
     except FolderUnusable as error:
-        wrong += [str(error), *_missing_secrets(place, has_keys=True)]
+        # Into a folder that is the wrong one, nobody is told to put secrets.
+        wrong += [str(error), *([] if wrong else _missing_secrets(place, has_keys=True))]
     if wrong:
         raise FolderUnusable("; ".join(wrong))
 

@@ -70,8 +70,11 @@ def locked(folder: Path) -> Iterator[None]:
 
     The lock is the kernel's (flock): it goes when the process goes, however it goes.
     """
-    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    path = folder / LOCK
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
+        if os.fstat(descriptor).st_nlink > 1:  # the pid would go into a file that somebody else may need
+            raise FolderUnusable(f"{path} is a hard link: its file has another name; delete {path}")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -87,11 +90,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
-    """Makes the folder, for one user only, if there is none. Its entry is durable then, whoever made it."""
+    """Makes the folder and its missing parents, for one user only. Its entry is durable then, whoever made
+    it."""
     if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in reversed(missing or [path]):  # `parents=True` would leave the mode of parents to the umask
+        folder.mkdir(mode=0o700, exist_ok=True)
     for folder in missing or [path]:
         with suppress(PermissionError):  # somebody else's folder, whose entries are not ours to sync
             disk.sync_folder(folder.parent)
@@ -168,8 +173,9 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
 
 
 def _not_followed(path: str, flags: int) -> int:
-    """Opens a file, and no symbolic link, which raises OSError."""
-    return os.open(path, flags | os.O_NOFOLLOW)
+    """Opens a file, and no symbolic link, which raises OSError. A pipe is read as an empty file: it waits for
+    no writer."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _write_secret(path: Path, secret: str, disk: Disk) -> None:

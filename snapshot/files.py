@@ -185,6 +185,8 @@ class SnapshotReader:
 
     def __init__(self, path: Path) -> None:
         """Raises SnapshotCorrupt when it is no snapshot of this version."""
+        if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
+            raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
         self.read_bytes = _HEADER.size

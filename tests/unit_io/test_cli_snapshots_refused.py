@@ -119,6 +119,28 @@ def test_a_restore_says_what_is_wrong_with_the_source_and_with_the_folder_at_onc
     assert f"{kept.backup} is sealed with key " in line
 
 
+def test_nobody_is_told_to_put_secrets_into_a_folder_that_is_the_wrong_one(
+    kept: Kept, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "photos"
+    wrong.mkdir()
+    (wrong / "beach.jpg").touch()
+    line = refused("restore", kept.backup, "--data-dir", wrong)
+    assert f"{wrong / 'beach.jpg'} is not a file of Votegate's" in line
+    assert "put " not in line
+
+
+@pytest.mark.parametrize("command", ["inspect", "verify", "restore"])
+def test_a_pipe_is_refused_and_not_waited_for(kept: Kept, tmp_path: Path, command: str) -> None:
+    pipe, data = tmp_path / "pipe", tmp_path / "new"
+    os.mkfifo(pipe)
+    line = refused(command, pipe, "--data-dir", data)
+    assert line.startswith(f"{pipe} is a pipe or a folder; name a file")
+    data.mkdir(mode=0o700)
+    os.mkfifo(data / KEYS)
+    assert f"{data / KEYS} is empty" in refused(command, kept.backup, "--data-dir", data)
+
+
 def test_a_restore_into_a_folder_with_a_damaged_key_is_refused_and_makes_nothing(
     kept: Kept, tmp_path: Path
 ) -> None:

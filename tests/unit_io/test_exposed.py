@@ -86,7 +86,8 @@ def test_a_folder_is_made_for_one_user_whatever_the_umask_is(folder: Path, umask
         held(folder / "new" / "data")
     finally:
         os.umask(before)
-    assert (folder / "new" / "data").stat().st_mode & 0o7777 == 0o700
+    for made in (folder / "new", folder / "new" / "data"):
+        assert made.stat().st_mode & 0o7777 == 0o700
     assert {path.stat().st_mode & 0o7777 for path in (folder / "new" / "data").iterdir()} == {0o600}
 
 

@@ -181,6 +181,25 @@ def test_a_lock_that_is_a_symbolic_link_is_refused_and_not_followed(tmp_path: Pa
     assert victim.read_text() == "somebody else's"
 
 
+def test_a_lock_that_is_a_hard_link_is_refused_and_its_file_is_left_as_it_is(tmp_path: Path) -> None:
+    folder, precious = tmp_path / "data", tmp_path / "precious"
+    folder.mkdir()
+    precious.write_text("somebody else's")
+    os.link(precious, folder / "lock")
+    with pytest.raises(FolderUnusable) as refused, locked(folder):
+        pass
+    assert str(refused.value) == (
+        f"{folder / 'lock'} is a hard link: its file has another name; delete {folder / 'lock'}"
+    )
+    assert precious.read_text() == "somebody else's"
+
+
+def test_a_pipe_in_the_place_of_a_secret_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / KEYS)
+    with pytest.raises(FolderUnusable, match=r"sealing\.keys is empty"):
+        kept_keys(tmp_path, needed=True)
+
+
 def test_sealing_keys_are_made_once_and_then_kept_for_one_user_only(tmp_path: Path) -> None:
     made = kept_keys(tmp_path, needed=False)
     assert len(made.key_ids) == 1
