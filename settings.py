@@ -10,7 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from settings_names import unknown
 from settings_sources import SourceUnreadable, merged_sources
@@ -22,6 +31,7 @@ from settings_values import (
     AccessLogForm,
     ChatHosts,
     Count,
+    DataDir,
     DigestSecret,
     HeaderSecret,
     KeyPrefix,
@@ -56,6 +66,15 @@ class SettingsError(Exception):
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_number_is_a_boolean(cls, value: object, info: ValidationInfo) -> object:
+        """YAML reads `yes` and `on` as true, which would be the number 1."""
+        is_number = cls.model_fields[str(info.field_name)].annotation in {int, float}
+        if is_number and isinstance(value, bool):
+            raise ValueError("must be a number")
+        return value
 
 
 class Tls(_Section):
@@ -237,7 +256,7 @@ class Log(_Section):
 
 
 class Settings(_Section):
-    data_dir: Path = Path("data")
+    data_dir: DataDir = Path("data")
     server: Server = Server()
     operator: OperatorSettings = OperatorSettings()
     keys: Keys = Keys()
@@ -273,7 +292,8 @@ def load_settings(
             if problem["type"] == "extra_forbidden":
                 problems += unknown(name, Settings, merged.variables, SECRETS)
             else:
-                problems.append(f"{name}: {_reason(problem['msg'])}")
+                reason = "must be a section" if problem["type"] == "model_type" else _reason(problem["msg"])
+                problems.append(f"{name}: {reason}")
     if problems:
         raise SettingsError("\n".join(problems))
     return settings

@@ -51,9 +51,26 @@ def merged_sources(
     return Merged(merged, variables)
 
 
+class _Doubled(yaml.MarkedYAMLError):
+    """A name that is there twice in one section."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a name that is there twice: YAML's would quietly drop the first one, with all below it."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [name for name, _ in node.value if isinstance(name, yaml.ScalarNode)]
+        seen = set[str]()
+        for name in names:
+            if name.value in seen:
+                raise _Doubled(problem_mark=name.start_mark)
+            seen.add(name.value)
+        return super().construct_mapping(node, deep)
+
+
 def _from_yaml(path: Path) -> dict[str, Any]:
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
     except (RecursionError, ValueError):
@@ -62,7 +79,8 @@ def _from_yaml(path: Path) -> dict[str, Any]:
         # A parser's message quotes the line, which may hold a secret: its place says enough.
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark is not None else ""
-        raise SourceUnreadable(f"{path}: is not valid YAML{where}") from None
+        what = "has a name twice in one section" if isinstance(error, _Doubled) else "is not valid YAML"
+        raise SourceUnreadable(f"{path}: {what}{where}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):

@@ -19,6 +19,17 @@ Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
+def _matching(pattern: str, reason: str) -> AfterValidator:
+    """A text that matches whole."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(reason)
+        return text
+
+    return AfterValidator(check)
+
+
 def _split(value: object) -> object:
     """A list may be one string with commas, as the environment has it."""
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
@@ -66,6 +77,15 @@ OTHER_PORTS = (
 )
 
 
+def _folder(value: object) -> object:
+    if isinstance(value, str) and (not value or "\0" in value):  # "" would be the current folder
+        raise ValueError("must be the path of a folder")
+    return value
+
+
+DataDir = Annotated[Path, BeforeValidator(_folder)]
+
+
 def _socket_path(path: Path) -> Path:
     if not path.name or "\0" in str(path) or len(str(path).encode()) > SOCKET_PATH_BYTES:
         raise ValueError(f"must be the path of a file, of at most {SOCKET_PATH_BYTES} bytes")
@@ -89,7 +109,9 @@ def _name_server(text: str) -> str:
 
 
 NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(_split)]
-ChatHost = Annotated[str, Field(pattern=r"^[a-z0-9.-]+(?::[1-9][0-9]{0,4})?$")]
+ChatHost = Annotated[
+    str, _matching(r"[a-z0-9.-]+(?::[1-9][0-9]{0,4})?", "must be a host, or host:port, in small letters")
+]
 ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
 
@@ -173,6 +195,13 @@ OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidato
 DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
 ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy_url)]
 RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
-NodeName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$")]
-KeyPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_{}:-]{1,64}$")]
+NodeName = Annotated[
+    str,
+    _matching(
+        r"[a-z0-9][a-z0-9-]{0,31}", "must be 1 to 32 of a-z, 0-9 and -, of which - may not be the first"
+    ),
+]
+KeyPrefix = Annotated[
+    str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 of A-Z, a-z, 0-9, _, {, }, : and -")
+]
 SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from settings import load_settings
-from tests.unit_io.given_settings import from_environment, from_file, mistakes
+from settings import Settings, load_settings
+from tests.unit_io.given_settings import from_environment, from_file, leaves, mistakes
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("data_dir", ""),
+        ("data_dir", "a\0b"),
         ("server.port", -1),
         ("server.port", 65_536),
         ("server.trusted_proxies", "10.0.0.0/33"),
@@ -55,6 +57,27 @@ from tests.unit_io.given_settings import from_environment, from_file, mistakes
 def test_a_value_out_of_range_is_refused_by_name(name: str, value: object) -> None:
     (mistake,) = mistakes(flags={name: value})
     assert mistake.startswith(name)
+
+
+def test_a_yes_is_no_number() -> None:
+    numbers = [name for name, value in leaves(Settings()) if type(value) in {int, float}]
+    for name in numbers:
+        assert mistakes(flags={name: True}) == [f"{name}: must be a number"]
+    assert len(numbers) > 40
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("webhooks.chat_hosts", "Discord.com", "must be a host, or host:port, in small letters"),
+        ("redis.node", "-oslo", "must be 1 to 32 of a-z, 0-9 and -, of which - may not be the first"),
+        ("redis.prefix", "vote gate", "must be 1 to 64 of A-Z, a-z, 0-9, _, {, }, : and -"),
+    ],
+)
+def test_a_text_of_the_wrong_shape_is_told_in_words(name: str, value: str, reason: str) -> None:
+    (mistake,) = mistakes(flags={name: value})
+    assert mistake.startswith(name)
+    assert mistake.endswith(f": {reason}")
 
 
 @pytest.mark.parametrize(
