@@ -6,6 +6,7 @@ Tables are for people, `--json` prints the API's answer (of a list, all pages as
 import json
 import logging
 import os
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from rich.markup import escape
 from rich.table import Table
 from tornado.httpclient import HTTPClient, HTTPError, HTTPRequest
 from tornado.netutil import Resolver
+
+from listings.patterns import HEADER_VALUE
 
 UNIX = "unix:"
 TIMEOUT_SECONDS = 15
@@ -116,6 +119,8 @@ def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> 
             token = token_file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise click.ClickException(f"no operator token: {error}") from None
+    if not re.fullmatch(HEADER_VALUE, token):  # what it cannot send, the HTTP client would print
+        raise click.ClickException("no operator token: it must be visible ASCII on one line")
     context.obj = Remote(url, token, as_json)
 
 

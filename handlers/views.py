@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, Webhook
+from handlers.redaction import Redactor
 from listings.stats_problems import StatsProblem
+
+_REDACTED = Redactor()
 
 
 def listing_view(listing: Listing) -> dict[str, Any]:
@@ -41,7 +44,7 @@ def limits_view(listing: Listing) -> dict[str, Any]:
 def stats_problems_view(problems: Sequence[StatsProblem]) -> list[dict[str, Any]]:
     return [
         {
-            "field": problem.field,
+            "field": _REDACTED(problem.field),  # whoever names the fields may have sent the key as one
             "problem": problem.problem,
             "given": problem.given,
             "reason": problem.reason,

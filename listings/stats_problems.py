@@ -50,7 +50,7 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class StatsProblem:
-    """A field that was not taken: its name (cut), what it held last, how often and when last."""
+    """A field that was not taken: its name (cut, readable), what it held last, how often and when last."""
 
     field: str
     problem: Problem
@@ -94,9 +94,14 @@ class StatsProblems:
         self._bots.move_to_end(ref)
         if len(self._bots) > self._room:
             self._bots.popitem(last=False)
-        cut = name[:NAME_CHARACTERS]
+        cut = _seen(name[:NAME_CHARACTERS])[:NAME_CHARACTERS]
         known = fields.pop(cut, None)
         times = 1 if known is None else known.times + 1
         fields[cut] = StatsProblem(cut, problem, _TYPES[type(value)], reason, times, now_ms)
         if len(fields) > FIELDS_PER_BOT:
             fields.popitem(last=False)
+
+
+def _seen(name: str) -> str:
+    """The name with what nobody sees, or what turns the page around it, as `\\u200b`."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)

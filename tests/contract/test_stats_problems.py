@@ -104,6 +104,18 @@ def test_a_name_is_cut_and_no_value_is_shown(gateway: ThreadGateway, key: str) -
     assert "secret" not in gateway.operate("GET", BOT_PATH).text
 
 
+def test_a_key_in_the_place_of_a_name_is_shown_to_nobody(gateway: ThreadGateway, key: str) -> None:
+    gateway.stats(key, {key: 1, f"Bearer {key}": 2})
+
+    assert [field for field, *_ in problems(gateway)] == ["Bearer [secret]", "[secret]"]
+
+
+def test_a_name_that_nobody_sees_is_shown_by_its_numbers(gateway: ThreadGateway, key: str) -> None:
+    gateway.stats(key, {"\u200b": 1, "server\u202ecount\n": 2, "größe": 3})
+
+    assert [field for field, *_ in problems(gateway)] == ["größe", "server\\u202ecount\\n", "\\u200b"]
+
+
 @pytest.mark.parametrize("wrong", [None, "wrong", "Bearer {key}"])
 def test_only_requests_with_a_valid_key_are_noted(
     gateway: ThreadGateway, key: str, wrong: str | None

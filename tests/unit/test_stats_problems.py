@@ -31,6 +31,13 @@ def test_however_much_is_sent_so_much_is_kept() -> None:
     assert all(len(problem.field) <= NAME_CHARACTERS for problem in kept)
 
 
+def test_a_name_that_is_spelt_out_is_no_longer_than_others() -> None:
+    problems = StatsProblems()
+    problems.note("bots/1", {"\U000e0041" * 64: 0}, None, 0)
+
+    assert names(problems, "bots/1") == [("\\U000e0041" * 7)[:NAME_CHARACTERS]]
+
+
 def test_a_field_that_comes_again_is_counted_and_is_the_newest() -> None:
     problems = StatsProblems()
     problems.note("bots/1", {"servers": 1, "body": ""}, None, 5)

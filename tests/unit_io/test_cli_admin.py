@@ -172,6 +172,12 @@ def test_the_token_may_come_from_a_file_and_the_environment_goes_before_it(
     assert error(run_admin(gateway.base_url, *arguments, token="wrong")) == "Invalid operator token."
 
 
+@pytest.mark.parametrize("token", ["", "a-token\nand-another", "a-tökén", "a-token\n"])
+def test_a_token_that_cannot_be_sent_is_told_and_not_shown(token: str) -> None:
+    told = error(run_admin(unused_url(), "bots", token=token))
+    assert told == "no operator token: it must be visible ASCII on one line"
+
+
 @pytest.mark.parametrize("content", [None, b"\xff"])
 def test_a_token_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "token"
