@@ -68,7 +68,7 @@ class Dialler:
         """A fresh connection. Raises Failed, and UrlRefused if it would lead where it may not."""
         addresses = await self._addresses(target, progress)
         if self._proxy is None:
-            return await self._direct(addresses, target)
+            return await self._direct(addresses, target, progress)
         refused = Failed("connect")
         for address in addresses:
             try:
@@ -106,7 +106,7 @@ class Dialler:
             return False
         return True
 
-    async def _direct(self, addresses: Sequence[str], target: Target) -> Connection:
+    async def _direct(self, addresses: Sequence[str], target: Target, progress: Progress) -> Connection:
         try:
             sock = await self._connect(addresses, target.port)
         except OSError as error:
@@ -116,7 +116,7 @@ class Dialler:
         try:
             if target.scheme == "https":
                 _, tls = await self._loop.create_connection(partial(self._new_tls, target.host), sock=sock)
-                await self._secure(tls, connection)
+                await self._secure(tls, connection, progress)
             else:
                 await self._loop.create_connection(lambda: connection, sock=sock)
         except OSError as error:
@@ -137,11 +137,16 @@ class Dialler:
     def _new_tls(self, host: str) -> Tls:
         return Tls(self._tls, host, self._threads)
 
-    async def _secure(self, tls: Tls, above: asyncio.Protocol) -> None:
-        """Lets the one above speak once the peer has proven its name. Raises OSError."""
+    async def _secure(self, tls: Tls, above: asyncio.Protocol, progress: Progress) -> None:
+        """Lets the one above speak once the peer has proven its name. Raises OSError.
+
+        If time is up while the peer's last word waits for our threads, it is not the peer that hangs.
+        """
         try:
             await tls.handshake()
         except BaseException:
+            if tls.is_working:
+                progress.hung = ("internal", Fault.UNKNOWN)
             tls.abort()
             raise
         tls.set_protocol(above)
@@ -149,7 +154,7 @@ class Dialler:
 
     async def _tunnel(self, proxy: Proxy, address: str, target: Target, progress: Progress) -> Connection:
         progress.hung = ("proxy", Fault.PROXY)
-        transport, prelude = await self._reach(proxy, Handshake(proxy, address, target.port))
+        transport, prelude = await self._reach(proxy, Handshake(proxy, address, target.port), progress)
         try:
             progress.hung = ("proxy", Fault.UNKNOWN)
             await prelude.over()
@@ -161,7 +166,7 @@ class Dialler:
                 tls = self._new_tls(target.host)
                 transport.set_protocol(tls)
                 tls.connection_made(transport)
-                await self._secure(tls, connection)
+                await self._secure(tls, connection, progress)
             else:
                 transport.set_protocol(connection)
                 connection.connection_made(transport)
@@ -173,7 +178,9 @@ class Dialler:
             transport.abort()
             raise
 
-    async def _reach(self, proxy: Proxy, handshake: Handshake) -> "tuple[asyncio.Transport, _Prelude]":
+    async def _reach(
+        self, proxy: Proxy, handshake: Handshake, progress: Progress
+    ) -> "tuple[asyncio.Transport, _Prelude]":
         """A connection to the proxy, over which the handshake has begun."""
         prelude = _Prelude(self._loop, handshake)
         try:
@@ -184,7 +191,7 @@ class Dialler:
                 transport, _ = await self._loop.create_connection(lambda: prelude, sock=sock)
                 return transport, prelude
             _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
-            await self._secure(tls, prelude)
+            await self._secure(tls, prelude, progress)
         except (OSError, Failed):
             raise Failed("proxy", Fault.PROXY) from None
         return tls, prelude

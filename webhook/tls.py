@@ -66,6 +66,11 @@ class Tls(asyncio.Protocol, asyncio.Transport):
         if not self._secured:
             raise self._error or ConnectionResetError()
 
+    @property
+    def is_working(self) -> bool:
+        """What the peer has said waits for a thread, or is looked at in one."""
+        return self._working is not None
+
     # -- the transport, for the protocol above ---------------------------------------------------------
 
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:

@@ -286,6 +286,39 @@ def test_the_end_of_the_sender_waits_for_a_step_under_way_and_for_nothing_behind
     assert not tls_threads()
 
 
+@pytest.mark.parametrize("through_proxy", [False, True], ids=["endpoint", "proxy"])
+def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch, through_proxy: bool
+) -> None:
+    at_work, enough = threading.Event(), threading.Event()
+
+    class Slow(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            if not self.server_side and threading.current_thread() is not threading.main_thread():
+                at_work.set()
+                assert enough.wait(WAIT_SECONDS)
+            super().do_handshake()
+
+    async def main() -> Answer:
+        async with receiving(answering(), authority.server("127.0.0.1")) as peer:
+            proxy = f"https://127.0.0.1:{peer.port}" if through_proxy else None
+            async with sending(proxy=proxy) as sender:
+                posting = asyncio.create_task(sender.post(peer.url, {}, BODY))
+                while not at_work.is_set():  # noqa: ASYNC110 (a thread tells it)
+                    await asyncio.sleep(0)
+                (deadline,) = sender._deadlines
+                deadline.reschedule(asyncio.get_running_loop().time())
+                answer = await posting
+                enough.set()
+                return answer
+
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
+    try:
+        assert run(main()) == Answer(None, "internal", Fault.UNKNOWN)
+    finally:
+        enough.set()
+
+
 def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
     run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
