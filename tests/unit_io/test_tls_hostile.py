@@ -5,6 +5,7 @@ import ssl
 import struct
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ from tests.unit_io.hostile_tls import (
 )
 from tests.unit_io.name_server import naming
 from webhook.answer import READ_BYTES, Answer, Fault
-from webhook.tls import READS, Tls
+from webhook.tls import INLINE_BYTES, READS, Tls
 
 pytestmark = on_both_loops
 
@@ -317,6 +318,88 @@ def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
         assert run(main()) == Answer(None, "internal", Fault.UNKNOWN)
     finally:
         enough.set()
+
+
+def test_a_request_waits_while_what_came_before_it_is_looked_at_in_a_thread(
+    run: Run, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else touches OpenSSL meanwhile: it would be memory that two threads write to."""
+    at_work, enough = threading.Event(), threading.Event()
+    steps: list[str] = []
+
+    class Slow(ssl.SSLObject):
+        def read(self, *arguments: Any) -> Any:
+            if not self.server_side and threading.current_thread() is not threading.main_thread():
+                at_work.set()
+                assert enough.wait(WAIT_SECONDS)
+                steps.append("read")
+            return super().read(*arguments)
+
+        def write(self, data: Any) -> int:
+            if not self.server_side:
+                steps.append("write")
+            return super().write(data)
+
+    large = seal(HANDSHAKE, TICKET * (2 * INLINE_BYTES // len(TICKET)))
+    server = Secured(
+        authority.server("127.0.0.1"), tmp_path / "keys", saying(seal(APPLICATION, EMPTY), large)
+    )
+
+    async def main() -> list[Answer]:
+        async with listening(server.serve) as port, sending() as sender:
+            url = f"https://127.0.0.1:{port}/"
+            answers = [await sender.post(url, {}, BODY)]
+            while not at_work.is_set():  # noqa: ASYNC110 (a thread tells it)
+                await asyncio.sleep(0)
+            posting = asyncio.create_task(sender.post(url, {}, BODY))
+            await asyncio.sleep(0)
+            enough.set()
+            return [*answers, await posting]
+
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
+    try:
+        assert [answer[:2] for answer in run(main())] == [(200, None)] * 2
+    finally:
+        enough.set()
+    assert steps[:3] == ["write", "read", "write"]
+    assert (server.handshakes, server.requests) == (1, 2)
+
+
+def test_a_server_that_hangs_up_behind_a_certificate_that_proves_nothing_is_a_tls_failure(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has hung up before its certificate is looked at."""
+    hung_up = threading.Event()
+    lose = Tls.connection_lost
+
+    def losing(tls: Tls, error: Exception | None) -> None:
+        lose(tls, error)
+        hung_up.set()
+
+    class Slow(ssl.SSLObject):
+        def do_handshake(self) -> None:
+            if not self.server_side and threading.current_thread() is not threading.main_thread():
+                assert hung_up.wait(WAIT_SECONDS)
+            super().do_handshake()
+
+    tls = authority.server("127.0.0.1", expired=True)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        server = tls.wrap_bio(incoming, outgoing, server_side=True)
+        incoming.write(await reader.read(65_536))
+        with pytest.raises(ssl.SSLWantReadError):
+            server.do_handshake()
+        writer.write(outgoing.read())
+        writer.close()
+        await writer.wait_closed()
+
+    monkeypatch.setattr(Tls, "connection_lost", losing)
+    monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
+    try:
+        assert run(posted(serve)) == REFUSED
+    finally:
+        hung_up.set()
 
 
 def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
