@@ -82,7 +82,7 @@ def _not_valid(mistakes: str) -> SystemExit:
 @settings_options
 @click.option("--demo", is_flag=True, help="On an empty data folder, make a listing to try things on.")
 def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs and save everything."""
+    """Serve until SIGTERM or SIGINT. Then finish what runs and save everything."""
     settings = _settings(config, **flags)
     redactor, handler = Redactor(), logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", redactor))
@@ -125,7 +125,7 @@ async def _serve_until_signal(settings: Settings, redactor: Redactor, *, demo: b
 @cli.command("check-config")
 @settings_options
 def check_config(config: Path | None, **flags: object) -> None:
-    """Tell whether the settings, and the certificates and keys they name, are valid, naming every mistake."""
+    """Name every mistake in the settings. The certificates and keys that they name are read, too."""
     settings = _settings(config, **flags)
     mistakes, warnings = certificate_findings(settings, os.environ, SystemClock().now_ms())
     for warning in warnings:

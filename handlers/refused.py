@@ -1,5 +1,5 @@
-"""Addresses that are refused for their failures, told to who reads the log. Law: a line when it begins and
-one when it ends, and what was sent is in neither.
+"""Log lines about addresses that are refused for their failures. Law: one when it begins and one when it
+ends, and neither holds what was sent.
 
 Somebody guesses keys or the operator token, or a client is broken: without the address nobody can tell.
 """

@@ -40,11 +40,14 @@ class Certificates:
         handshake.context = self._current
 
     def _read(self) -> ssl.SSLContext:
+        problems = []
         for path in (self._certificate, self._key):
             try:
                 path.open("rb").close()
             except OSError as error:
-                raise CertificateUnusable(f"{path}: cannot be read: {error.strerror}") from None
+                problems.append(f"{path}: cannot be read: {error.strerror}")
+        if problems:
+            raise CertificateUnusable("; ".join(problems))
         context = _new_context()
         try:
             context.load_cert_chain(self._certificate, self._key, password=self._refuse_passphrase)
@@ -65,8 +68,9 @@ class Certificates:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(self._certificate)
         except (OSError, ValueError):
             return f"{self._certificate}: holds no certificate in PEM"
-        reason = getattr(error, "reason", None) or error
-        return f"{self._key}: holds no key in PEM that goes with {self._certificate} ({reason})"
+        reason = getattr(error, "reason", None)  # not always told: then the text is OpenSSL's line number
+        why = f" ({reason})" if reason else ""
+        return f"{self._key}: holds no key in PEM that goes with {self._certificate}{why}"
 
 
 def _new_context() -> ssl.SSLContext:

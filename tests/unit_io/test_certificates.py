@@ -54,6 +54,14 @@ def test_a_file_that_is_missing_is_a_mistake(files: Files, missing: str) -> None
     assert findings(files) == Findings([mistake], [])
 
 
+def test_two_files_that_are_missing_are_told_at_once(files: Files) -> None:
+    files.certificate.unlink()
+    files.key.unlink()
+    (mistake,) = findings(files).mistakes
+    assert f"{files.certificate}: cannot be read" in mistake
+    assert f"{files.key}: cannot be read" in mistake
+
+
 def test_a_key_of_another_certificate_is_a_mistake(files: Files) -> None:
     files.key.write_bytes(key_pem(new_key()))
     mistake = f"server.tls: {files.key}: is not the key of the certificate in {files.certificate}"
