@@ -228,8 +228,7 @@ server.cli()
 """A gateway with a bug that quotes what it was sent."""
 
 
-@pytest.mark.parametrize("wire", ["httptools", "tornado"])
-@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("wire", "form"), [("httptools", "text"), ("tornado", "json")])
 def test_no_line_of_any_log_holds_a_key_or_the_operator_token(
     process: ProcessGateway, wire: str, form: str
 ) -> None:
