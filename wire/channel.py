@@ -133,9 +133,12 @@ class Channel(asyncio.Protocol):
     def make_room(self) -> None:
         """Ends now, opened or not. What is idle loses nothing by it."""
         self._ended, self.deadline = True, NEVER
-        if self.opening is not None:
-            self.opening.cancel()  # a TLS handshake, perhaps
-        self.abort()
+        if self.opened:
+            self.abort()
+        elif self._server.secure and self.opening is not None:
+            # A handshake. Without one it is opened in a moment, and ends then: uvloop never tells of the end
+            # of a connection that was cancelled just before it told of its beginning.
+            self.opening.cancel()
 
     def set_deadline(self) -> None:
         """Sets the deadline by what is waited for."""

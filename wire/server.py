@@ -140,6 +140,10 @@ class WireServer:
     def now(self) -> float:
         return self.loop.time()
 
+    @property
+    def secure(self) -> bool:
+        return self._tls is not None
+
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         said = self._refusal(status, text, client, path_of(target))
         return self.status_lines[status] + b"Connection: close\r\n" + said

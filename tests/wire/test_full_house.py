@@ -101,6 +101,16 @@ def test_newcomers_are_served_however_many_are_silent(
         eventually(lambda: len(closed(silent)) >= 2 * ROOM + 1)  # noqa: B023 (waited for here)
 
 
+def test_connections_that_come_all_at_once_leave_nothing_behind(
+    small: ThreadGateway, stack: contextlib.ExitStack
+) -> None:
+    come = [called(small, stack)]
+    small.on_loop(lambda: come.extend(called(small, stack) for _ in range(5 * ROOM)))
+    operator = newcomer(small, stack)
+    eventually(lambda: len(closed(come)) == len(come) - (ROOM - 1))
+    assert json.loads(operator.ask(STATE).body)["connections"]["open"] == ROOM
+
+
 def test_who_has_asked_nothing_is_closed_first_and_in_the_order_of_coming(
     small: ThreadGateway, stack: contextlib.ExitStack
 ) -> None:
