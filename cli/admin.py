@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from listings.patterns import HEADER_VALUE
 UNIX = "unix:"
 TIMEOUT_SECONDS = 15
 TABLE_WIDTH = 4_096  # characters: a key or digest must come in one piece, also on a narrow terminal
+BESIDE_NAMES = 63  # characters that the table of bots takes beside their names
+NAME_WIDTH = 17  # so that it fits 80 columns
 
 
 class UnixSocket(Resolver):
@@ -141,10 +144,12 @@ def bots(remote: Remote, state: str | None) -> None:
 
     def table() -> Table:
         rows = [
-            [bot["id"], bot["name"], bot["state"], _shown(bot["server_count"]), _when(bot["created_at"])]
+            [bot["id"], bot["name"], bot["state"], _shown(bot["server_count"]), _when(bot["created_at"])[:10]]
             for bot in found
         ]
-        return _table(["id", "name", "state", "servers", "submitted"], rows)
+        columns = shutil.get_terminal_size((TABLE_WIDTH, 0)).columns  # a file is as wide as can be
+        name_width = max(NAME_WIDTH, columns - BESIDE_NAMES)
+        return _table(["id", "name", "state", "servers", "submitted"], rows, name_width)
 
     remote.show({"success": True, "bots": found, "next": None}, table)
 
@@ -186,10 +191,11 @@ def state(remote: Remote) -> None:
     remote.show(answer, table)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name_width: int = TABLE_WIDTH) -> Table:
+    """A longer name goes on in the next line of its row."""
     table = Table()
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, overflow="fold", max_width=name_width if column == "name" else None)
     for row in rows:
         table.add_row(*[escape(cell) for cell in row])
     return table

@@ -66,7 +66,7 @@ def test_bots_are_listed_in_a_table(gateway: ThreadGateway, admin: Admin) -> Non
     key = gateway.list_bot()
     assert gateway.stats(key, {"server_count": 1_000}).status_code == 200
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT, "name": "[red]Other[/red]"})
-    submitted = "2025-06-15 15:06:40 UTC"
+    submitted = "2025-06-15"
 
     one = [BOT, "Test bot", "approved", "1000", submitted]
     other = [OTHER_BOT, "[red]Other[/red]", "in_review", "-", submitted]
@@ -75,6 +75,15 @@ def test_bots_are_listed_in_a_table(gateway: ThreadGateway, admin: Admin) -> Non
     assert rows(admin("bots", "--state", "approved")) == [one]
     assert rows(admin("bots", "--state", "in_review")) == [other]
     assert rows(admin("bots", "--state", "denied")) == []
+
+
+def test_the_table_of_bots_fits_80_columns_however_long_a_name_is(gateway: ThreadGateway) -> None:
+    name = "Jukebox" * 14
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": str((1 << 64) - 1), "name": name})
+    runner = CliRunner(env={"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN, "COLUMNS": "80"})
+    result = runner.invoke(cli, ["admin", "--url", gateway.base_url, "bots"])
+    assert "".join(row[1] for row in rows(result)) == name
+    assert max(map(len, result.output.splitlines())) <= 80
 
 
 def test_all_bots_are_listed_however_many_pages_they_take(gateway: ThreadGateway, admin: Admin) -> None:
