@@ -111,7 +111,9 @@ def _from_environment(
             try:
                 from_files[secret] = Path(value).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                problems.append(f"{variable}: cannot be read: {error}")
+                # The path is not told: it may be the secret itself, by mistake.
+                reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+                problems.append(f"{variable}: cannot be read: {reason}")
         else:
             plain[name] = value
     yield from (from_files | plain).items()

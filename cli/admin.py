@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -25,6 +26,7 @@ from tornado.netutil import Resolver
 from listings.patterns import HEADER_VALUE
 
 UNIX = "unix:"
+TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)
 TIMEOUT_SECONDS = 15
 TABLE_WIDTH = 4_096  # characters: a key or digest must come in one piece, also on a narrow terminal
 BESIDE_NAMES = 63  # characters that the table of bots takes beside their names
@@ -106,7 +108,7 @@ pass_remote = click.make_pass_decorator(Remote)
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path),
-    envvar="VOTEGATE_OPERATOR__TOKEN_FILE",
+    envvar=TOKEN_FILE,
     default=Path("data/operator.token"),
     show_default=True,
     help="File with the operator token; the variable VOTEGATE_OPERATOR__TOKEN goes before it.",
@@ -121,7 +123,11 @@ def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> 
         try:
             token = token_file.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise click.ClickException(f"no operator token: {error}") from None
+            # What the variable holds is not told: it may be the token itself, by mistake.
+            source = context.get_parameter_source("token_file")
+            where = TOKEN_FILE if source is ParameterSource.ENVIRONMENT else token_file
+            reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
+            raise click.ClickException(f"no operator token: {where}: {reason}") from None
     if not re.fullmatch(HEADER_VALUE, token):  # what it cannot send, the HTTP client would print
         raise click.ClickException("no operator token: it must be visible ASCII on one line")
     context.obj = Remote(url, token, as_json)

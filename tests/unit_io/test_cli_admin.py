@@ -196,6 +196,12 @@ def test_a_token_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes
     assert error(result).startswith("no operator token: ")
 
 
+def test_a_token_in_the_place_of_its_file_is_not_shown() -> None:
+    names = {"VOTEGATE_OPERATOR__TOKEN": None, "VOTEGATE_OPERATOR__TOKEN_FILE": OPERATOR_TOKEN}
+    result = CliRunner(env=names).invoke(cli, ["admin", "bots"])
+    assert error(result) == "no operator token: VOTEGATE_OPERATOR__TOKEN_FILE: No such file or directory"
+
+
 def test_a_gateway_on_a_unix_socket_is_spoken_to_at_the_place_that_it_logs(tmp_path: Path) -> None:
     with running(tmp_path / "data", **{"server.unix_socket": tmp_path / "votegate.sock"}) as gateway:
         assert gateway.base_url == f"unix:{tmp_path / 'votegate.sock'}"

@@ -128,6 +128,11 @@ def test_a_secret_file_that_cannot_be_read_is_a_mistake(tmp_path: Path) -> None:
     assert mistake.startswith("VOTEGATE_OPERATOR__TOKEN_FILE: cannot be read: ")
 
 
+def test_a_secret_in_the_place_of_its_file_is_not_shown() -> None:
+    found = mistakes(environment={"VOTEGATE_OPERATOR__TOKEN_FILE": TOKEN})
+    assert found == ["VOTEGATE_OPERATOR__TOKEN_FILE: cannot be read: No such file or directory"]
+
+
 def test_only_secrets_come_from_files(tmp_path: Path) -> None:
     (mistake,) = mistakes(environment={"VOTEGATE_SERVER__PORT_FILE": str(tmp_path)})
     assert mistake == "VOTEGATE_SERVER__PORT_FILE: there is no such setting"
