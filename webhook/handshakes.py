@@ -7,6 +7,7 @@ is other long chains.
 """
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 QUICK_BYTES = 8 * 1024
 """The most that a peer has sent of whose work little is to be expected: twice what is usual. As certificates
@@ -50,4 +53,7 @@ def _thread(name: str, nice: int) -> ThreadPoolExecutor:
 
 
 def _stand_back(nice: int) -> None:
-    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)  # a thread's own on Linux
+    try:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)  # a thread's own on Linux
+    except OSError:  # raised from here, it would end the thread, and every webhook over TLS with it
+        log.warning("handshakes with receivers take from vote checks: the process may not use setpriority(2)")

@@ -1,6 +1,7 @@
 """Receivers whose TLS does what no TLS should: it ends in an answer, and the loop turns meanwhile."""
 
 import asyncio
+import os
 import ssl
 import struct
 import threading
@@ -422,6 +423,24 @@ def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
     assert steps[0]
     assert len(steps) > 1
     assert not any(steps[1:])
+
+
+def test_threads_that_may_not_stand_back_work_all_the_same(
+    run: Run, authority: Authority, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A sandbox may refuse it: systemd's does with SystemCallFilter=~@resources."""
+
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    async def main() -> list[Answer]:
+        async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
+            return [await sender.post(peer.url, {}, BODY) for _ in range(2)]
+
+    monkeypatch.setattr(os, "setpriority", refuse)
+    assert [answer[:2] for answer in run(main())] == [(200, None)] * 2
+    (line,) = caplog.messages
+    assert "setpriority" in line
 
 
 def test_the_threads_end_with_the_sender(run: Run, authority: Authority) -> None:
