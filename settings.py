@@ -231,7 +231,7 @@ class Redis(_Section):
     lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60
     claim_timeout_seconds: Annotated[float, Field(gt=0, le=5)] = 0.1
     usage_seconds: Annotated[float, Field(ge=0.01, le=60)] = 0.25
-    pace_seconds: Annotated[float, Field(ge=0, le=1)] = 0.02
+    pace_seconds: Annotated[float, Field(ge=0, le=1)] = 0.015
     stream_bytes: Annotated[int, Field(ge=65_536, le=1 << 40)] = 256 << 20
 
     @model_validator(mode="after")
