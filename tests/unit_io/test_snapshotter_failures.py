@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,24 @@ def test_with_interval_too_a_power_cut_after_a_snapshot_leaves_a_folder_that_can
             digest = ledger.state.digest()
             assert recovered_digest(disk.after_power_cut(folder, tmp_path / "copy")) == digest
 
+    run(main())
+
+
+def test_a_thread_that_may_not_give_way_takes_its_snapshot_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox may refuse it: systemd's does with SystemCallFilter=~@resources."""
+
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    async def main() -> None:
+        async with recording(tmp_path) as (ledger, journal):
+            await ledger.durable(ledger.commit(listed()))
+            await snapshotter_of(tmp_path, ledger, journal).take()
+            assert [position for position, _ in list_snapshots(tmp_path)] == [1]
+
+    monkeypatch.setattr(os, "setpriority", refuse)
     run(main())
 
 
