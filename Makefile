@@ -10,16 +10,16 @@ EXPRESS := bench/peers/express/node_modules/.package-lock.json
 help:            ## list the targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo listing on an empty data folder; webhooks may go to this machine
+run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo bot if data/ is empty
 	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
 
-fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## serve as two nodes on 127.0.0.1:8080 and :8081 with a Redis between them: docs/replication.md
+fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## two gateways over a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py
 
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
-coverage: $(VENV)/dev.stamp ## branch coverage of the core packages, at least 95%, by the tests that are about them
+coverage: $(VENV)/dev.stamp ## branch coverage of the core packages: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered tests/unit tests/unit_io tests/contract
 
 lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
@@ -29,37 +29,37 @@ lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture
 	@$(BIN)/python -m pytest -q tests/test_architecture.py
 
 ROUNDS := 1000
-crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times and count what was lost (about 5 minutes)
+crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times (5 minutes)
 	@$(BIN)/python -m tests.faults.crash --rounds $(ROUNDS)
 
 soak: SECONDS := 150
-soak: $(VENV)/dev.stamp ## break everything around a fleet for SECONDS=150 and compare its nodes (about 3 minutes)
+soak: $(VENV)/dev.stamp ## break all around a fleet for SECONDS=150 (3 minutes)
 	@$(BIN)/python -m tests.replication.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest tests/unit tests/unit_io tests/test_schemathesis.py tests/replication/test_merge_laws.py
 
-bench-state: $(VENV)/dev.stamp ## what ten million votes cost: tables and charts in bench/results/
+bench-state: $(VENV)/dev.stamp ## ten million votes: tables in bench/results/
 	@$(BIN)/python -m bench.state
 
 SECONDS := 2
-bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 a measurement (about 8 minutes): bench/results/
+bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 each (8 minutes)
 	@$(BIN)/python -m bench --seconds $(SECONDS)
 
-bench-webhooks: $(VENV)/dev.stamp ## webhooks beside bare clients and hostile receivers, SECONDS=2 a measurement (about 5 minutes): bench/results/
+bench-webhooks: $(VENV)/dev.stamp ## webhooks beside other clients, SECONDS=2 each (5 minutes)
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
 
-bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 a measurement (about 3 minutes): bench/results/
+bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 each (3 minutes)
 	@$(BIN)/python -m bench.fleet --seconds $(SECONDS)
 
 bench-tools:
 	@$(PYTHON) -m bench.tools
 
-bench-packages:  ## Debian packages for what `make bench` needs and this machine has not (as root)
+bench-packages:  ## Debian packages that `make bench` lacks here (as root)
 	@$(PYTHON) -m bench.tools --packages | xargs --no-run-if-empty apt-get install --yes
 
-lock:            ## pin requirements.in, requirements-redis.in, requirements-dev.in and requirements-bench.in afresh
+lock:            ## pin the packages of all requirements*.in afresh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
@@ -68,7 +68,7 @@ lock:            ## pin requirements.in, requirements-redis.in, requirements-dev
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-system-packages: ## Debian packages that a bare machine needs first (as root)
+system-packages: ## Debian packages that a bare machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
