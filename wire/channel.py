@@ -6,6 +6,7 @@ closing a socket with unread bytes would reset it and take the answer with it (R
 """
 
 import asyncio
+import contextlib
 import fcntl
 import socket
 import sys
@@ -40,9 +41,9 @@ class Channel(asyncio.Protocol):
         "_server",
         "_taken",
         "_transport",
+        "accepted",
         "deadline",
         "opened",
-        "opening",
         "protocol",
         "remote_ip",
     )
@@ -50,7 +51,7 @@ class Channel(asyncio.Protocol):
     def __init__(self, server: "WireServer") -> None:
         self._server = server
         self.opened = False  # once, and for good
-        self.opening: asyncio.Task[None] | None = None
+        self.accepted: socket.socket | None = None  # until it was opened
         self._ended = False  # before it was opened
         self._open = False
         self.remote_ip = ""
@@ -64,6 +65,7 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        self.accepted = None
         self.opened = self._open = True
         peer = transport.get_extra_info("peername")
         self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
@@ -126,19 +128,20 @@ class Channel(asyncio.Protocol):
             transport.write_eof()
 
     def abort(self) -> None:
-        """Closes now; what is not sent yet never will be."""
+        """Closes now, opened or not; what is not sent yet never will be."""
         if self._open:
             self._transport.abort()
+        elif self.accepted is not None:
+            # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of the
+            # end of a connection that was cancelled just before or after it told of its beginning.
+            self._ended = True
+            with contextlib.suppress(OSError):  # the client has gone
+                self.accepted.shutdown(socket.SHUT_RDWR)
 
     def make_room(self) -> None:
-        """Ends now, opened or not. What is idle loses nothing by it."""
-        self._ended, self.deadline = True, NEVER
-        if self.opened:
-            self.abort()
-        elif self._server.secure and self.opening is not None:
-            # A handshake. Without one it is opened in a moment, and ends then: uvloop never tells of the end
-            # of a connection that was cancelled just before it told of its beginning.
-            self.opening.cancel()
+        """Ends now. What is idle loses nothing by it."""
+        self.deadline = NEVER
+        self.abort()
 
     def set_deadline(self) -> None:
         """Sets the deadline by what is waited for."""
@@ -162,6 +165,10 @@ class Channel(asyncio.Protocol):
         sock = self._transport.get_extra_info("socket")
         end = 1 if self._lingering else 0  # TCP's own
         return self._transport.get_write_buffer_size() > 0 or _queued(sock.fileno()) > end
+
+    def _silent(self) -> bool:
+        """Whether the client has sent nothing yet; of a connection that is not opened."""
+        return self.accepted is None or not _unread(self.accepted.fileno())
 
     def _settled(self) -> bool:
         """Whether nothing is on its way: no request that is not read yet, and no answer. One that the kernel

@@ -115,7 +115,7 @@ class WireServer:
         self.draining, self.direct = True, None
         for connection in list(self._connections):
             connection.drain()
-        self.loop.call_later(DRAIN_SECONDS, self._cancel_handshakes)
+        self.loop.call_later(DRAIN_SECONDS, self._end_handshakes)
         self._tell_if_empty()
 
     async def finished(self) -> None:
@@ -124,15 +124,15 @@ class WireServer:
 
     async def close_all_connections(self) -> None:
         """After `stop`: ends what is left."""
-        self._cancel_handshakes()
         for connection in list(self._connections):
             connection.abort()
         await self._empty.wait()
         self._timer.cancel()
 
-    def _cancel_handshakes(self) -> None:
-        for opening in self._opening:
-            opening.cancel()
+    def _end_handshakes(self) -> None:
+        for connection in self._connections:
+            if not connection.opened:
+                connection.abort()
 
     # What connections ask and tell.
 
@@ -203,7 +203,8 @@ class WireServer:
                 accepted.close()
                 continue
             self._connections.add(connection)
-            opening = connection.opening = self.loop.create_task(self._open(accepted, connection))
+            connection.accepted = accepted
+            opening = self.loop.create_task(self._open(accepted, connection))
             self._opening.add(opening)
             opening.add_done_callback(partial(self._opened, accepted, connection))
         return True
@@ -228,10 +229,9 @@ class WireServer:
             log.debug("a connection was not opened: %r", error)
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: "asyncio.Task[None]") -> None:
-        """Also for one that was cancelled before it began."""
         self._opening.discard(opening)
-        connection.opening = None
         if not connection.opened:
+            connection.accepted = None
             accepted.close()
             self.disconnected(connection)
 

@@ -64,10 +64,10 @@ class Turns(Channel):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was asked that is not answered, as far as anybody here can know. A connection that
-        is being opened is idle: its handshake may never end."""
+        """Whether nothing was asked that is not answered, as far as anybody here can know. A handshake asks
+        for nothing: it may never end."""
         if not self.opened:
-            return True
+            return self._server.secure or self._silent()
         return self._open and self._plain and not self._midway and self._settled()
 
     def _asks(self) -> None:

@@ -1,16 +1,23 @@
 """How connections end: by either side, at any moment, with nothing lost and nothing left behind."""
 
+import asyncio
 import contextlib
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
 
 import pytest
+import uvloop
+from tornado.web import Application
 
 from tests.contract import Served, set_webhook
-from tests.gateway import BOT, ThreadGateway, eventually
+from tests.gateway import BOT, WAIT_SECONDS, ThreadGateway, eventually
 from tests.receiver import Receiver, status
 from tests.wire.clients import HEALTH, OPERATOR, STATE, Caller, calling, request
+from tests.wire.stories import LIMITS, refuse
+from wire.listening import listen
+from wire.server import WireServer
 
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 DOCS = request("GET", "/docs")
@@ -161,3 +168,19 @@ def test_a_refusal_is_received_whole_whatever_is_sent_behind_it(url: str) -> Non
         caller.send(b"GET /healthz HTTP/1.1\r\n\r\n" + b"x" * 1_000_000)
         assert caller.answer().status == 400
         assert caller.at_end()
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_connections_that_have_just_come_are_ended_with_all_others(turns: int) -> None:
+    async def story() -> None:
+        server = WireServer(Application(), LIMITS, refuse)
+        server.add_sockets(listening := listen("127.0.0.1", 0))
+        with socket.create_connection(listening[0].getsockname()) as silent:
+            server.stop()
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            async with asyncio.timeout(WAIT_SECONDS):
+                await server.close_all_connections()
+            assert silent.recv(1) == b""
+
+    uvloop.run(story())

@@ -111,6 +111,22 @@ def test_connections_that_come_all_at_once_leave_nothing_behind(
     assert json.loads(operator.ask(STATE).body)["connections"]["open"] == ROOM
 
 
+def test_a_request_that_came_with_its_connection_is_answered(
+    small: ThreadGateway, stack: contextlib.ExitStack
+) -> None:
+    asking: list[Caller] = []
+
+    def meanwhile() -> None:
+        for _ in range(ROOM):
+            asking.append(called(small, stack))
+            asking[-1].send(HEALTH)
+        for _ in range(2 * ROOM):
+            called(small, stack)
+
+    small.on_loop(meanwhile)
+    assert [caller.answer().status for caller in asking] == [200] * ROOM
+
+
 def test_who_has_asked_nothing_is_closed_first_and_in_the_order_of_coming(
     small: ThreadGateway, stack: contextlib.ExitStack
 ) -> None:
