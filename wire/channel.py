@@ -51,7 +51,7 @@ class Channel(asyncio.Protocol):
     def __init__(self, server: "WireServer") -> None:
         self._server = server
         self.opened = False  # once, and for good
-        self.accepted: socket.socket | None = None  # until it was opened
+        self.accepted: socket.socket | None = None  # while it is being opened
         self._ended = False  # before it was opened
         self._open = False
         self.remote_ip = ""
@@ -65,7 +65,6 @@ class Channel(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.accepted = None
         self.opened = self._open = True
         peer = transport.get_extra_info("peername")
         self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
@@ -131,7 +130,7 @@ class Channel(asyncio.Protocol):
         """Closes now, opened or not; what is not sent yet never will be."""
         if self._open:
             self._transport.abort()
-        elif self.accepted is not None:
+        elif not self.opened and self.accepted is not None:
             # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of the
             # end of a connection that was cancelled just before or after it told of its beginning.
             self._ended = True

@@ -230,8 +230,8 @@ class WireServer:
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: "asyncio.Task[None]") -> None:
         self._opening.discard(opening)
+        connection.accepted = None
         if not connection.opened:
-            connection.accepted = None
             accepted.close()
             self.disconnected(connection)
 

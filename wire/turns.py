@@ -67,7 +67,9 @@ class Turns(Channel):
         """Whether nothing was asked that is not answered, as far as anybody here can know. A handshake asks
         for nothing: it may never end."""
         if not self.opened:
-            return self._server.secure or self._silent()
+            return self._silent()
+        if self.accepted is not None and self._server.secure:
+            return False  # what came with the end of its handshake is read in a moment
         return self._open and self._plain and not self._midway and self._settled()
 
     def _asks(self) -> None:

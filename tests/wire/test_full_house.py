@@ -3,6 +3,7 @@
 import contextlib
 import json
 import signal
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -125,6 +126,46 @@ def test_a_request_that_came_with_its_connection_is_answered(
 
     small.on_loop(meanwhile)
     assert [caller.answer().status for caller in asking] == [200] * ROOM
+
+
+def test_a_request_that_came_with_the_end_of_its_handshake_is_answered(
+    tmp_path: Path, stack: contextlib.ExitStack
+) -> None:
+    files = Files(tmp_path)
+    files.write()
+    small = {"server.connections": ROOM, "server.tls.certificate": files.certificate}
+    context = trusting(files.certificate.read_bytes())
+    with running(tmp_path / "data", **small, **{"server.tls.key": files.key}) as gateway, stack:
+        asking: list[tuple[Caller, ssl.MemoryBIO, ssl.SSLObject, bytes]] = []
+        for _ in range(ROOM):
+            caller, came, goes = called(gateway, stack), ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = context.wrap_bio(came, goes, server_hostname=HOST)
+            while True:
+                try:
+                    tls.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    caller.send(goes.read())
+                    came.write(caller.socket.recv(65_536))
+            tls.write(HEALTH)
+            asking.append((caller, came, tls, goes.read()))
+
+        def meanwhile() -> None:
+            for _ in range(2 * ROOM):
+                called(gateway, stack)
+            for caller, _, _, last in asking:
+                caller.send(last)
+
+        gateway.on_loop(meanwhile)
+        for caller, came, tls, _ in asking:
+            answer = b""
+            while not answer:
+                received = caller.socket.recv(65_536)
+                assert received, "it was closed"
+                came.write(received)
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    answer = tls.read()
+            assert answer.startswith(b"HTTP/1.1 200 ")
 
 
 def test_who_has_asked_nothing_is_closed_first_and_in_the_order_of_coming(
