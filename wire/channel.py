@@ -166,8 +166,9 @@ class Channel(asyncio.Protocol):
         return self._transport.get_write_buffer_size() > 0 or _queued(sock.fileno()) > end
 
     def _silent(self) -> bool:
-        """Whether the client has sent nothing yet; of a connection that is not opened."""
-        return self.accepted is None or not _unread(self.accepted.fileno())
+        """Whether the client has sent nothing that is not read; of a connection that is not opened."""
+        descriptor = -1 if self.accepted is None else self.accepted.fileno()
+        return descriptor < 0 or not _unread(descriptor)  # closed: its handshake has just failed
 
     def _settled(self) -> bool:
         """Whether nothing is on its way: no request that is not read yet, and no answer. One that the kernel

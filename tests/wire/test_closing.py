@@ -16,6 +16,7 @@ from tests.gateway import BOT, WAIT_SECONDS, ThreadGateway, eventually
 from tests.receiver import Receiver, status
 from tests.wire.clients import HEALTH, OPERATOR, STATE, Caller, calling, request
 from tests.wire.stories import LIMITS, refuse
+from wire.connection import Connection
 from wire.listening import listen
 from wire.server import WireServer
 
@@ -184,3 +185,16 @@ def test_connections_that_have_just_come_are_ended_with_all_others(turns: int) -
             assert silent.recv(1) == b""
 
     uvloop.run(story())
+
+
+def test_a_connection_whose_handshake_has_just_failed_is_idle() -> None:
+    connection = Connection(WireServer(Application(), LIMITS, refuse))
+    connection.accepted, client = socket.socketpair()
+    with client:
+        idle = [connection.idle]
+        client.send(b"x")
+        idle.append(connection.idle)
+        connection.accepted.close()
+        idle.append(connection.idle)
+        connection.abort()
+    assert idle == [True, False, True]
