@@ -97,7 +97,9 @@ class AccessLog:
             self._dropped += len(batch) + dropped
 
     def _line(self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
+        behind = KEPT - PATH if len(path) == KEPT else 0  # is not logged: a secret may be cut off there
         method, path = self._redactor(method), self._redactor(path)
+        path = path[: max(len(path) - behind, 0)]
         path = path.partition("?")[0][:PATH]  # a query may hold what is nobody's business
         return self._form.line(now_ms, status, method, path, address, duration_ns)
 

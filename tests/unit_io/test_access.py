@@ -119,6 +119,14 @@ def test_no_key_and_no_operator_token_is_logged_wherever_it_stands(
         assert "operator" not in unquote(unquote(line))
 
 
+def test_what_is_cut_off_is_not_logged_when_the_secrets_before_it_are_taken_out(pages: Pages) -> None:
+    token = "operator" * 8
+    log = AccessLog(FakeClock(NOW_MS), "text", stream=pages, redactor=Redactor(token))
+    answer(log, f"/{token}" * 50, status=404)
+    (line,) = written(log, pages)
+    assert "operator" not in line
+
+
 def test_of_what_succeeds_a_sample_is_logged_and_of_the_rest_everything(pages: Pages) -> None:
     log = make(pages, sample=3)
     for status in (200, 201, 404, 200, 500, 304, 429, 200, 204):
