@@ -34,7 +34,6 @@ class Channel(asyncio.Protocol):
     __slots__ = (
         "_at_eof",
         "_drained",
-        "_ended",
         "_lingering",
         "_open",
         "_paused",
@@ -52,7 +51,6 @@ class Channel(asyncio.Protocol):
         self._server = server
         self.opened = False  # once, and for good
         self.accepted: socket.socket | None = None  # while it is being opened
-        self._ended = False  # before it was opened
         self._open = False
         self.remote_ip = ""
         self.protocol = "http"
@@ -70,8 +68,6 @@ class Channel(asyncio.Protocol):
         self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
         if transport.get_extra_info("sslcontext") is not None:
             self.protocol = "https"
-        if self._ended:
-            self.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open = False
@@ -133,7 +129,6 @@ class Channel(asyncio.Protocol):
         elif not self.opened and self.accepted is not None:
             # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of the
             # end of a connection that was cancelled just before or after it told of its beginning.
-            self._ended = True
             with contextlib.suppress(OSError):  # the client has gone
                 self.accepted.shutdown(socket.SHUT_RDWR)
 
