@@ -56,12 +56,9 @@ def the_older_copy(kept: Path, folder: Path) -> None:
 def the_backup(kept: Path, folder: Path) -> None:
     with_secrets(folder, kept)
     backup = str(kept / "votegate.backup")
-    subprocess.run(
-        [sys.executable, "server.py", "snapshot", "restore", backup, "--data-dir", str(folder)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+    restore = [sys.executable, "server.py", "snapshot", "restore", backup, "--data-dir", str(folder)]
+    restored = subprocess.run(restore, cwd=ROOT, capture_output=True, text=True)
+    assert restored.returncode == 0, restored.stderr
 
 
 def nothing_happens(redis: RedisServer) -> None:
