@@ -78,6 +78,7 @@ def votegate(wire: str, folder: Path) -> Server:
         "VOTEGATE_DATA_DIR": str(folder),
         "VOTEGATE_SERVER__WIRE": wire,
         "VOTEGATE_SERVER__PORT": "0",
+        "VOTEGATE_SERVER__CONNECTIONS_PER_ADDRESS": "8192",  # all the load comes from one address
         "VOTEGATE_SERVER__ACCESS_LOG": "off",
         "VOTEGATE_OPERATOR__TOKEN": OPERATOR,
         "VOTEGATE_KEYS__DIGEST_SECRET": DIGEST_SECRET,
