@@ -14,7 +14,7 @@ from core.refusals import Unavailable
 from handlers.openapi_operations import PUBLIC
 from handlers.openapi_responses import REFUSALS
 from journal.journal import Journal
-from tests.contract import BOT_PATH, STATS
+from tests.contract import BOT_PATH, ON_ONE_WIRE, STATS
 from tests.gateway import BOT, OTHER_BOT, USER, ThreadGateway
 
 Call = Callable[[ThreadGateway, str], Response]
@@ -51,7 +51,6 @@ NO_ENDPOINTS: dict[str, tuple[int, Call]] = {
         lambda g, key: g.request("PUT", VOTERS, headers={"Authorization": key}),
     ),
     "a method that HTTP does not know": (405, lambda g, _: g.request("QUERY", VOTERS)),
-    "headers too large": (431, lambda g, _: g.voters("x" * 20_000)),
 }
 
 
@@ -91,6 +90,11 @@ def test_every_error_of_both_endpoints_has_the_contracts_three_fields_and_no_oth
     for name, calls in ROWS.items():
         for call in calls:
             expect_three_fields(call(gateway, key), named[name], name)
+
+
+@ON_ONE_WIRE  # Tornado closes with unread bytes here: the reset may overtake its answer
+def test_headers_that_are_too_large_have_the_contracts_three_fields_too(gateway: ThreadGateway) -> None:
+    expect_three_fields(gateway.voters("x" * 20_000), 431, "headers too large")
 
 
 def test_the_wait_of_a_429_is_in_the_header_and_in_no_body(gateway: ThreadGateway) -> None:
