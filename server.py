@@ -17,21 +17,21 @@ from pathlib import Path
 import click
 import uvloop
 
-from certificates import certificate_findings
 from cli.admin import admin
 from cli.demo import demo_lines, make_demo
 from cli.keys import rotate_key
 from cli.place import Place
 from cli.snapshots import snapshot
 from core.clock import SystemClock
-from gateway import VERSION, Gateway, serve, tune_interpreter
+from gateway.certificates import certificate_findings
+from gateway.serve import VERSION, Gateway, serve, tune_interpreter
+from gateway.store import empty_state, held_folder
 from handlers.redaction import RedactingFormatter, Redactor
-from journal.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
-from journal.sealing import keyring_of
 from listings.keys import KEY_BYTES, key_value
-from settings import Settings, SettingsError, load_settings
+from settings.model import Settings, SettingsError, load_settings
 from snapshot.recovery import UNREADABLE
-from store import empty_state, held_folder
+from storage.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
+from storage.sealing import keyring_of
 
 log = logging.getLogger("votegate")
 

@@ -13,7 +13,7 @@ from bench.fleet_nodes import FleetNode, fleet_node
 from bench.load import LOAD_CORES
 from bench.state import in_process
 from bench.state_disk import seed_folder
-from journal.folder import KEYS
+from storage.folder import KEYS
 from tests.redis_server import RedisServer
 
 ROUNDS = 3

@@ -23,8 +23,8 @@ from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import Event, Merged, VoteCast
-from gateway import Gateway, serve, tune_interpreter
-from settings import load_settings
+from gateway.serve import Gateway, serve, tune_interpreter
+from settings.model import load_settings
 from votes.rules import cast_vote
 
 NS = 1_000_000_000

@@ -13,10 +13,10 @@ from bench.decisions import Bench, bench_of_one_bot
 from bench.servers import KEY
 from bench.timing import microseconds
 from cli.demo import BOT, VOTER
-from handlers.answers import rendered
-from handlers.direct import DirectVoteCheck, Refusals
 from handlers.reply import encode_json
 from listings.keys import is_granted
+from serving.answers import rendered
+from serving.direct import DirectVoteCheck, Refusals
 from votes.queries import vote_status
 from wire.connection import Connection
 from wire.direct import Direct

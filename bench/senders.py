@@ -9,8 +9,8 @@ import uvloop
 
 from bench.load import serving
 from bench.servers import sink
-from webhook.sender import open_sender
-from webhook.targets import TargetGuard
+from outbound.sender import open_sender
+from outbound.targets import TargetGuard
 
 BODY = b'{"bot":"123456789012345678","user":"323456789012345678","test":false}'
 HEADERS = {

@@ -16,12 +16,12 @@ from core.events import VoteCast, encode_record
 from core.ledger import Ledger
 from core.rows import BotProfile, Key, Listing
 from core.state import State
-from journal.folder import Folder, kept_keys
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
+from storage.folder import Folder, kept_keys
 from votes.table import LEAF, VoteTable
 
 POLICY = JournalPolicy("always", interval_seconds=1, segment_bytes=64 << 20, pending_bytes=64 << 20)

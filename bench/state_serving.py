@@ -21,10 +21,10 @@ from bench.load import asking
 from bench.servers import DIGEST_SECRET
 from bench.state_disk import percentile
 from core.clock import SystemClock
-from gateway import Gateway, serve, tune_interpreter
-from handlers.vitals import resident_bytes
-from journal.disk import OsDisk
-from settings import load_settings
+from gateway.serve import Gateway, serve, tune_interpreter
+from serving.vitals import resident_bytes
+from settings.model import load_settings
+from storage.disk import OsDisk
 
 OPERATOR = "operator-token-of-the-benchmark"
 QUIET_SECONDS = 5.0

@@ -22,9 +22,9 @@ from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved, WebhookSaved
 from core.rows import BotProfile, Suspension, Webhook
-from gateway import Gateway, serve, tune_interpreter
-from handlers.vitals import resident_bytes
-from settings import load_settings
+from gateway.serve import Gateway, serve, tune_interpreter
+from serving.vitals import resident_bytes
+from settings.model import load_settings
 from votes.rules import cast_vote
 
 SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="

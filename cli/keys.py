@@ -5,9 +5,9 @@ import json
 import click
 
 from cli.place import Place, json_option, on_data_folder
-from journal.folder import KEYS, Folder, FolderUnusable, keep_keys
-from journal.sealing import Keyring, new_key
 from snapshot.inspection import found_in
+from storage.folder import KEYS, Folder, FolderUnusable, keep_keys
+from storage.sealing import Keyring, new_key
 
 GIVEN = (
     "the sealing keys come from the settings: put a new key (32 bytes in base64) before the old ones in "

@@ -16,14 +16,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from journal.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
-from journal.sealing import BadKeys, Keyring, keyring_of
 from journal.segments import list_segments
 from snapshot.export import NotEmpty
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import UNREADABLE, EmptyState
 from snapshot.tables import ExportCorrupt
 from snapshot.verification import Bars
+from storage.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
+from storage.sealing import BadKeys, Keyring, keyring_of
 
 PROBLEMS = (FolderUnusable, ExportCorrupt, NotEmpty, *UNREADABLE)
 

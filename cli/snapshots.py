@@ -14,16 +14,6 @@ import msgspec
 
 from cli.place import Place, bars, json_option, keys_file_option, on_data_folder
 from core.clock import SystemClock
-from journal.exposed import refuse_exposed
-from journal.folder import (
-    DIGEST_SECRET,
-    KEYS,
-    OPERATOR_TOKEN,
-    FolderUnusable,
-    kept_keys,
-    refuse_foreign_files,
-    what_to_do,
-)
 from snapshot.export import TABLES, counts_of, export_state
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
 from snapshot.recovery import recover
@@ -37,6 +27,16 @@ from snapshot.restore import (
 )
 from snapshot.tables import Format
 from snapshot.verification import verify_file, verify_folder
+from storage.exposed import refuse_exposed
+from storage.folder import (
+    DIGEST_SECRET,
+    KEYS,
+    OPERATOR_TOKEN,
+    FolderUnusable,
+    kept_keys,
+    refuse_foreign_files,
+    what_to_do,
+)
 
 READABLE = "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets."
 MISSING = {

@@ -16,7 +16,6 @@ from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import delivery_view, key_view, listing_view, stats_problems_view, webhook_view
-from handlers.vitals import LoopLag, resident_bytes
 from listings.rules import listing_of
 
 RECENT_DELIVERIES = 10
@@ -63,6 +62,8 @@ class DebugSources:
     replication: Callable[[], dict[str, Any] | None]
     """None outside of a fleet."""
     connections: Callable[[], dict[str, int]]
+    resident_bytes: Callable[[], int]
+    loop_lag_ms: Callable[[], dict[str, float]]
 
 
 class Debug:
@@ -72,7 +73,6 @@ class Debug:
         clock: Clock,
         public: PublicApi,
         limits: PublicLimits,
-        lag: LoopLag,
         sources: DebugSources,
         version: str,
     ) -> None:
@@ -80,7 +80,6 @@ class Debug:
         self._clock = clock
         self._public = public
         self._limits = limits
-        self._lag = lag
         self._sources = sources
         self._version = version
         self._started_ns = clock.monotonic_ns()
@@ -118,8 +117,8 @@ class Debug:
             digest=state.digest(),
             replication=sources.replication(),
             connections=sources.connections(),
-            memory={"resident_bytes": resident_bytes()},
-            loop_lag_ms={"last": self._lag.last_ms, "max": self._lag.max_ms},
+            memory={"resident_bytes": sources.resident_bytes()},
+            loop_lag_ms=sources.loop_lag_ms(),
         )
 
     def bot(self, request: Request) -> Reply:

@@ -5,13 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from handlers.debug import Debug
-from handlers.docs import docs_reply
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import ManageListings
 from handlers.manage_votes import ManageUsers, ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
-from handlers.openapi import openapi_reply
 from handlers.public import Caller, PublicApi
 from handlers.reply import Reply, failure, success
 from handlers.request import Endpoint, Request
@@ -67,9 +65,14 @@ def public_routes(public: PublicApi) -> list[Route]:
     ]
 
 
-def open_routes(readiness: Callable[[], str | None]) -> list[Route]:
-    """What anybody may ask: the description of the API, and whether the process is alive and ready."""
-    described, shown = openapi_reply(), docs_reply()
+def open_routes(readiness: Callable[[], str | None], described: Reply, shown: Reply) -> list[Route]:
+    """What anybody may ask: the description of the API, and whether the process is alive and ready.
+
+    Args:
+        readiness: gives None when the gateway is ready, else why it is not.
+        described: the OpenAPI document.
+        shown: the page made of it.
+    """
 
     def ready(_: Request) -> Reply:
         reason = readiness()

@@ -4,7 +4,7 @@ Segment:  header, frame, frame, ...          named "journal-<first position, 20 
 Header:   magic 8s | first position u64 | seed u32 | key id 8s | salt 16s | crc u32 of the fields before it
 Frame:    magic 4s | kind u8 | payload length u32 | first position u64 | count u32 | watermark u64
           | head crc u32 of the header's salt and the fields before it | crc u32 | payload
-Payload:  sealed (journal/sealing.py), bound to the head: `count` records, a newline behind each
+Payload:  sealed (storage/sealing.py), bound to the head: `count` records, a newline behind each
 
 All numbers are little-endian. A frame's second CRC-32 runs over its head and its payload, seeded with that of
 the frame before it, so no frame can be lost, doubled or swapped unseen; a segment's first frame is seeded
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Seal, Unsealable
+from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Seal, Unsealable
 
 SEGMENT_MAGIC = b"VGJRNL\x00\x02"
 FRAME_MAGIC = b"\xffVG\xfe"

@@ -18,10 +18,10 @@ from typing import Literal
 
 from core.clock import NS_PER_SECOND, Clock
 from core.refusals import Unavailable
-from journal.folder import Folder
 from journal.frames import Kind
 from journal.segments import Tail, set_torn_aside
 from journal.writer import SegmentWriter, SyncFailed
+from storage.folder import Folder
 
 log = logging.getLogger(__name__)
 

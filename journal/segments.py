@@ -16,8 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from journal.disk import write_all
-from journal.folder import Folder, list_numbered
 from journal.frames import (
     FRAME_BYTES,
     HEADER_BYTES,
@@ -29,7 +27,9 @@ from journal.frames import (
     decode_header,
     watermarks_behind,
 )
-from journal.sealing import Seal
+from storage.disk import write_all
+from storage.folder import Folder, list_numbered
+from storage.sealing import Seal
 
 PREFIX = "journal-"
 TORN_SUFFIX = ".torn"

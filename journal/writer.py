@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from journal.disk import write_all
-from journal.folder import UNFINISHED, Folder
 from journal.frames import HEADER_BYTES, Kind, encode_frame, encode_header
-from journal.sealing import Seal
 from journal.segments import Tail, first_position, make_durable, segment_path
+from storage.disk import write_all
+from storage.folder import UNFINISHED, Folder
+from storage.sealing import Seal
 
 T = TypeVar("T")
 

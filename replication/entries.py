@@ -1,6 +1,6 @@
 """What stands in Redis. Law: it opens only where it was put, and only for those who have the fleet's keys.
 
-An envelope is sealed like a file on disk (`journal/sealing.py`): key id 8s | salt 16s | sealed msgpack. It is
+An envelope is sealed like a file on disk (`storage/sealing.py`): key id 8s | salt 16s | sealed msgpack. It is
 bound to the name of its place: an entry of a node's stream or of a copy to its id, a node's word to its name,
 what limiters have allowed to its stream. So nothing can be moved; but an old word can be put back.
 """
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from journal.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
 from replication.facts import Fact
+from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
 
 SEALS_KEPT = 256
 T = TypeVar("T")

@@ -18,14 +18,14 @@ from core.clock import Clock
 from core.events import Event, NodeNamed, UnknownEvent, decode_record, encode_record
 from core.fleet import label_of, name_and_epoch
 from core.ledger import Ledger
-from journal.folder import Folder
-from journal.sealing import KeyMissing
 from journal.segments import JournalCorrupt, JournalReader
 from replication.entries import Entry, Envelopes, Foreign, Id, id_of, proof_of
 from replication.link import ENVELOPE, Link
 from replication.pacing import Pacing
 from replication.queue import Queue, Told, entries
 from replication.tentative import Tentative
+from storage.folder import Folder
+from storage.sealing import KeyMissing
 
 log = logging.getLogger(__name__)
 

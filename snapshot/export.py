@@ -14,9 +14,9 @@ import msgspec
 
 from core.rows import Delivery, Listing
 from core.state import State
-from journal.disk import OS_DISK, Disk, write_all
 from snapshot.recovery import Progress
 from snapshot.tables import Format, Kind, Row, Vote, encoded
+from storage.disk import OS_DISK, Disk, write_all
 
 VERSION = 2
 MANIFEST = "export.json"

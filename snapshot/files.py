@@ -2,7 +2,7 @@
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key
-    chunk    length u32 | sealed (journal/sealing.py): msgpack, one of the structs below
+    chunk    length u32 | sealed (storage/sealing.py): msgpack, one of the structs below
     ...
 
 All numbers are little-endian. A chunk is bound to the header and to its number in the file, and the last one
@@ -21,9 +21,9 @@ import msgspec
 
 from core.packing import SHAPE, PackedRow, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
-from journal.disk import Disk, write_all
-from journal.folder import UNFINISHED, list_numbered
-from journal.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
+from storage.disk import Disk, write_all
+from storage.folder import UNFINISHED, list_numbered
+from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
 
 PREFIX = "snapshot-"
 MAGIC = b"VGSNAP\x00\x02"

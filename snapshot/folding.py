@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from journal.folder import Folder
-from journal.sealing import keyring_of
 from snapshot.recovery import UNREADABLE, EmptyState, recover
+from storage.folder import Folder
+from storage.sealing import keyring_of
 
 FOLD_SECONDS = 3_600.0
 

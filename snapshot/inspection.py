@@ -12,9 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from journal.folder import UNFINISHED
 from journal.frames import HEADER_BYTES, BadBytes, decode_header
-from journal.sealing import Keyring
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, list_segments
 from snapshot.files import (
@@ -28,6 +26,8 @@ from snapshot.files import (
     list_snapshots,
 )
 from snapshot.recovery import Progress
+from storage.folder import UNFINISHED
+from storage.sealing import Keyring
 
 _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from core.events import Event, UnknownEvent, decode_record
 from core.state import State
-from journal.folder import UNFINISHED, Folder
-from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.copying import Copied
 from snapshot.files import (
@@ -27,6 +25,8 @@ from snapshot.files import (
     SnapshotReader,
     list_snapshots,
 )
+from storage.folder import UNFINISHED, Folder
+from storage.sealing import KeyMissing, Keyring
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,15 @@ from msgspec.structs import replace
 from core.events import VoteCast
 from core.rows import Delivery
 from core.state import State
-from journal.folder import (
+from journal.frames import Kind
+from journal.segments import EMPTY, segment_path
+from journal.writer import SegmentWriter
+from snapshot.copying import Copied, StateCopy
+from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
+from snapshot.files import End, Fleet, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
+from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
+from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+from storage.folder import (
     DIGEST_SECRET,
     KEYS,
     LOCK,
@@ -30,15 +38,7 @@ from journal.folder import (
     locked,
     remove_unfinished,
 )
-from journal.frames import Kind
-from journal.sealing import Keyring
-from journal.segments import EMPTY, segment_path
-from journal.writer import SegmentWriter
-from snapshot.copying import Copied, StateCopy
-from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.files import End, Fleet, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
-from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+from storage.sealing import Keyring
 
 _MAY_BE_THERE = {LOCK, KEYS, DIGEST_SECRET, OPERATOR_TOKEN, LOST_AND_FOUND}
 _ADVICE = "the export is incomplete or was changed; make it anew"

@@ -18,7 +18,6 @@ from typing import NamedTuple
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from journal.folder import Folder
 from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind
 from snapshot.copying import StateCopy
@@ -30,6 +29,7 @@ from snapshot.files import (
     list_snapshots,
     snapshot_path,
 )
+from storage.folder import Folder
 
 log = logging.getLogger(__name__)
 

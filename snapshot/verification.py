@@ -5,8 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from journal.folder import Folder
-from journal.sealing import Keyring
 from journal.segments import JournalReader, list_segments
 from snapshot.files import list_snapshots
 from snapshot.recovery import (
@@ -18,6 +16,8 @@ from snapshot.recovery import (
     load_snapshot,
     recover,
 )
+from storage.folder import Folder
+from storage.sealing import Keyring
 
 Bars = Callable[[str], Progress]
 """Makes a progress for each thing that is read, by its name; a total of 0 bytes is one not known."""

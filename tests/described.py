@@ -5,8 +5,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from handlers.openapi import openapi_document
-from handlers.openapi_examples import BOT, DELIVERY_ID, KEY_ID, SERVER, USER
+from openapi.document import openapi_document
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, USER
 
 DOCUMENT = openapi_document()
 COMPONENTS = DOCUMENT["components"]

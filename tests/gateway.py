@@ -21,11 +21,11 @@ import uvloop
 
 from core.clock import FakeClock
 from core.state import State
-from gateway import Gateway, serve
-from journal.folder import KEYS, Folder, kept_keys
+from gateway.serve import Gateway, serve
 from journal.segments import list_segments
-from settings import Settings, load_settings
+from settings.model import Settings, load_settings
 from snapshot.recovery import recover
+from storage.folder import KEYS, Folder, kept_keys
 from votes.table import VoteTable
 
 ROOT = Path(__file__).parent.parent

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from handlers.openapi_errors import ERRORS
-from handlers.openapi_operations import PUBLIC
-from handlers.openapi_responses import REFUSALS
+from openapi.errors import ERRORS
+from openapi.operations import PUBLIC
+from openapi.responses import REFUSALS
 from ratelimit.bucket import Decision
 from ratelimit.headers import headers
-from settings import Settings
+from settings.model import Settings
 from tests.contract import refusal
 from tests.gateway import BOT, OTHER_BOT, USER, ThreadGateway
 

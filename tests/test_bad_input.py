@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handlers.openapi import openapi_document
+from openapi.document import openapi_document
 from tests.contract import (
     INVALID_KEY,
     MALFORMED_IDS,

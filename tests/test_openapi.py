@@ -9,12 +9,12 @@ import jsonschema_rs
 import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
-import gateway as composition
+import gateway.serve as composition
 from core.rows import Delivery
-from handlers.application import EdgePolicy, make_application
-from handlers.openapi_examples import BOT, DELIVERY_ID, SERVER, USER
 from handlers.reply import JSON
 from handlers.routes import Route
+from openapi.examples import BOT, DELIVERY_ID, SERVER, USER
+from serving.application import EdgePolicy, make_application
 from tests.described import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
 from tests.gateway import ThreadGateway, running
 from webhook.payloads import payload

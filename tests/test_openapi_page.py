@@ -3,7 +3,7 @@
 import json
 from html.parser import HTMLParser
 
-from handlers.docs import page
+from openapi.page import page
 from tests.described import DOCUMENT, OPERATIONS
 from tests.gateway import ThreadGateway
 

@@ -11,11 +11,11 @@ import pytest
 import requests
 
 from core.refusals import Unavailable
-from handlers.openapi_errors import ERRORS, REQUEST_ID
-from handlers.openapi_examples import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
 from handlers.reply import JSON
-from handlers.vitals import LoopLag
 from journal.journal import Journal
+from openapi.errors import ERRORS, REQUEST_ID
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
+from serving.vitals import LoopLag
 from tests.described import OPERATIONS, filled, found
 from tests.gateway import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, running
 from tests.receiver import Receiver, status

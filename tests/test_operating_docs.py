@@ -4,7 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from journal.folder import OPERATOR_TOKEN
+from storage.folder import OPERATOR_TOKEN
 from tests.gateway import ROOT, ProcessGateway
 
 DOCUMENT = (ROOT / "docs/operating.md").read_text()

@@ -19,8 +19,7 @@ import pytest
 import redis
 import requests
 
-from fleet import READY_SECONDS, alike
-from journal.folder import DIGEST_SECRET, KEYS
+from gateway.fleet import READY_SECONDS, alike
 from replication.claims import PAUSE_SECONDS
 from replication.differences import CLOCK_SECONDS
 from replication.eviction import LOOK_BEATS
@@ -28,7 +27,8 @@ from replication.follower import REFUSED_SECONDS
 from replication.lagging import BEHIND_SECONDS
 from replication.link import Link, RedisPlace
 from replication.registry import ALIVE_BEATS, LISTENED_BEATS
-from settings import Redis, Settings
+from settings.model import Redis, Settings
+from storage.folder import DIGEST_SECRET, KEYS
 from tests.cutting import held_port
 from tests.gateway import ROOT, WAIT_SECONDS, eventually, running
 from tests.redis_server import RedisServer, binary

@@ -25,8 +25,12 @@ from core.refusals import Invalid, StatsRefused
 from core.rows import Attempt, Webhook
 from core.state import State
 from core.urls import read_url
-from handlers.openapi import openapi_document
-from handlers.openapi_examples import (
+from listings.forms import Denial, Form, KeyName, WebhookSettings, read
+from listings.keys import KeyDigester
+from listings.stats import read_stats
+from listings.webhooks import WebhookPolicy, save_webhook
+from openapi.document import openapi_document
+from openapi.examples import (
     APPROVED_BOT,
     APPROVED_SERVER,
     BODIES,
@@ -40,12 +44,8 @@ from handlers.openapi_examples import (
     SERVER_COUNT,
     USER,
 )
-from handlers.openapi_schemas import FORMS
-from listings.forms import Denial, Form, KeyName, WebhookSettings, read
-from listings.keys import KeyDigester
-from listings.stats import read_stats
-from listings.webhooks import WebhookPolicy, save_webhook
-from settings import Webhooks
+from openapi.schemas import FORMS
+from settings.model import Webhooks
 from tests.gateway import OPERATOR_TOKEN, ThreadGateway, running
 from tests.receiver import Receiver, receiving
 from tests.unit.generated import examples

@@ -18,9 +18,9 @@ import pytest
 import requests
 
 from core.rows import Delivery
-from settings import Webhooks
-from webhook.answer import READ_BYTES
-from webhook.exchange import HEAD_BYTES
+from outbound.answer import READ_BYTES
+from outbound.exchange import HEAD_BYTES
+from settings.model import Webhooks
 from webhook.languages import LANGUAGES
 from webhook.letters import EXCERPT_CHARACTERS
 from webhook.payloads import payload

@@ -17,10 +17,10 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Delivery, Listing, Webhook
 from core.urls import UrlRefused
-from webhook.answer import Answer, Fault
+from outbound.answer import Answer, Fault
+from outbound.slots import Slot
 from webhook.letters import Letters, finding
 from webhook.outbox import Due, Outbox
-from webhook.slots import Slot
 from webhook.standing import Standing
 from webhook.verdict import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
 

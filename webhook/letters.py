@@ -13,11 +13,11 @@ from msgspec import json
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from core.urls import UrlRefused, read_url
-from webhook.answer import READ_BYTES, Answer, Fault
+from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.targets import TargetGuard
 from webhook.chat import chat_message, chat_target, chat_verdict
 from webhook.payloads import payload
 from webhook.signature import signed_headers
-from webhook.targets import TargetGuard
 from webhook.verdict import Finding
 
 EXCERPT_CHARACTERS = 500

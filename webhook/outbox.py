@@ -31,8 +31,8 @@ from core.events import (
 )
 from core.rows import Delivery, Suspension
 from core.state import State
+from outbound.slots import Slots
 from webhook.line import Line, Place
-from webhook.slots import Slots
 from webhook.verdict import RetryPolicy, ended_ms
 
 # What became due before a start leaves after it in batches.

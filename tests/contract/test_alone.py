@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from journal.folder import kept_keys
+from storage.folder import kept_keys
 from tests.contract import BOT_PATH, ON_ONE_WIRE, set_webhook
 from tests.cutting import HOST, held_port
 from tests.gateway import BOT, OTHER_USER, ROOT, USER, ThreadGateway, running

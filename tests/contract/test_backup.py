@@ -12,9 +12,9 @@ import requests
 
 from core.refusals import Unavailable
 from core.state import State
-from journal.folder import Folder, kept_keys
 from snapshot.files import SnapshotCorrupt
 from snapshot.recovery import Loaded, load_snapshot, recover
+from storage.folder import Folder, kept_keys
 from tests.gateway import BOT, BOT_SUBMISSION, OPERATOR_TOKEN, ThreadGateway, eventually
 from votes.table import VoteTable
 

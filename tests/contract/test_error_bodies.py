@@ -11,9 +11,9 @@ import pytest
 from requests import Response
 
 from core.refusals import Unavailable
-from handlers.openapi_operations import PUBLIC
-from handlers.openapi_responses import REFUSALS
 from journal.journal import Journal
+from openapi.operations import PUBLIC
+from openapi.responses import REFUSALS
 from tests.contract import BOT_PATH, ON_ONE_WIRE, STATS
 from tests.gateway import BOT, OTHER_BOT, USER, ThreadGateway
 

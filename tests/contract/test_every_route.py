@@ -7,9 +7,9 @@ import pytest
 from requests import Response
 from tornado.web import Application
 
-from handlers.application import EdgePolicy, make_application
-from handlers.openapi import openapi_document
 from handlers.routes import Route
+from openapi.document import openapi_document
+from serving.application import EdgePolicy, make_application
 from tests.contract import STATS, Served, filled, limit, refusal
 from tests.gateway import BOT, USER, running
 
@@ -62,7 +62,7 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
         served.update({route.path: [name for name in METHODS if name in route.endpoints] for route in routes})
         return make_application(routes, policy)
 
-    monkeypatch.setattr("gateway.make_application", making)
+    monkeypatch.setattr("gateway.serve.make_application", making)
     with running(tmp_path / "data"):
         assert served == ROUTES
 

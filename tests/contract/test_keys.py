@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import Folder, kept_keys
 from journal.segments import JournalReader
+from storage.folder import Folder, kept_keys
 from tests.contract import BOT_NOT_FOUND, BOT_PATH, INVALID_KEY, TORNADO_WHEN_LONG, refusal, wrong_fields
 from tests.gateway import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, ThreadGateway, running
 

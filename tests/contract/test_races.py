@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import FolderUnusable
+from storage.folder import FolderUnusable
 from tests.contract import set_webhook
 from tests.gateway import BOT, BOT_SUBMISSION, OWNER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from settings import SettingsError
+from settings.model import SettingsError
 from tests.contract import (
     BOT_NOT_FOUND,
     BOT_PATH,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway import VERSION
+from gateway.serve import VERSION
 from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, idle, refusal, set_webhook, webhook
 from tests.gateway import BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.receiver import Received, Receiver, status

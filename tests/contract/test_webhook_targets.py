@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from outbound import ranges, resolver
+from outbound.machine import Machine
 from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending, set_webhook, webhook
 from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
 from tests.unit_io.name_server import NameServer, Says, naming
-from webhook import ranges, resolver
-from webhook.machine import Machine
 
 pytestmark = ON_ONE_WIRE
 

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import click
 
-from journal.folder import UNFINISHED
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
 from snapshot.files import PREFIX as SNAPSHOT
+from storage.folder import UNFINISHED
 from tests.faults import load
 from tests.faults.failing import Action, Fault, Moment, Point
 from tests.faults.gateway_process import DidNotStart, KillableGateway

@@ -16,12 +16,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from journal.disk import OS_DISK, Disk
-from journal.folder import UNFINISHED
 from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, Kind
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
 from snapshot.files import PREFIX as SNAPSHOT
+from storage.disk import OS_DISK, Disk
+from storage.folder import UNFINISHED
 
 T = TypeVar("T")
 

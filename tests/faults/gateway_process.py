@@ -18,10 +18,10 @@ from multiprocessing.connection import wait as ready
 from pathlib import Path
 
 from core.clock import SystemClock
-from gateway import Gateway, serve
-from journal.folder import FolderUnusable
-from settings import load_settings
+from gateway.serve import Gateway, serve
+from settings.model import load_settings
 from snapshot.recovery import UNREADABLE
+from storage.folder import FolderUnusable
 from tests.faults.failing import FailingDisk, Fault
 from tests.gateway import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from journal.disk import OS_DISK, Disk
-from journal.folder import UNFINISHED
+from storage.disk import OS_DISK, Disk
+from storage.folder import UNFINISHED
 
 SECTOR = 512
 

@@ -25,12 +25,12 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Attempt, Key, StatsWindow
 from core.state import State
-from journal.disk import OS_DISK, Disk
-from journal.folder import Folder, refuse_foreign_files, remove_unfinished
 from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
-from journal.sealing import Keyring
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
+from storage.disk import OS_DISK, Disk
+from storage.folder import Folder, refuse_foreign_files, remove_unfinished
+from storage.sealing import Keyring
 from tests.faults.turns import LoopClock, run_in_turns
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 from votes.table import VoteTable

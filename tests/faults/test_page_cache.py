@@ -9,10 +9,10 @@ import pytest
 
 from core.clock import SystemClock
 from core.refusals import Unavailable
-from journal.disk import OsDisk
-from journal.folder import Folder
 from journal.journal import Journal
 from journal.segments import JournalReader, list_segments
+from storage.disk import OsDisk
+from storage.folder import Folder
 from tests.unit_io.disk import KEYS, POLICY, run
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from gateway import Gateway, serve
-from journal.disk import OsDisk
-from settings import load_settings
+from gateway.serve import Gateway, serve
+from settings.model import load_settings
+from storage.disk import OsDisk
 from tests.gateway import BOT, DEFAULTS, OPERATOR_TOKEN, USER, WAIT_SECONDS, Client
 
 TURNS = 200

@@ -17,12 +17,12 @@ from typing import Literal, NamedTuple
 import pytest
 import requests
 
-from journal.folder import KEYS, LOCK, UNFINISHED, kept_keys
 from journal.frames import decode_frames, decode_header
-from journal.sealing import Keyring, new_key
 from journal.segments import list_segments
 from listings.keys import KeyDigester
 from snapshot.files import SnapshotReader, list_snapshots
+from storage.folder import KEYS, LOCK, UNFINISHED, kept_keys
+from storage.sealing import Keyring, new_key
 from tests.faults.failing import Action, Fault, Point
 from tests.faults.gateway_process import KillableGateway
 from tests.gateway import (

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from journal.folder import DIGEST_SECRET, KEYS
+from storage.folder import DIGEST_SECRET, KEYS
 from tests.gateway import BOT, ProcessGateway, eventually
 
 SHARED_SECRETS = (KEYS, DIGEST_SECRET)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from journal.folder import DIGEST_SECRET, KEYS
 from replication.concerns import Concerns
 from replication.differences import CLOCK_SECONDS, Differences
 from replication.entries import Status
 from replication.eviction import LOOK_BEATS, Eviction
 from replication.lagging import BEHIND_SECONDS, Chase
 from replication.link import Link, RedisPlace
+from storage.folder import DIGEST_SECRET, KEYS
 from tests.contract import users
 from tests.gateway import eventually
 from tests.redis_server import RedisServer

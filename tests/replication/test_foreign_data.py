@@ -10,10 +10,10 @@ import pytest
 import redis
 
 from core.rows import BOTS
-from journal.folder import DIGEST_SECRET, KEYS, kept_keys
 from replication.entries import Entry, Envelopes, Status
 from replication.facts import VoteFact
 from replication.marks import Marks
+from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.cutting import CuttingProxy
 from tests.gateway import BOT, OTHER_BOT, USER, eventually
 from tests.replication.edges import Edge

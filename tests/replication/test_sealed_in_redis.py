@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.rows import BOTS
-from journal.folder import DIGEST_SECRET, KEYS, kept_keys
 from listings.keys import KeyDigester
 from replication.entries import Entry, Envelopes
 from replication.facts import VoteFact
+from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.gateway import BOT, BOT_SUBMISSION, OPERATOR_TOKEN, OTHER_BOT, OTHER_USER, OWNER, USER, eventually
 from tests.redis_server import RedisServer
 from tests.replication.edges import fleet_of

@@ -7,11 +7,11 @@ import pytest
 
 from core.fleet import Fleet
 from core.rows import Policy
-from journal.sealing import Keyring, new_key
 from ratelimit.shared import SharedBuckets
 from replication.entries import Envelopes, Uses
 from replication.link import UNREACHABLE, Link, RedisPlace
 from replication.usage import Usage
+from storage.sealing import Keyring, new_key
 from tests.cutting import CuttingProxy
 from tests.redis_server import RedisServer
 from tests.unit.given import BOT, OTHER_BOT

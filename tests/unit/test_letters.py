@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from core.urls import UrlRefused
+from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.targets import TargetGuard
 from tests.unit.given import BOT, BOT_PROFILE, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
-from webhook.answer import READ_BYTES, Answer, Fault
 from webhook.letters import EXCERPT_CHARACTERS, Letters, finding
 from webhook.signature import signed_headers
-from webhook.targets import TargetGuard
 
 URL = "https://receiver.example/votes"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel?wait=true"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhook.records import HANDSHAKE_BYTES, RECORDS, SILENT_BYTES, SILENT_RECORDS, Records
+from outbound.records import HANDSHAKE_BYTES, RECORDS, SILENT_BYTES, SILENT_RECORDS, Records
 
 HELLO = b"\2\0\0\x26\3\3" + bytes(36)
 

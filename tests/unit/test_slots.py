@@ -1,10 +1,10 @@
-"""webhook/slots.py: how many attempts are under way, and who comes next."""
+"""outbound/slots.py: how many attempts are under way, and who comes next."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from webhook.slots import Slot, Slots
+from outbound.slots import Slot, Slots
 
 NUMBER, LOOK_UPS = 4, 3
 

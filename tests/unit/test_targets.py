@@ -1,4 +1,4 @@
-"""webhook/targets.py and webhook/ranges.py: where webhooks may go."""
+"""outbound/targets.py and outbound/ranges.py: where webhooks may go."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.urls import Target, UrlRefused, read_url
+from outbound.ranges import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
+from outbound.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
 from tests.unit.generated import examples
-from webhook.ranges import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
-from webhook.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
 
 Network = IPv4Network | IPv6Network
 

@@ -5,7 +5,7 @@ import threading
 from typing import Any, BinaryIO, Literal
 
 from core.clock import FakeClock
-from handlers.access import AccessLog
+from serving.access_log import AccessLog
 from tests.unit_io.disk import run
 
 PATH, ADDRESS, LOG_FORMAT = "/bots/1/voters/2", "192.0.2.1", "%(asctime)s %(levelname)s %(name)s: %(message)s"

@@ -17,14 +17,14 @@ from core.clock import FakeClock
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
-from journal.disk import OS_DISK, OsDisk
-from journal.folder import Folder
 from journal.frames import Kind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
-from journal.sealing import Keyring
 from journal.segments import JournalReader, Tail, list_segments, segment_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
+from storage.disk import OS_DISK, OsDisk
+from storage.folder import Folder
+from storage.sealing import Keyring
 from tests.gateway import WAIT_SECONDS
 from votes.table import VoteTable
 

@@ -11,10 +11,10 @@ import pytest
 from core.events import DeliveryQueued, Event, KeySaved
 from core.rows import Key
 from core.state import State
-from journal.disk import OsDisk
-from journal.folder import Folder
 from snapshot.export import counts_of, export_state
 from snapshot.tables import Format
+from storage.disk import OsDisk
+from storage.folder import Folder
 from tests.unit_io.disk import (
     KEYS,
     empty_state,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from settings import Settings, SettingsError, load_settings
+from settings.model import Settings, SettingsError, load_settings
 
 TOKEN = "a-token-that-is-secret"
 DIGEST_SECRET = "a-digest-secret-of-the-right-length"

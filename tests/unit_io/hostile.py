@@ -15,9 +15,9 @@ import pytest
 import uvloop
 
 from core.urls import Target, UrlRefused, read_url
+from outbound.answer import Answer
+from outbound.sender import Sender, open_sender
 from tests.gateway import WAIT_SECONDS, eventually
-from webhook.answer import Answer
-from webhook.sender import Sender, open_sender
 
 BODY = b'{"user":"555555555555555555","test":true}'
 LOOPBACK = ("127.0.0.1", "::1")

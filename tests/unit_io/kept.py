@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from click.testing import CliRunner, Result
 
-from journal.folder import KEYS, LOCK, keep_keys
-from journal.sealing import Keyring, new_key
 from server import cli
+from storage.folder import KEYS, LOCK, keep_keys
+from storage.sealing import Keyring, new_key
 from tests.gateway import OTHER_USER, running
 from tests.unit_io.disk import bytes_of, overwrite
 

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from outbound.answer import Answer
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority
 from tests.unit_io.hostile import BODY, Allowing, Answering, Peer, answering, listening, receiving, sending
 from tests.unit_io.name_server import naming
-from webhook.answer import Answer
 
 USER, PASSWORD = "user-of-the-tests", "password:of-the-tests"
 NAME = "receiver.example"

@@ -11,14 +11,14 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Delivery, Webhook
 from core.state import State
+from outbound.answer import Answer
+from outbound.slots import Slot
+from outbound.targets import TargetGuard
 from tests.unit_io.disk import empty_state
 from tests.unit_io.rows import BOT_REF, NOW_MS, listed
-from webhook.answer import Answer
 from webhook.dispatcher import Dispatcher
 from webhook.letters import Letters
 from webhook.outbox import Outbox, OutboxPolicy
-from webhook.slots import Slot
-from webhook.targets import TargetGuard
 from webhook.verdict import RetryPolicy
 
 URL = "http://127.0.0.1/hook"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import FakeClock
-from handlers.access import PATH as PATH_LENGTH
-from handlers.access import AccessLog
 from handlers.redaction import Redactor
+from serving.access_log import PATH as PATH_LENGTH
+from serving.access_log import AccessLog
 from tests.unit.generated import examples
 from tests.unit_io.answers import ADDRESS, LOG_FORMAT, NOW_MS, PATH, Pages, answer, make, written
 from tests.unit_io.disk import run

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
-from handlers import access
+from serving import access_log as access
 from tests.gateway import ROOT, WAIT_SECONDS
 from tests.unit_io.answers import ADDRESS, LOG_FORMAT, PATH, Pages, answer, make, written
 from tests.unit_io.disk import run, turns, until
@@ -167,7 +167,7 @@ def test_its_lines_and_those_of_the_log_stay_whole_on_the_standard_error() -> No
     program = f"""
 import asyncio, logging
 from core.clock import SystemClock
-from handlers.access import AccessLog
+from serving.access_log import AccessLog
 logging.basicConfig(level="INFO", format={LOG_FORMAT!r})
 async def main():
     log = AccessLog(SystemClock(), "text")

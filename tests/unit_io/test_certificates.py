@@ -7,9 +7,9 @@ import pytest
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
-from certificates import Findings, certificate_findings
+from gateway.certificates import Findings, certificate_findings
 from server import cli
-from settings import load_settings
+from settings.model import load_settings
 from tests.unit_io.authority import Authority
 from tests.unit_io.test_tls import PASSPHRASE, Files, key_pem, new_key
 

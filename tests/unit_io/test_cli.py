@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from gateway import VERSION
-from journal.folder import keep_keys
+from gateway.serve import VERSION
 from journal.frames import FRAME_BYTES
 from journal.segments import segment_path
 from server import cli
+from storage.folder import keep_keys
 from tests.gateway import BOT, OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.unit_io.disk import KEYS, write_segment
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from journal.folder import KEYS, Folder, kept_keys
 from journal.frames import decode_header
-from journal.sealing import KEY_BYTES, Keyring, keyring_of, new_key
 from journal.segments import list_segments
 from server import cli
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
+from storage.folder import KEYS, Folder, kept_keys
+from storage.sealing import KEY_BYTES, Keyring, keyring_of, new_key
 from tests.gateway import BOT, running
 from tests.unit_io.disk import empty_state, overwrite
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
 from journal.frames import HEADER_BYTES
 from journal.segments import list_segments
 from snapshot.files import list_snapshots
+from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
 from tests.gateway import OTHER_USER, ROOT, WAIT_SECONDS, running
 from tests.unit_io.disk import overwrite
 from tests.unit_io.kept import (

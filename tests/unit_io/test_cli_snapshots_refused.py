@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import KEYS
+from storage.folder import KEYS
 from tests.gateway import ROOT, WAIT_SECONDS, running
 from tests.unit_io.disk import bytes_of
 from tests.unit_io.kept import (

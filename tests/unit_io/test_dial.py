@@ -7,6 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from core.urls import Target, UrlRefused
+from outbound.answer import Answer, Fault
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import (
@@ -23,7 +24,6 @@ from tests.unit_io.hostile import (
     sending,
 )
 from tests.unit_io.name_server import Says, naming
-from webhook.answer import Answer, Fault
 
 pytestmark = on_both_loops
 

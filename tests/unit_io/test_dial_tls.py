@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from outbound.answer import Answer
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -25,7 +26,6 @@ from tests.unit_io.hostile import (
     sending,
 )
 from tests.unit_io.name_server import naming
-from webhook.answer import Answer
 
 pytestmark = on_both_loops
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from journal.disk import OS_DISK
+from storage.disk import OS_DISK
 from tests.faults.simulated import RecordingDisk, cuts
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from core.events import WebhookSaved
 from core.rows import Webhook
+from outbound.answer import Answer, Fault
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, listed
 from tests.unit_io.stage import CHAT_URL, FAILED, URL, Stage, staged
 from webhook import dispatcher
-from webhook.answer import Answer, Fault
 
 DAY = 86_400
 jumps = pytest.mark.parametrize("jump", [-20 * DAY, -3_600, 3_600, 20 * DAY])

@@ -6,10 +6,10 @@ import pytest
 
 from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
+from outbound.answer import Answer, Fault
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS
 from tests.unit_io.stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
-from webhook.answer import Answer, Fault
 from webhook.dispatcher import SLOW_MS
 
 

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from core.events import EndpointHealthSet, WebhookSaved
 from core.rows import Suspension, Webhook
+from outbound.answer import Answer, Fault
 from tests.unit_io.disk import run, turns
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.unit_io.stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
-from webhook.answer import Answer, Fault
 
 GONE = Answer(410, "http_410")
 PROXY_DOWN = Answer(None, "proxy", Fault.PROXY)

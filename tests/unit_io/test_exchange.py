@@ -6,6 +6,11 @@ import contextlib
 import pytest
 
 from core.clock import FakeClock
+from outbound.answer import Answer
+from outbound.exchange import HEAD_BYTES, MAX_INFORMATIONAL, Connection, Response
+from outbound.failure import Failed
+from outbound.pool import IDLE_SECONDS, Pool
+from outbound.sender import Sender
 from tests.unit_io.hostile import (
     BODY,
     Answering,
@@ -20,11 +25,6 @@ from tests.unit_io.hostile import (
     saying_and_closing,
     sending,
 )
-from webhook.answer import Answer
-from webhook.exchange import HEAD_BYTES, MAX_INFORMATIONAL, Connection, Response
-from webhook.failure import Failed
-from webhook.pool import IDLE_SECONDS, Pool
-from webhook.sender import Sender
 
 OK = b"HTTP/1.1 200 OK\r\n"
 EMPTY = OK + b"Content-Length: 0\r\n\r\n"

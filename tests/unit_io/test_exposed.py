@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from journal.exposed import SECRETS, refuse_exposed
-from journal.folder import DIGEST_SECRET, KEYS, LOCK, OPERATOR_TOKEN, FolderUnusable
-from settings import load_settings
-from store import held_folder
+from gateway.store import held_folder
+from settings.model import load_settings
+from storage.exposed import SECRETS, refuse_exposed
+from storage.folder import DIGEST_SECRET, KEYS, LOCK, OPERATOR_TOKEN, FolderUnusable
 from tests.unit_io.disk import bytes_of
 
 ELSEWHERE = "a file of somebody else's"

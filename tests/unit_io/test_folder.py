@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from journal.folder import (
+from journal.segments import list_segments
+from snapshot.files import list_snapshots
+from storage.folder import (
     KEYS,
     UNFINISHED,
     FolderUnusable,
@@ -21,16 +23,14 @@ from journal.folder import (
     remove_unfinished,
     what_to_do,
 )
-from journal.sealing import new_key
-from journal.segments import list_segments
-from snapshot.files import list_snapshots
+from storage.sealing import new_key
 from tests.gateway import ROOT
 from tests.unit_io.disk import Disk, bytes_of, on
 
 LOCK_IN_ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
-from journal.folder import FolderUnusable, locked
+from storage.folder import FolderUnusable, locked
 try:
     with locked(Path(sys.argv[1])):
         print("locked")

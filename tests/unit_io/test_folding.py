@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import store
+import gateway.store as store
 from core.state import State
 from snapshot.files import list_snapshots
 from snapshot.folding import Folded, Folding, Order, folded

@@ -19,7 +19,7 @@ from journal.frames import (
     encode_header,
     watermarks_behind,
 )
-from journal.sealing import Keyring, new_key
+from storage.sealing import Keyring, new_key
 from tests.unit.generated import examples
 from tests.unit_io.disk import KEYS, flips
 from tests.unit_io.framed import SEAL, frames_of, read, segment_of

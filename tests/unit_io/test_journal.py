@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from core.refusals import Unavailable
-from journal.folder import UNFINISHED
 from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, segment_path
+from storage.folder import UNFINISHED
 from tests.unit.generated import examples
 from tests.unit_io.disk import (
     INTERVAL,

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from outbound.machine import Machine
 from tests.gateway import ROOT, WAIT_SECONDS
-from webhook.machine import Machine
 
 NOT_YET = 0x48  # IFA_F_TENTATIVE | IFA_F_DADFAILED: nobody answers at such an address
 IN_A_NETWORK_OF_ITS_OWN = """
 import subprocess
 import time
 from ipaddress import ip_address
-from webhook.machine import Machine
+from outbound.machine import Machine
 
 machine = Machine()
 def knows(*addresses):
@@ -105,7 +105,7 @@ def test_a_kernel_that_leaves_questions_open_is_not_asked_again(
 ) -> None:
     asking, answering = socket.socketpair()
     asking.setblocking(False)
-    monkeypatch.setattr("webhook.machine._opened", lambda: asking)
+    monkeypatch.setattr("outbound.machine._opened", lambda: asking)
     with closing(Machine()) as machine, answering:
         assert not machine.has(ip_address("8.8.8.8"))
     assert asking.fileno() == -1

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import requests
 
-from settings import load_settings
+from settings.model import load_settings
 from snapshot.files import list_snapshots
 from tests.gateway import (
     BOT,

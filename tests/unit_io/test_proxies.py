@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from outbound.answer import Answer, Fault
+from outbound.proxies import Handshake, ProxyRefused, read_proxy
+from outbound.sender import open_sender
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
     BODY,
@@ -29,9 +32,6 @@ from tests.unit_io.proxies import (
     proxying,
     socks_reply,
 )
-from webhook.answer import Answer, Fault
-from webhook.proxies import Handshake, ProxyRefused, read_proxy
-from webhook.sender import open_sender
 
 SHORT = 0.3
 CREDENTIALS = f"{USER}:{PASSWORD.replace(':', '%3A')}@"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from outbound.answer import Answer, Fault
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -25,7 +26,6 @@ from tests.unit_io.hostile import (
 )
 from tests.unit_io.name_server import naming
 from tests.unit_io.proxies import NAME, Proxy, SocksProxy, posted, proxying, socks_reply
-from webhook.answer import Answer, Fault
 
 SHORT = 0.3
 

@@ -12,12 +12,12 @@ from core.events import (
     UserErased,
     WebhookRemoved,
 )
-from journal.folder import Folder
 from journal.frames import FRAME_BYTES, HEADER_BYTES
-from journal.sealing import KeyMissing, Keyring, new_key
 from journal.segments import JournalCorrupt, list_segments, segment_path
 from snapshot.files import SnapshotCorrupt, list_snapshots, snapshot_path
 from snapshot.recovery import UnreadableRecord, recover
+from storage.folder import Folder
+from storage.sealing import KeyMissing, Keyring, new_key
 from tests.unit_io.disk import (
     KEYS,
     empty_state,

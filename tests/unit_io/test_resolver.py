@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
+from outbound import resolver as resolver_module
+from outbound.answer import Fault
+from outbound.failure import Failed
+from outbound.resolver import MAX_ADDRESSES, Resolver
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import Run, on_both_loops, unused_port
 from tests.unit_io.name_server import NameServer, Says, naming
-from webhook import resolver as resolver_module
-from webhook.answer import Fault
-from webhook.failure import Failed
-from webhook.resolver import MAX_ADDRESSES, Resolver
 
 pytestmark = on_both_loops
 

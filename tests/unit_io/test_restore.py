@@ -10,9 +10,6 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from core.events import Event, Merged, NodeNamed, VoteCast
-from journal.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
-from journal.folder import KEYS as KEYS_FILE
-from journal.sealing import KeyMissing, Keyring
 from journal.segments import JournalCorrupt, list_segments
 from snapshot.files import SnapshotCorrupt, list_snapshots
 from snapshot.recovery import recover
@@ -25,6 +22,9 @@ from snapshot.restore import (
     restore_into,
 )
 from snapshot.tables import Format
+from storage.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
+from storage.folder import KEYS as KEYS_FILE
+from storage.sealing import KeyMissing, Keyring
 from tests.unit.generated import examples, sequences
 from tests.unit_io.disk import (
     KEYS,

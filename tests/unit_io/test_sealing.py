@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from journal.folder import Folder
-from journal.sealing import (
+from journal.segments import list_segments
+from storage.folder import Folder
+from storage.sealing import (
     KEY_BYTES,
     KEY_ID_BYTES,
     NONCE_BYTES,
@@ -22,7 +23,6 @@ from journal.sealing import (
     Unsealable,
     keyring_of,
 )
-from journal.segments import list_segments
 from tests.unit.generated import examples
 from tests.unit_io.disk import (
     KEYS,

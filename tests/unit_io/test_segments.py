@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from journal.frames import FRAME_MAGIC, HEADER_BYTES, Kind, decode_header, encode_frame
-from journal.sealing import Keyring, new_key
 from journal.segments import (
     EMPTY,
     JournalCorrupt,
@@ -16,6 +15,7 @@ from journal.segments import (
     segment_path,
     set_torn_aside,
 )
+from storage.sealing import Keyring, new_key
 from tests.unit_io.disk import (
     Disk,
     bytes_of,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from outbound.answer import READ_BYTES, Answer, Fault
 from tests.receiver import Receiver, status
 from tests.unit_io.hostile import (
     BODY,
@@ -22,7 +23,6 @@ from tests.unit_io.hostile import (
     sending,
     unused_port,
 )
-from webhook.answer import READ_BYTES, Answer, Fault
 
 pytestmark = on_both_loops
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from outbound.answer import Answer
 from tests.unit_io.hostile import (
     BODY,
     Answering,
@@ -21,7 +22,6 @@ from tests.unit_io.hostile import (
     saying_and_closing,
     sending,
 )
-from webhook.answer import Answer
 
 pytestmark = on_both_loops
 

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from outbound.answer import Answer, Fault
+from outbound.sender import Sender
+from outbound.slots import Slot, Slots
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import BODY, Allowing, Peer, Run, answering, on_both_loops, receiving, sending
 from tests.unit_io.name_server import NameServer, naming
-from webhook.answer import Answer, Fault
-from webhook.sender import Sender
-from webhook.slots import Slot, Slots
 
 pytestmark = on_both_loops
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
-from settings import SECRETS, Settings, load_settings
+from settings.model import SECRETS, Settings, load_settings
 from tests.gateway import ROOT
 from tests.unit_io.given_settings import (
     DIGEST_SECRET,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from settings import Redis, load_settings
+from settings.model import Redis, load_settings
 from tests.unit_io.given_settings import from_environment, from_file, leaves, mistakes, mistakes_in
 
 URL = "redis://redis.example:6379/0"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from settings import Settings, load_settings
+from settings.model import Settings, load_settings
 from tests.unit_io.given_settings import from_environment, from_file, leaves, mistakes
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from core.urls import UrlRefused
-from delivery import outbox_policy, retry_policy, target_guard, webhook_policy
+from gateway.delivery import outbox_policy, retry_policy, target_guard, webhook_policy
 from listings.webhooks import WebhookPolicy
-from settings import Settings, SettingsError, Webhooks, load_settings
-from webhook.machine import Machine
+from outbound.machine import Machine
+from settings.model import Settings, SettingsError, Webhooks, load_settings
 from webhook.outbox import OutboxPolicy
 from webhook.verdict import RetryPolicy
 

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.rows import Delivery, FleetRow, Listing, Webhook
-from journal.sealing import KeyMissing, Keyring, new_key
 from snapshot.files import (
     HEADER_BYTES,
     MAGIC,
@@ -32,6 +31,7 @@ from snapshot.files import (
     packed,
     snapshot_path,
 )
+from storage.sealing import KeyMissing, Keyring, new_key
 from tests.gateway import ROOT
 from tests.unit.generated import examples
 from tests.unit_io.disk import KEYS, flips, overwrite
@@ -71,7 +71,7 @@ SMALL: list[Chunk] = [
 READ_WITH_LITTLE_MEMORY = """
 import resource, sys
 from pathlib import Path
-from journal.sealing import keyring_of
+from storage.sealing import keyring_of
 from snapshot.files import SnapshotReader
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from core.refusals import Unavailable
-from journal.folder import UNFINISHED
 from snapshot.files import list_snapshots, snapshot_path
+from storage.folder import UNFINISHED
 from tests.unit_io.disk import (
     INTERVAL,
     Disk,

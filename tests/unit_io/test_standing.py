@@ -4,10 +4,10 @@ import pytest
 
 from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
 from core.rows import Webhook
+from outbound.answer import Answer
 from tests.unit_io.disk import run
 from tests.unit_io.rows import BOT_REF, NOW_MS
 from tests.unit_io.stage import FAILED, Stage, staged
-from webhook.answer import Answer
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
 BEGINS = f"the endpoint of {BOT_REF} is suspended: http_410; its webhooks wait, and one probes it in 60 s"

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.tls import INLINE_BYTES, READS, Tls
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -41,8 +43,6 @@ from tests.unit_io.hostile_tls import (
     updating,
 )
 from tests.unit_io.name_server import naming
-from webhook.answer import READ_BYTES, Answer, Fault
-from webhook.tls import INLINE_BYTES, READS, Tls
 
 pytestmark = on_both_loops
 
@@ -495,7 +495,7 @@ def test_bytes_that_come_one_by_one_are_not_a_turn_of_the_loop_each(
 
     dripped = asyncio.Event()
     monkeypatch.setattr(Tls, "data_received", noting)
-    monkeypatch.setattr("webhook.tls.REST_SECONDS", 1_000.0)
+    monkeypatch.setattr("outbound.tls.REST_SECONDS", 1_000.0)
     run(main())
     assert READS < len(reads) <= READS + 10
 

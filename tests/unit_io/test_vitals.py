@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from handlers import vitals
-from handlers.vitals import LoopLag, resident_bytes
+from serving import vitals
+from serving.vitals import LoopLag, resident_bytes
 from tests.unit_io.disk import run, until
 
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import pytest
 
-from journal.disk import OsDisk
 from journal.frames import HEADER_BYTES, Kind
 from journal.segments import EMPTY, JournalReader, list_segments, segment_path, set_torn_aside
 from journal.writer import SegmentWriter, SyncFailed
+from storage.disk import OsDisk
 from tests.unit_io.disk import bytes_of, frames_in, on, records_of, tail_of
 
 T = TypeVar("T")

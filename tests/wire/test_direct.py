@@ -92,7 +92,7 @@ def test_a_target_with_a_trailing_slash_is_answered_without_the_application(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = gateway.list_bot()
-    monkeypatch.setattr("handlers.application.EndpointHandler.get", None)  # whatever comes to it fails
+    monkeypatch.setattr("serving.application.EndpointHandler.get", None)  # whatever comes to it fails
     with calling(gateway.base_url) as caller:
 
         def status_of(end: str) -> int:

@@ -1,0 +1,99 @@
+"""The PEM files that settings name, as `check-config` reads them. Law: it tells all that is wrong with them.
+
+What stops a start is a mistake. What a start does not see and peers will is a warning: a certificate that has
+expired, authorities that vouch for nobody.
+"""
+
+import ssl
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from cryptography.x509 import load_pem_x509_certificate
+
+from settings.model import Settings
+from wire.tls import Certificates, CertificateUnusable
+
+AUTHORITIES = "SSL_CERT_FILE"
+"""The variable by which OpenSSL trusts other authorities than the system's: for webhooks and guild counts."""
+
+
+class Dates(NamedTuple):
+    """When a certificate begins and ends to be valid."""
+
+    begin_seconds: float
+    end_seconds: float
+
+
+class Findings(NamedTuple):
+    mistakes: list[str]
+    warnings: list[str]
+
+
+def certificate_findings(settings: Settings, environment: Mapping[str, str], now_ms: int) -> Findings:
+    """Reads every certificate and key that the settings and the environment name."""
+    mistakes, warnings = list[str](), list[str]()
+    now_seconds = now_ms / 1_000
+    tls, redis, authorities = settings.server.tls, settings.redis, environment.get(AUTHORITIES)
+    if tls.certificate is not None and tls.key is not None:
+        try:
+            Certificates(tls.certificate, tls.key)
+        except CertificateUnusable as error:
+            mistakes.append(f"server.tls: {error}")
+        else:
+            problem = _date_problem([_dates_of(tls.certificate)], now_seconds)
+            warnings += [f"server.tls.certificate: {tls.certificate}: {problem}"] if problem else []
+    if redis.url is not None and redis.ca is not None:
+        try:
+            problem = _date_problem(_dates_of_authorities(redis.ca), now_seconds)
+            warnings += [f"redis.ca: {redis.ca}: {problem}"] if problem else []
+        except OSError as error:
+            mistakes.append(f"redis.ca: {redis.ca}: {_reason(error)}")
+    if authorities:
+        try:
+            problem = _date_problem(_dates_of_authorities(Path(authorities)), now_seconds)
+        except OSError as error:
+            problem = _reason(error)
+        warnings += [f"{AUTHORITIES}: {authorities}: {problem}; nobody is trusted by it"] if problem else []
+    return Findings(mistakes, warnings)
+
+
+def _dates_of(path: Path) -> Dates:
+    """Those of the server's own certificate, which is the first; clients pass over an old one behind it."""
+    certificate = load_pem_x509_certificate(path.read_bytes())
+    return Dates(certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())
+
+
+def _dates_of_authorities(path: Path) -> list[Dates]:
+    """Those of each. Raises OSError, which ssl.SSLError is, when there are none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(path)
+    return [
+        Dates(*(ssl.cert_time_to_seconds(str(told[name])) for name in ("notBefore", "notAfter")))
+        for told in context.get_ca_certs()
+    ]
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return "holds no certificate in PEM"
+    return f"cannot be read: {error.strerror}"
+
+
+def _date_problem(dates: list[Dates], now_seconds: float) -> str | None:
+    """Why none of the certificates is good by its dates; None when one is."""
+    problems = [_wrong_at(now_seconds, each) for each in dates]
+    return problems[0] if problems and all(problems) else None
+
+
+def _wrong_at(now_seconds: float, dates: Dates) -> str | None:
+    if now_seconds > dates.end_seconds:
+        return f"the certificate has expired on {_day(dates.end_seconds)}"
+    if now_seconds < dates.begin_seconds:
+        return f"the certificate is valid from {_day(dates.begin_seconds)} only"
+    return None
+
+
+def _day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -1,0 +1,209 @@
+"""The replication part of the composition root: this gateway as a node of a fleet. No logic."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from core.clock import Clock
+from core.events import NodeNamed
+from core.ledger import Ledger
+from gateway.store import Store
+from ratelimit.shared import SharedBuckets
+from replication.applying import Applying
+from replication.awake import Awake
+from replication.capture import Capture
+from replication.claims import Claims
+from replication.concerns import Concerns
+from replication.copies import Donor, Fetcher
+from replication.differences import Differences
+from replication.entries import Envelopes
+from replication.eviction import Eviction
+from replication.follower import Follower
+from replication.forgetting import Forgetting
+from replication.gaps import Gaps
+from replication.lagging import Lagging
+from replication.link import Link, RedisPlace
+from replication.marks import Marks
+from replication.merge import Merge
+from replication.node import Node, Pace, Parts
+from replication.pacing import Pacing
+from replication.publisher import Publisher
+from replication.queue import Queue
+from replication.registry import Registry
+from replication.stamps import new_label
+from replication.succession import Succession
+from replication.tentative import Tentative
+from replication.usage import Usage
+from settings.model import Redis, Settings
+from storage.folder import Folder
+from votes.search import Searches
+from votes.table import VoteTable
+
+READY_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What the rest of the gateway has to do with the fleet."""
+
+    node: Node
+    claims: Claims
+    mark: Callable[[str], str]
+
+
+@asynccontextmanager
+async def open_fleet(
+    settings: Settings,
+    clock: Clock,
+    folder: Folder,
+    store: Store,
+    searches: Searches,
+    tasks: asyncio.TaskGroup,
+    voters: SharedBuckets | None,
+) -> AsyncIterator[Membership | None]:
+    """None without `redis.url`. What this gateway does from now on is told to the others."""
+    redis = settings.redis
+    if redis.url is None or redis.node is None or voters is None:
+        yield None
+        return
+    ledger, fleet = store.ledger, store.ledger.state.fleet
+    label = new_label(fleet, redis.node, clock.now_ms())
+    if label is not None:
+        ledger.commit([NodeNamed(label)])
+    marks, place = Marks(store.digest_secret.encode()), _place(redis)
+    link, claims_link = Link(place), Link(place)
+    claims = Claims(
+        claims_link,
+        marks,
+        fleet,
+        ledger.state.votes,
+        clock,
+        tasks.create_task,
+        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
+        timeout_seconds=redis.claim_timeout_seconds,
+    )
+    envelopes = Envelopes(folder.keys)
+    concerns, beat_seconds = Concerns(), redis.beat_seconds
+    differences = Differences(redis.node, alike(settings), clock, concerns, beat_seconds)
+    registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, beat_seconds, differences)
+    gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
+    usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
+    telling, reading = (Pacing(clock, redis.pace_seconds) for _ in range(2))
+    follower = _follower(
+        redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock, reading
+    )
+    publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock, telling)
+    parts = Parts(
+        link,
+        ledger,
+        registry,
+        publisher,
+        follower,
+        gaps,
+        usage,
+        Succession(link, registry, ledger, clock, redis.lease_seconds, follower.has_read),
+        Donor(link, envelopes, ledger, Capture(ledger.state, marks.user), clock, publisher.vouch),
+        claims,
+        concerns,
+        Lagging(ledger, registry, publisher, gaps, clock, concerns),
+        Eviction(link, concerns),
+        Awake(clock, redis.lease_seconds, READY_SECONDS),
+    )
+    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    try:
+        yield Membership(Node(parts, pace, clock), claims, marks.user)
+    finally:
+        await claims_link.close()
+        await link.close()
+
+
+def alike(settings: Settings) -> Mapping[str, str]:
+    """The settings that decide what a fleet answers, whichever node is asked."""
+    votes, limits = settings.votes, settings.limits
+    return {
+        "votes.cooldown_seconds": f"{votes.cooldown_seconds:g}",
+        "votes.window_seconds": f"{votes.window_seconds:g}",
+        "stats.max_difference": f"{settings.stats.max_difference}",
+        "limits.stats": f"{limits.stats.requests} in {limits.stats.window_seconds:g} s",
+        "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
+        "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
+    }
+
+
+def _publisher(
+    name: str,
+    link: Link,
+    envelopes: Envelopes,
+    registry: Registry,
+    store: Store,
+    folder: Folder,
+    marks: Marks,
+    clock: Clock,
+    pacing: Pacing,
+) -> Publisher:
+    ledger, journal = store.ledger, store.journal
+    queue = Queue(Capture(ledger.state, marks.user), ledger.head)
+    ledger.subscribe(queue.on_record)
+    publisher = Publisher(
+        link,
+        envelopes,
+        name,
+        ledger,
+        queue,
+        folder,
+        clock,
+        pacing,
+        lambda: journal.durable_position,
+        registry.known,
+        Tentative(ledger, VoteTable),
+        lambda: registry.newest_epoch,
+        lambda: registry.has_listened,
+    )
+    journal.on_durable(publisher.wake)
+    return publisher
+
+
+def _follower(
+    name: str,
+    link: Link,
+    envelopes: Envelopes,
+    registry: Registry,
+    ledger: Ledger,
+    searches: Searches,
+    marks: Marks,
+    usage: Usage,
+    gaps: Gaps,
+    clock: Clock,
+    pacing: Pacing,
+) -> Follower:
+    merge = Merge(ledger.state, marks.user)
+    applying = Applying(ledger, merge, searches)
+    forgetting = Forgetting(ledger, merge, applying, marks.user)
+    fetcher = Fetcher(link, envelopes, name, ledger, applying, forgetting, registry.beat_seconds)
+    return Follower(
+        link, envelopes, registry, ledger.state.fleet, applying, fetcher, usage, gaps, clock, pacing
+    )
+
+
+def _heard(
+    settings: Settings, ledger: Ledger, clock: Clock, voters: SharedBuckets
+) -> Callable[[str, int], None]:
+    default = settings.limits.voters
+
+    def heard(ref: str, used: int) -> None:
+        bot = ledger.state.listings.get(ref)
+        if bot is not None:
+            voters.heard(ref, bot.voters_limit or default, clock.monotonic_ns(), used)
+
+    return heard
+
+
+def _place(redis: Redis) -> RedisPlace:
+    options: dict[str, Any] = {}
+    if redis.password is not None:
+        options["password"] = redis.password.get_secret_value()
+    if redis.ca is not None:
+        options["ssl_ca_certs"] = str(redis.ca)
+    return RedisPlace(redis.url.get_secret_value() if redis.url is not None else "", redis.prefix, options)

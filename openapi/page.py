@@ -1,0 +1,292 @@
+"""The OpenAPI document as one HTML page. Law: it needs nothing but itself, and text is never markup.
+
+No script, no other file: the style is in the page, and the page's policy lets the browser use nothing else.
+Elements are built by `_el`, which escapes every text that is not an element already.
+"""
+
+import base64
+import functools
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from handlers.reply import Reply
+from openapi.document import openapi_document
+
+Node = Mapping[str, Any]
+LONGEST_PATTERN = 48  # longer ones are for programs; the description says it for people
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8882; --link: light-dark(#0b57d0, #8ab4f8); }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 60rem; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif;
+  overflow-wrap: anywhere; }
+a { color: var(--link); }
+h1 small { font-weight: normal; opacity: .7; }
+h2 { margin-top: 3rem; border-bottom: 1px solid var(--line); }
+h3 { margin: 2rem 0 .25rem; }
+code, pre { font: .875rem/1.5 ui-monospace, monospace; }
+code { background: var(--soft); border-radius: .25rem; padding: .1rem .25rem; }
+pre { background: var(--soft); border-radius: .25rem; padding: .75rem; white-space: pre-wrap; }
+pre code { background: none; padding: 0; }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; }
+tr { border-top: 1px solid var(--line); }
+details { margin: .25rem 0; }
+summary { cursor: pointer; padding: .3rem 0; }
+details > :not(summary) { margin-left: 1rem; }
+.rule { opacity: .75; }
+nav ul { list-style: none; padding-left: 0; margin: .25rem 0; }
+nav a { display: inline-block; padding: .2rem 0; }
+@media (max-width: 40rem) {
+  tr, th, td { display: block; padding: .1rem 0; }
+}
+"""
+
+
+class _Html(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+@functools.cache
+def docs_reply() -> Reply:
+    """The answer of `GET /docs`."""
+    style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+    headers = {
+        "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'",
+        "x-content-type-options": "nosniff",
+    }
+    content = page(openapi_document()).encode()
+    return Reply(200, content, headers, content_type="text/html; charset=utf-8")
+
+
+def page(document: Node) -> str:
+    info, components = document["info"], document["components"]
+    head = _el(
+        "head",
+        _el("meta", charset="utf-8"),
+        _el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        _el("title", f"{info['title']} API {info['version']}"),
+        _Html(f"<style>{_STYLE}</style>"),
+    )
+    body = _el(
+        "body",
+        _el("h1", info["title"], " ", _el("small", info["version"])),
+        *_prose(info["description"]),
+        _contents(document),
+        *(_tag_section(document, tag) for tag in document["tags"]),
+        _section("webhook", "The vote webhook", *_operation(document, document["webhooks"]["vote"]["post"])),
+        _section(
+            "refusals", "Refusals", *(_refusal(document, *item) for item in components["responses"].items())
+        ),
+        _section("schemas", "Schemas", *(_schema(*item) for item in components["schemas"].items())),
+    )
+    return "<!doctype html>" + _el("html", head, body, lang="en")
+
+
+def _el(name: str, /, *children: str, **attributes: str) -> _Html:
+    given = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    if name == "meta":
+        return _Html(f"<{name}{given}>")
+    inside = "".join(child if isinstance(child, _Html) else escape(child) for child in children)
+    return _Html(f"<{name}{given}>{inside}</{name}>")
+
+
+def _section(anchor: str, title: str, *content: _Html) -> _Html:
+    return _el("section", _el("h2", title, id=anchor), *content)
+
+
+def _prose(text: str) -> list[_Html]:
+    """Paragraphs with `code` and **bold**: the Markdown that the document uses."""
+    return [_el("p", *_inline(" ".join(part.split()))) for part in text.split("\n\n")]
+
+
+def _inline(text: str) -> Iterable[str]:
+    for piece in re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", text):
+        if piece.startswith("`"):
+            yield _el("code", piece[1:-1])
+        elif piece.startswith("**"):
+            yield _el("strong", piece[2:-2])
+        else:
+            yield piece
+
+
+def _operations(document: Node, tag: str) -> Iterable[tuple[str, str, Node]]:
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if tag in operation["tags"]:
+                yield method.upper(), path, operation
+
+
+def _contents(document: Node) -> _Html:
+    lists = []
+    for tag in document["tags"]:
+        links = [
+            _el("li", _el("a", operation["summary"], href=f"#{operation['operationId']}"))
+            for _, _, operation in _operations(document, tag["name"])
+        ]
+        lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links)))
+    rest = {
+        "#webhook": "The vote webhook",
+        "#refusals": "Refusals",
+        "#schemas": "Schemas",
+        "openapi.json": "OpenAPI 3.1",
+    }
+    links = [_el("li", _el("a", text, href=target)) for target, text in rest.items()]
+    return _el("nav", *lists, _el("ul", *links))
+
+
+def _tag_section(document: Node, tag: Node) -> _Html:
+    articles = [
+        _el(
+            "article",
+            _el("h3", operation["summary"], id=operation["operationId"]),
+            _el("p", _el("code", f"{method} {path}")),
+            *_operation(document, operation),
+        )
+        for method, path, operation in _operations(document, tag["name"])
+    ]
+    return _section(tag["name"].lower(), tag["name"], *_prose(tag["description"]), *articles)
+
+
+def _operation(document: Node, operation: Node) -> Iterable[_Html]:
+    yield from _prose(operation["description"])
+    schemes = document["components"]["securitySchemes"]
+    for name in (name for either in operation["security"] for name in either):
+        yield _el("p", _el("strong", "Authorization: "), *_inline(schemes[name]["description"]))
+    parameters = [_found(document, parameter) for parameter in operation.get("parameters", ())]
+    if parameters:
+        yield _table(
+            (
+                parameter["name"],
+                parameter["schema"],
+                f"In the {parameter['in']}. {parameter['description']}",
+                True,
+            )
+            for parameter in parameters
+        )
+    if "requestBody" in operation:
+        yield _el("p", _el("strong", "Body"))
+        yield from _content(document, operation["requestBody"])
+    for status, response in operation["responses"].items():
+        if "$ref" in response:
+            shared = _el("a", status, href=f"#response-{response['$ref'].rpartition('/')[2]}")
+            yield _el("p", shared, " ", _found(document, response)["description"])
+        else:
+            title = _el("summary", _el("strong", status), " ", response["description"])
+            yield _el("details", title, *_response(document, response))
+
+
+def _refusal(document: Node, name: str, response: Node) -> _Html:
+    heading = _el("h3", response["description"], id=f"response-{name}")
+    return _el("article", heading, *_response(document, response))
+
+
+def _response(document: Node, response: Node) -> Iterable[_Html]:
+    names = [text for name in response.get("headers", ()) for text in (", ", _el("code", name))][1:]
+    if names:
+        yield _el("p", "Headers: ", *names)
+    yield from _content(document, response)
+
+
+def _content(document: Node, holder: Node) -> Iterable[_Html]:
+    for media_type, media in holder.get("content", {}).items():
+        yield _el("p", _el("code", media_type), " ", *_type(media["schema"]))
+        for example in media.get("examples", {}).values():
+            found = _found(document, example)
+            shown = json.dumps(found["value"], indent=2, ensure_ascii=False)
+            yield _el("details", _el("summary", found["summary"]), _el("pre", _el("code", shown)))
+
+
+def _schema(name: str, schema: Node) -> _Html:
+    content: list[_Html] = []
+    if "description" in schema:
+        content += _prose(schema["description"])
+    if "properties" in schema:
+        required = schema.get("required", ())
+        content.append(
+            _table(
+                (field, of, of.get("description", ""), field in required)
+                for field, of in schema["properties"].items()
+            )
+        )
+    else:
+        content.append(_el("p", *_type(schema)))
+    return _el("article", _el("h3", name, id=f"schema-{name}"), *content)
+
+
+def _table(rows: Iterable[tuple[str, Node, str, bool]]) -> _Html:
+    return _el(
+        "table",
+        *(
+            _el(
+                "tr",
+                _el("th", _el("code", name), "" if required else " (optional)", scope="row"),
+                _el("td", *_type(schema), *_rules(schema)),
+                _el("td", *_inline(description)),
+            )
+            for name, schema, description, required in rows
+        ),
+    )
+
+
+def _type(schema: Node) -> list[str]:
+    """The kind of value, in words, with links to other schemas."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return [_el("a", name, href=f"#schema-{name}")]
+    for keyword in ("anyOf", "oneOf"):
+        if keyword in schema and "type" not in schema:
+            return [text for either in schema[keyword] for text in (" or ", *_type(either))][1:]
+    if "const" in schema:
+        return [_el("code", json.dumps(schema["const"]))]
+    if "enum" in schema:
+        return [text for value in schema["enum"] for text in (", ", _el("code", value or "null"))][1:]
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if kinds == ["array"]:
+        return ["list of ", *_type(schema["items"])]
+    return [" or ".join(kinds)]
+
+
+_RULES = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "minItems": "at least {}",
+    "maxItems": "at most {}",
+    "pattern": "like {}",
+    "default": "{} if left out",
+}
+
+
+def _rules(schema: Node) -> Iterable[str]:
+    """The bounds of a value, and of what a list or an alternative holds."""
+    rules = [
+        text.format(json.dumps(schema[keyword]) if keyword == "default" else schema[keyword])
+        for keyword, text in _RULES.items()
+        if keyword in schema and (keyword != "pattern" or len(schema["pattern"]) <= LONGEST_PATTERN)
+    ]
+    if schema.get("uniqueItems"):
+        rules.append("none twice")
+    if rules:
+        yield _el("span", "; ", ", ".join(rules), class_="rule")
+    for part in [schema["items"]] if "items" in schema else schema.get("anyOf", ()):
+        yield from _rules(part)
+
+
+def _found(document: Node, node: Node) -> Node:
+    """What a reference within the document points at, or the node itself."""
+    if "$ref" not in node:
+        return node
+    found: Any = document
+    for step in node["$ref"].removeprefix("#/").split("/"):
+        found = found[step]
+    named: Node = found
+    return named

@@ -1,0 +1,311 @@
+"""Connections to endpoints. Law: the address that is dialled, by us or by a proxy for us, is one that the
+guard was asked about, and nothing resolves a name again afterwards.
+
+With a proxy every connection is a tunnel through it, and there is no other way when it fails.
+"""
+
+import asyncio
+import errno
+import socket
+import ssl
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from ipaddress import ip_address
+from typing import Protocol, cast
+
+from core.urls import Target, UrlRefused
+from outbound.answer import Fault
+from outbound.exchange import Connection
+from outbound.failure import TIMED_OUT, Failed, Progress
+from outbound.handshakes import HandshakeThreads
+from outbound.proxies import Handshake, Proxy
+from outbound.resolver import Resolver
+from outbound.tls import Tls
+
+HEAD_START_SECONDS = 0.25  # of an address before the next one is tried beside it (RFC 8305, 5)
+MAX_ADDRESSES = 8
+"""How many addresses of a name are tried."""
+
+# Nothing that an endpoint could do: it is our machine that is short of something, or cut off.
+_OURS = {
+    errno.EADDRNOTAVAIL,
+    errno.EMFILE,
+    errno.ENETDOWN,
+    errno.ENETUNREACH,
+    errno.ENFILE,
+    errno.ENOBUFS,
+    errno.ENOMEM,
+}
+
+_CONNECT_ERRORS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", errno.ETIMEDOUT: "timeout"}
+
+
+class Guard(Protocol):
+    """Says where webhooks may go; each raises UrlRefused. What `check_url` has allowed, it always allows."""
+
+    def check_url(self, url: str) -> Target: ...
+
+    def check_address(self, target: Target, address: str) -> None: ...
+
+    def check_ends(self, ours: str, theirs: str) -> None: ...
+
+
+class Dialler:
+    """Belongs to the loop in which it is made."""
+
+    def __init__(self, guard: Guard, resolver: Resolver, tls: ssl.SSLContext, proxy: Proxy | None) -> None:
+        self._guard = guard
+        self._resolver = resolver
+        self._tls = tls
+        self._proxy = proxy
+        self._loop = asyncio.get_running_loop()
+        self._threads = HandshakeThreads()
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+
+    async def dial(self, target: Target, progress: Progress) -> Connection:
+        """A fresh connection. Raises Failed, and UrlRefused if it would lead where it may not."""
+        addresses = await self._addresses(target, progress)
+        if self._proxy is None:
+            return await self._direct(addresses, target, progress)
+        refused = Failed("connect")
+        for address in addresses:
+            try:
+                return await self._tunnel(self._proxy, address, target, progress)
+            except Failed as failed:
+                if failed.fault is Fault.PROXY or failed.error not in {"refused", "connect", "proxy"}:
+                    raise
+                refused = failed
+        raise refused
+
+    async def close(self) -> None:
+        """Comes when all connections are closed or aborted, and waits for their sockets."""
+        while any(sock.fileno() != -1 for sock in self._sockets):  # noqa: ASYNC110 (the loop tells nobody)
+            await asyncio.sleep(0)
+        await self._threads.close()
+
+    async def _addresses(self, target: Target, progress: Progress) -> list[str]:
+        """Those of the target's addresses that may be dialled."""
+        if _is_address(target.host):
+            self._guard.check_address(target, target.host)
+            return [target.host]
+        progress.hung = ("resolver", Fault.UNKNOWN)
+        async with progress.looking_up():
+            found = await self._resolver.resolve(target.host)
+        progress.hung = TIMED_OUT
+        allowed = [address for address in found if self._allows(target, address)]
+        if not allowed:
+            raise Failed("blocked")
+        return allowed[:MAX_ADDRESSES]
+
+    def _allows(self, target: Target, address: str) -> bool:
+        try:
+            self._guard.check_address(target, address)
+        except UrlRefused:
+            return False
+        return True
+
+    async def _direct(self, addresses: Sequence[str], target: Target, progress: Progress) -> Connection:
+        try:
+            sock = await self._connect(addresses, target.port)
+        except OSError as error:
+            raise _not_connected(error) from None
+        self._check_ends(sock)
+        connection = Connection(self._loop)
+        try:
+            if target.scheme == "https":
+                _, tls = await self._loop.create_connection(partial(self._new_tls, target.host), sock=sock)
+                await self._secure(tls, connection, progress)
+            else:
+                await self._loop.create_connection(lambda: connection, sock=sock)
+        except OSError as error:
+            raise _not_secured(error) from None
+        return connection
+
+    def _check_ends(self, sock: socket.socket) -> None:
+        """Closes the socket, and raises, if it may not stay connected."""
+        try:
+            self._guard.check_ends(sock.getsockname()[0], sock.getpeername()[0])
+        except UrlRefused:
+            sock.close()
+            raise
+        except OSError:  # the peer has reset it meanwhile
+            sock.close()
+            raise Failed("reset") from None
+
+    def _new_tls(self, host: str) -> Tls:
+        return Tls(self._tls, host, self._threads)
+
+    async def _secure(self, tls: Tls, above: asyncio.Protocol, progress: Progress) -> None:
+        """Lets the one above speak once the peer has proven its name. Raises OSError.
+
+        If time is up while the peer's last word waits for our threads, it is not the peer that hangs.
+        """
+        try:
+            await tls.handshake()
+        except BaseException:
+            if tls.is_working:
+                progress.hung = ("internal", Fault.UNKNOWN)
+            tls.abort()
+            raise
+        tls.set_protocol(above)
+        above.connection_made(tls)
+
+    async def _tunnel(self, proxy: Proxy, address: str, target: Target, progress: Progress) -> Connection:
+        progress.hung = ("proxy", Fault.PROXY)
+        transport, prelude = await self._reach(proxy, Handshake(proxy, address, target.port), progress)
+        try:
+            progress.hung = ("proxy", Fault.UNKNOWN)
+            await prelude.over()
+            if transport.is_closing():
+                raise Failed("reset")
+            progress.hung = TIMED_OUT
+            connection = Connection(self._loop)
+            if target.scheme == "https":
+                tls = self._new_tls(target.host)
+                transport.set_protocol(tls)
+                tls.connection_made(transport)
+                await self._secure(tls, connection, progress)
+            else:
+                transport.set_protocol(connection)
+                connection.connection_made(transport)
+            return connection
+        except OSError as error:
+            transport.abort()
+            raise _not_secured(error) from None
+        except BaseException:
+            transport.abort()
+            raise
+
+    async def _reach(
+        self, proxy: Proxy, handshake: Handshake, progress: Progress
+    ) -> "tuple[asyncio.Transport, _Prelude]":
+        """A connection to the proxy, over which the handshake has begun."""
+        prelude = _Prelude(self._loop, handshake)
+        try:
+            literal = _is_address(proxy.host)
+            addresses = [proxy.host] if literal else await self._resolver.resolve(proxy.host)
+            sock = await self._connect(addresses, proxy.port)
+            if proxy.scheme != "https":
+                transport, _ = await self._loop.create_connection(lambda: prelude, sock=sock)
+                return transport, prelude
+            _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
+            await self._secure(tls, prelude, progress)
+        except (OSError, Failed):
+            raise Failed("proxy", Fault.PROXY) from None
+        return tls, prelude
+
+    async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
+        """The first socket that connects. Raises the OSError that says most."""
+        if len(addresses) == 1:
+            return await self._connect_to(addresses[0], port)
+        waiting, running = deque(addresses), set[asyncio.Task[socket.socket]]()
+        tasks: list[asyncio.Task[socket.socket]] = []
+        errors: list[OSError] = []
+        winner = None
+        try:
+            while waiting or running:
+                if waiting:
+                    tasks.append(asyncio.create_task(self._connect_to(waiting.popleft(), port)))
+                    running.add(tasks[-1])
+                patience = HEAD_START_SECONDS if waiting else None
+                done, running = await asyncio.wait(
+                    running, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                for task in done:
+                    error = task.exception()
+                    if error is None:
+                        winner = task
+                        return task.result()
+                    if not isinstance(error, OSError):
+                        raise error
+                    errors.append(error)
+        finally:
+            for task in tasks:
+                if task is not winner:
+                    task.cancel()
+                    task.add_done_callback(_close_late)
+        raise min(errors, key=lambda error: error.errno in _OURS)
+
+    async def _connect_to(self, address: str, port: int) -> socket.socket:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        self._sockets.add(sock)
+        try:
+            sock.setblocking(False)
+            await self._loop.sock_connect(sock, (address, port))
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+
+class _Prelude(asyncio.Protocol):
+    """A handshake with a proxy; the HTTP connection takes over from it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, handshake: Handshake) -> None:
+        self._handshake = handshake
+        self._over = loop.create_future()
+        self._failed: Failed | None = None
+
+    async def over(self) -> None:
+        """Returns when the tunnel stands. Raises Failed."""
+        await self._over
+        if self._failed is not None:
+            raise self._failed
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.write(self._handshake.opening)
+
+    def data_received(self, data: bytes) -> None:
+        if self._failed is not None:
+            return
+        try:
+            reply = self._handshake.receive(data)
+        except Failed as failed:
+            self._fail(failed)
+            return
+        if reply:
+            self._transport.write(reply)
+        if self._handshake.stands:
+            self._end()
+
+    def eof_received(self) -> None:
+        self.connection_lost(None)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        stood = self._handshake.stands
+        self._fail(Failed("reset") if stood else Failed("proxy", Fault.UNKNOWN))
+
+    def _fail(self, failed: Failed) -> None:
+        self._failed = self._failed or failed
+        self._end()
+
+    def _end(self) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
+
+
+def _close_late(connecting: asyncio.Task[socket.socket]) -> None:
+    if not connecting.cancelled() and connecting.exception() is None:
+        connecting.result().close()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _not_connected(error: OSError) -> Failed:
+    if error.errno in _OURS:
+        return Failed("connect", Fault.UNKNOWN)
+    return Failed(_CONNECT_ERRORS.get(error.errno or 0, "connect"))
+
+
+def _not_secured(error: OSError) -> Failed:
+    return Failed("tls" if isinstance(error, ssl.SSLError) else "reset")

@@ -1,0 +1,156 @@
+"""How a proxy is asked for a tunnel. Law: pure; bytes in, bytes out, and a failure says whose it is.
+
+CONNECT as RFC 9110, 9.3.6 has it, and SOCKS5 as RFC 1928 with the user names of RFC 1929. The tunnel leads to
+an address, never to a name: what was checked is what the proxy dials. A proxy that refuses us is down for
+all; one that refuses this tunnel, or cannot be understood, may mean the endpoint or itself.
+"""
+
+import base64
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import unquote, urlsplit
+
+from outbound.answer import Fault
+from outbound.failure import Failed
+
+REPLY_BYTES = 8 * 1024
+"""The most that a proxy may say before the tunnel stands."""
+DEFAULT_PORTS = {"http": 3128, "https": 443, "socks5": 1080}
+_CREDENTIAL_BYTES = 255  # RFC 1929
+
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
+_SOCKS_REFUSED = 5
+_SOCKS_UNREACHABLE = {4, 6}  # host, time to live expired; an unreachable network may be the proxy's own
+_SOCKS_REST = {1: 4, 4: 16}  # bytes of an address by its type
+
+Conversation = Generator[bytes, bytes, None]
+
+
+class ProxyRefused(ValueError):
+    """The reason, without the URL: it may hold a password."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    scheme: str
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+def read_proxy(url: str) -> Proxy:
+    """Reads `http://`, `https://` or `socks5://[user:password@]host[:port]`. Raises ProxyRefused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise ProxyRefused("must be a URL") from None
+    if parts.scheme not in DEFAULT_PORTS:
+        raise ProxyRefused("must begin with http://, https:// or socks5://")
+    if not parts.hostname or parts.path not in {"", "/"} or parts.query or parts.fragment:
+        raise ProxyRefused("must have a host, a port and nothing behind them")
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    if max(len(user.encode()), len(password.encode())) > _CREDENTIAL_BYTES or (":" in user):
+        raise ProxyRefused("must have a user name without a colon and a password of at most 255 bytes each")
+    return Proxy(parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme], user, password)
+
+
+class Handshake:
+    """Asks a proxy for a tunnel to an address. `opening` is what to say first; `stands` is the end."""
+
+    def __init__(self, proxy: Proxy, address: str, port: int) -> None:
+        converse = _socks5 if proxy.scheme == "socks5" else _connect
+        self._talk = converse(proxy, address, port)
+        self._heard = 0
+        self.opening = next(self._talk)
+        self.stands = False
+
+    def receive(self, data: bytes) -> bytes:
+        """What to say next. Raises Failed."""
+        if self.stands:
+            raise Failed("protocol")  # the endpoint speaks before it is spoken to
+        self._heard += len(data)
+        if self._heard > REPLY_BYTES:
+            raise Failed("proxy", Fault.UNKNOWN)
+        try:
+            return self._talk.send(data)
+        except StopIteration:
+            self.stands = True
+            return b""
+
+
+def _connect(proxy: Proxy, address: str, port: int) -> Conversation:
+    host = f"[{address}]" if ":" in address else address
+    request = f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n".encode()
+    if proxy.user or proxy.password:
+        credentials = base64.b64encode(f"{proxy.user}:{proxy.password}".encode())
+        request += b"Proxy-Authorization: Basic " + credentials + b"\r\n"
+    reply = yield request + b"\r\n"
+    while b"\r\n\r\n" not in reply:
+        reply += yield b""
+    status = _STATUS_LINE.match(reply)
+    if status is None:
+        raise Failed("proxy", Fault.UNKNOWN)
+    if not 200 <= int(status[1]) <= 299:
+        raise _connect_refused(int(status[1]))
+    if reply.partition(b"\r\n\r\n")[2]:
+        raise Failed("protocol")  # the endpoint speaks before it is spoken to
+
+
+def _connect_refused(status: int) -> Failed:
+    if status == 407:
+        return Failed("proxy", Fault.PROXY)
+    return Failed("proxy", Fault.UNKNOWN)
+
+
+def _socks5(proxy: Proxy, address: str, port: int) -> Conversation:
+    methods = b"\x00\x02" if proxy.user or proxy.password else b"\x00"  # none, or a password
+    heard = yield bytes([5, len(methods)]) + methods
+    while len(heard) < 2:
+        heard += yield b""
+    if heard[:2] == b"\x05\xff":
+        raise Failed("proxy", Fault.PROXY)
+    if heard[0] != 5 or heard[1] not in methods or len(heard) > 2:
+        raise Failed("proxy", Fault.UNKNOWN)
+    if heard[1] == 2:
+        yield from _socks5_password(proxy)
+    packed = ip_address(address).packed
+    heard = yield bytes([5, 1, 0, 1 if len(packed) == 4 else 4]) + packed + port.to_bytes(2, "big")
+    yield from _socks5_reply(heard)
+
+
+def _socks5_password(proxy: Proxy) -> Conversation:
+    user, password = proxy.user.encode(), proxy.password.encode()
+    heard = yield bytes([1, len(user)]) + user + bytes([len(password)]) + password
+    while len(heard) < 2:
+        heard += yield b""
+    if heard[0] != 1 or len(heard) > 2:
+        raise Failed("proxy", Fault.UNKNOWN)
+    if heard[1] != 0:
+        raise Failed("proxy", Fault.PROXY)
+
+
+def _socks5_reply(heard: bytes) -> Conversation:
+    while len(heard) < 2:
+        heard += yield b""
+    if heard[0] != 5:
+        raise Failed("proxy", Fault.UNKNOWN)
+    if heard[1] == _SOCKS_REFUSED:
+        raise Failed("refused")
+    if heard[1] in _SOCKS_UNREACHABLE:
+        raise Failed("connect")
+    if heard[1] != 0:
+        raise Failed("proxy", Fault.UNKNOWN)
+    while len(heard) < 5:
+        heard += yield b""
+    # A name (type 3) has its length before it.
+    bound = 1 + heard[4] if heard[3] == 3 else _SOCKS_REST.get(heard[3])
+    if bound is None:
+        raise Failed("proxy", Fault.UNKNOWN)
+    while len(heard) < 4 + bound + 2:
+        heard += yield b""
+    if len(heard) > 4 + bound + 2:
+        raise Failed("protocol")  # the endpoint speaks before it is spoken to

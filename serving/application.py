@@ -1,0 +1,249 @@
+"""From Tornado to endpoints and back. Law: this file renders, it decides nothing.
+
+One handler class serves every route. Headers that every answer must have are set in `set_default_headers`,
+because Tornado's `send_error` clears all others.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tornado.iostream import StreamClosedError
+from tornado.web import Application, RequestHandler, stream_request_body
+
+from core.clock import NS_PER_SECOND
+from handlers.reply import SPOKEN, Reply, failure, method_not_allowed, reply_to
+from handlers.request import Request
+from handlers.routes import Route
+from ratelimit.address import UNIX, Proxy, client_address
+from ratelimit.headers import headers
+from serving.answers import SERVER, request_id
+from serving.direct import Answered
+
+log = logging.getLogger(__name__)
+
+DISCARD_BYTES = 4 << 20
+"""A body too large is read and dropped up to here, so that its sender gets to see the 413."""
+STALLED_SECONDS = 30
+"""How long the reader of a stream may take for one piece of it."""
+_NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
+CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
+"""What may end a stream early without being a bug; a stalled reader's TimeoutError is among it."""
+
+
+class Running:
+    """The requests whose headers have come and whose answers have not gone; a stop waits for them."""
+
+    def __init__(self) -> None:
+        self._requests: set[object] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def count(self) -> int:
+        return len(self._requests)
+
+    def begin(self, request: object) -> None:
+        self._requests.add(request)
+        self._idle.clear()
+
+    def end(self, request: object) -> None:
+        self._requests.discard(request)
+        if not self._requests:
+            self._idle.set()
+
+    async def finished(self) -> None:
+        await self._idle.wait()
+
+
+@dataclass(frozen=True)
+class EdgePolicy:
+    max_body_bytes: int
+    trusted_proxies: Sequence[Proxy]
+    running: Running
+    answered: Answered | None
+
+
+def _unknown(_: Request, __: Reply) -> Reply:
+    return failure(404, "Not found.")
+
+
+UNKNOWN = Route("", {}, _unknown)
+
+
+@stream_request_body
+class EndpointHandler(RequestHandler):
+    """Reads a request, calls its endpoint, sends the reply."""
+
+    def initialize(self, policy: EdgePolicy, route: Route = UNKNOWN) -> None:
+        self.path_args: list[str] = []  # Tornado sets them too late for a method that it refuses itself
+        self._policy = policy
+        self._route = route
+        self._size = 0
+        self._pieces: list[bytes] = []
+        policy.running.begin(self)  # before anything can end it
+
+    def set_default_headers(self) -> None:
+        if not hasattr(self, "request_id"):  # `send_error` comes by here again
+            self.request_id = request_id()
+        self.set_header("Server", SERVER)
+        self.set_header("X-Request-Id", self.request_id)
+        self.set_header("Cache-Control", "no-store")
+
+    async def prepare(self) -> None:
+        length = self.request.headers.get("Content-Length", "")
+        if length.isascii() and length.isdigit() and int(length[:20]) > DISCARD_BYTES:
+            await self._answer(None)
+
+    def data_received(self, chunk: bytes) -> Awaitable[None] | None:
+        self._size += len(chunk)
+        if self._size <= self._policy.max_body_bytes:
+            self._pieces.append(chunk)
+        elif self._size > DISCARD_BYTES:
+            return self._answer(None)
+        return None
+
+    async def get(self, *_: str) -> None:
+        await self._answer(b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None)
+
+    head = post = put = patch = delete = options = get
+
+    def decode_argument(self, value: bytes, name: str | None = None) -> str:  # noqa: ARG002 (Tornado's)
+        # Bytes that are no UTF-8 are no id either: the endpoint says so, in its own order of checks.
+        return value.decode("utf-8", "replace")
+
+    def on_finish(self) -> None:
+        self._policy.running.end(self)
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        self._policy.running.end(self)
+
+    def compute_etag(self) -> None:
+        """No answer is worth a conditional request."""
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        """What Tornado itself refuses, such as an unknown method, and a bug outside of any endpoint."""
+        reply = self._refused(status_code) if status_code < 500 else self._bug()
+        self._send(self._route.finish(self._request_value(None), reply))
+
+    async def _answer(self, body: bytes | None) -> None:
+        request = self._request_value(body)
+        try:
+            reply = await self._reply(request)
+        except SPOKEN as error:
+            reply = reply_to(error)
+        except Exception:
+            # The one place where a bug surfaces. The line names no header and no body.
+            log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
+            reply = self._route.finish(request, self._bug())
+        if reply.stream is None:
+            self._send(reply)
+        elif request.method == "HEAD":
+            self._set_head(reply)
+            self.flush()  # without a length: nobody knows it before the last piece
+            self.finish()
+        else:
+            await self._send_stream(reply, reply.stream)
+
+    async def _reply(self, request: Request) -> Reply:
+        method = "GET" if request.method == "HEAD" else request.method
+        endpoint = self._route.endpoints.get(method)
+        if endpoint is None:
+            refused = self._refused(405) if method != "OPTIONS" else self._options()
+            return self._route.finish(request, refused)
+        reply = endpoint(request)
+        return await reply if inspect.isawaitable(reply) else reply
+
+    def _bug(self) -> Reply:
+        return failure(500, f"Something went wrong here; the operators find it under {self.request_id}.")
+
+    def _options(self) -> Reply:
+        return Reply(204, b"", {"Allow": self._route.allow})
+
+    def _refused(self, status: int) -> Reply:
+        if status == 405 and self._route.endpoints:
+            return method_not_allowed(self._route.endpoints, self._route.allow)
+        return failure(status, "The request could not be read.")
+
+    def _request_value(self, body: bytes | None) -> Request:
+        request = self.request
+        return Request(
+            method=request.method or "",
+            params=tuple(self.path_args),
+            query={name: values[-1].decode("utf-8", "replace") for name, values in request.arguments.items()},
+            authorization=request.headers.get("Authorization"),
+            address=self.client_address(),
+            body=body,
+            max_body_bytes=self._policy.max_body_bytes,
+        )
+
+    def client_address(self) -> str:
+        request = self.request
+        peer = request.remote_ip
+        if peer is None or peer in _NO_ADDRESS:
+            peer = UNIX
+        return client_address(peer, request.headers.get("X-Forwarded-For"), self._policy.trusted_proxies)
+
+    def _send(self, reply: Reply) -> None:
+        self._set_head(reply)
+        if reply.status == 204:
+            self.clear_header("Content-Type")
+            self.finish()
+        else:
+            self.finish(reply.body)
+
+    def _set_head(self, reply: Reply) -> None:
+        self.set_status(reply.status)
+        limits = headers(reply.limits) if reply.limits is not None else {}
+        for name, value in (*reply.headers.items(), *limits.items()):
+            self.set_header(name, value)
+        self.set_header("Content-Type", reply.content_type)
+
+    async def _send_stream(self, reply: Reply, stream: AsyncGenerator[bytes, None]) -> None:
+        """A stream that cannot be brought to its end ends the connection: its reader sees it is cut off."""
+        self._set_head(reply)
+        try:
+            async for piece in stream:
+                self.write(piece)
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await self.flush()
+        except StreamClosedError:
+            return
+        except CUT_OFF as error:
+            if not self._headers_written and isinstance(error, SPOKEN):
+                self._send(reply_to(error))
+                return
+            log.warning("request %s: its answer was cut off: %r", self.request_id, error)
+            self._cut_off()
+        except Exception:
+            log.exception("request %s failed: %s %s", self.request_id, self.request.method, self.request.path)
+            self._cut_off()
+        else:
+            self.finish()
+        finally:
+            await stream.aclose()
+
+    def _cut_off(self) -> None:
+        connection: Any = self.request.connection  # tornado.httputil.HTTPConnection does not name it
+        connection.close()
+
+
+def make_application(routes: Sequence[Route], policy: EdgePolicy) -> Application:
+    def log_answer(handler: RequestHandler) -> None:
+        if policy.answered is not None and isinstance(handler, EndpointHandler):
+            request = handler.request
+            taken_ns = round(request.request_time() * NS_PER_SECOND)
+            policy.answered(
+                handler.get_status(), request.method or "", request.path, handler.client_address(), taken_ns
+            )
+
+    return Application(
+        [(route.pattern, EndpointHandler, {"policy": policy, "route": route}) for route in routes],
+        default_handler_class=EndpointHandler,
+        default_handler_args={"policy": policy},
+        log_function=log_answer,
+    )

@@ -1,0 +1,90 @@
+"""What a server says without Tornado: vote checks, and that a request cannot be read. Law: a vote check calls
+the function that the handler calls, and whatever is not the usual spelling of the usual request is the
+handler's.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from core.clock import Clock
+from handlers.public import Caller, PublicApi
+from handlers.reply import failure
+from ratelimit.address import Proxy, client_address
+from serving.answers import rendered
+
+Answered = Callable[[int, str, str, str, int], None]
+"""Told of every answer: status, method, path, client address, nanoseconds it took."""
+
+
+_PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)/?(\?|$)")
+
+
+class DirectCaller(NamedTuple):
+    """`prefix` is what a target begins with that asks about the caller's own bot."""
+
+    address: str
+    caller: Caller
+    bot_id: str
+    prefix: bytes
+
+
+class DirectVoteCheck:
+    """GET /bots/{id}/voters/{user_id} with ids of digits."""
+
+    def __init__(
+        self, public: PublicApi, clock: Clock, trusted_proxies: Sequence[Proxy], answered: Answered | None
+    ) -> None:
+        self._public = public
+        self._clock = clock
+        self._trusted_proxies = trusted_proxies
+        self._answered = answered
+
+    def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller | None:
+        """Who calls, by a request's fields, names in lower case; None without a key of a bot."""
+        authorization, forwarded_for = (
+            named[name].decode("latin-1") if name in named else None
+            for name in (b"authorization", b"x-forwarded-for")
+        )
+        address = client_address(peer, forwarded_for, self._trusted_proxies)
+        caller = self._public.caller(authorization, address)
+        bot_id = self._public.bot_of(caller)
+        return (
+            DirectCaller(address, caller, bot_id, b"/bots/%b/voters/" % bot_id.encode()) if bot_id else None
+        )
+
+    def answer(self, target: bytes, caller: DirectCaller) -> tuple[int, bytes] | None:
+        """Status and answer; None when it is the application's to give."""
+        address, who, bot_id, prefix = caller
+        if not target.startswith(prefix):
+            return None
+        user_id = target[len(prefix) :].decode("latin-1")
+        if not (user_id.isdigit() and user_id.isascii()):
+            user_id = user_id.removesuffix("/")  # one is the same path
+            if not (user_id.isdigit() and user_id.isascii()):
+                return None
+        answered = self._answered
+        started_ns = self._clock.monotonic_ns() if answered is not None else 0
+        try:
+            reply = self._public.voters(bot_id, user_id, who)
+        except Exception:
+            return None  # the application meets the same bug, and reports it
+        if answered is not None:
+            taken_ns = self._clock.monotonic_ns() - started_ns
+            answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns)
+        return reply.status, rendered(reply)
+
+
+class Refusals:
+    """The answers to requests that get no further than the server."""
+
+    def __init__(self, public: PublicApi, answered: Answered | None) -> None:
+        self._public = public
+        self._answered = answered
+
+    def __call__(self, status: int, text: str, peer: str, target: bytes) -> bytes:
+        """`target` is what is known of it. The peer may be a proxy, so that no failure is counted."""
+        if self._answered is not None:
+            self._answered(status, "-", target.decode("latin-1") or "-", peer, 0)
+        reply = failure(status, text)
+        return rendered(self._public.with_limits(reply, peer) if _PUBLIC.match(target) else reply)

@@ -1,0 +1,304 @@
+"""Every setting, validated before anything starts. Law: a setting that exists has an effect.
+
+A value comes from a flag, else the environment (`VOTEGATE_<SECTION>__<NAME>`; for secrets also `..._FILE`,
+a file that holds the value), else the YAML file, else the default below: `settings/sources.py` merges them.
+`config.yaml` shows them all with their units. Secrets are `SecretStr`, so that no log, page or traceback can
+show one.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from settings.names import unknown
+from settings.sources import SourceUnreadable, merged_sources
+from settings.values import (
+    DATABASE_PORTS,
+    MAIL_PORTS,
+    OTHER_PORTS,
+    REMOTE_PORTS,
+    AccessLogForm,
+    ChatHosts,
+    Count,
+    DataDir,
+    DigestSecret,
+    HeaderSecret,
+    KeyPrefix,
+    NameServers,
+    Networks,
+    NodeName,
+    OperatorToken,
+    Ports,
+    Proxies,
+    ProxyUrl,
+    RedisUrl,
+    SealingKeys,
+    Seconds,
+    SocketPath,
+    WindowSeconds,
+)
+
+SECRETS = {
+    "operator.token",
+    "keys.digest_secret",
+    "guild_counts.authorization",
+    "sealing.keys",
+    "webhooks.proxy",
+    "redis.url",
+    "redis.password",
+}
+
+
+class SettingsError(Exception):
+    """Every mistake in the settings, by name, one a line."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_number_is_a_boolean(cls, value: object, info: ValidationInfo) -> object:
+        """YAML reads `yes` and `on` as true, which would be the number 1."""
+        is_number = cls.model_fields[str(info.field_name)].annotation in {int, float}
+        if is_number and isinstance(value, bool):
+            raise ValueError("must be a number")
+        return value
+
+
+class Tls(_Section):
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> "Tls":
+        if (self.certificate is None) != (self.key is None):
+            missing = "certificate" if self.certificate is None else "key"
+            raise ValueError(f"server.tls.{missing} is missing; a certificate and its key come together")
+        return self
+
+
+class Server(_Section):
+    wire: Literal["httptools", "tornado"] = "httptools"
+    address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    unix_socket: SocketPath | None = None
+    tls: Tls = Tls()
+    trusted_proxies: Proxies = ()
+    max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
+    max_header_bytes: Annotated[int, Field(ge=4_096, le=1_048_576)] = 16_384
+    max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
+    connections: Count = 8_192
+    connections_per_address: Count = 1_024
+    pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64
+    idle_seconds: Seconds = 75
+    header_seconds: Seconds = 10
+    body_seconds: Seconds = 20
+    write_seconds: Seconds = 30
+    grace_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
+    drain_seconds: Seconds = 10
+    access_log: AccessLogForm = "text"
+    access_log_sample: Count = 1
+
+    @model_validator(mode="after")
+    def _tls_needs_the_wire(self) -> "Server":
+        if self.tls.certificate is not None and self.wire != "httptools":
+            raise ValueError("server.tls needs server.wire httptools; with tornado put a proxy in front")
+        return self
+
+
+class OperatorSettings(_Section):
+    token: OperatorToken | None = None
+
+
+class Keys(_Section):
+    per_listing: Count = 25
+    digest_secret: DigestSecret | None = None
+
+
+class StatsLimit(_Section):
+    requests: Count = 2
+    window_seconds: WindowSeconds = 7_200
+
+
+class VotersLimit(_Section):
+    requests: Count = 100
+    window_seconds: WindowSeconds = 300
+
+
+class FailuresLimit(_Section):
+    requests: Count = 300
+    window_seconds: WindowSeconds = 300
+
+
+class Limits(_Section):
+    stats: StatsLimit = StatsLimit()
+    voters: VotersLimit = VotersLimit()
+    failures: FailuresLimit = FailuresLimit()
+    addresses_kept: Count = 100_000
+
+
+class Votes(_Section):
+    window_seconds: Seconds = 86_400
+    cooldown_seconds: Seconds = 86_400
+
+
+class Stats(_Section):
+    max_difference: Annotated[int, Field(ge=50, le=10_000_000)] = 50
+
+
+class GuildCounts(_Section):
+    source: Literal["operator", "http", "none"] = "operator"
+    url: str | None = None
+    authorization: HeaderSecret | None = None
+    timeout_seconds: Seconds = 3
+    cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
+
+    @model_validator(mode="after")
+    def _http_needs_a_url(self) -> "GuildCounts":
+        if self.source == "http":
+            if not self.url or not self.url.startswith(("http://", "https://")):
+                raise ValueError("source http needs guild_counts.url, an http or https URL")
+            if "{id}" not in self.url:
+                raise ValueError("guild_counts.url must contain {id}, where the bot's id goes")
+        return self
+
+
+class Webhooks(_Section):
+    timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 5
+    retries: Annotated[int, Field(ge=0, le=20)] = 3
+    retry_delay_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5
+    suspend_after: Annotated[int, Field(ge=1, le=1_000)] = 10
+    suspension_seconds: Annotated[float, Field(ge=1, le=86_400)] = 60
+    longest_suspension_seconds: Annotated[float, Field(ge=1, le=604_800)] = 3_600
+    kept_seconds: Seconds = 1_209_600
+    pending_per_endpoint: Count = 10_000
+    pending_in_all: Count = 1_000_000
+    catch_up_per_second: Annotated[float, Field(ge=0.01, le=1_000)] = 50
+    in_flight: Count = 1_000
+    in_flight_per_endpoint: Count = 1
+    look_ups: Annotated[int, Field(ge=1, le=20_000)] = 1_000
+    deliveries_kept: Annotated[int, Field(ge=100, le=10_000)] = 100
+    allow_private_targets: bool = False
+    allow_http: bool = False
+    refused_networks: Networks = ()
+    refused_ports: Ports = (*MAIL_PORTS, *DATABASE_PORTS, *REMOTE_PORTS, *OTHER_PORTS)
+    name_servers: NameServers = ()
+    proxy: ProxyUrl | None = None
+    chat_hosts: ChatHosts = (
+        "discord.com",
+        "discordapp.com",
+        "canary.discord.com",
+        "ptb.discord.com",
+        "canary.discordapp.com",
+        "ptb.discordapp.com",
+    )
+
+
+class Snapshot(_Section):
+    interval_seconds: Seconds = 300
+
+
+class JournalSettings(_Section):
+    fsync: Literal["always", "interval"] = "always"
+    fsync_interval_seconds: Seconds = 1
+    segment_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
+    pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 30)] = 64 << 20  # sealed in one piece
+
+
+class Sealing(_Section):
+    keys: SealingKeys | None = None
+
+
+class Redis(_Section):
+    url: RedisUrl | None = None
+    node: NodeName | None = None
+    password: SecretStr | None = None
+    ca: Path | None = None
+    prefix: KeyPrefix = "votegate"
+    beat_seconds: Annotated[float, Field(ge=0.05, le=60)] = 1
+    lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60
+    claim_timeout_seconds: Annotated[float, Field(gt=0, le=5)] = 0.1
+    usage_seconds: Annotated[float, Field(ge=0.01, le=60)] = 0.25
+    pace_seconds: Annotated[float, Field(ge=0, le=1)] = 0.015
+    stream_bytes: Annotated[int, Field(ge=65_536, le=1 << 40)] = 256 << 20
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Redis":
+        if self.url is None:
+            return self
+        if self.node is None:
+            raise ValueError("redis.node is missing; each gateway of a fleet has a name of its own")
+        user, at, _ = self.url.get_secret_value().partition("//")[2].rpartition("@")
+        if self.password is not None and at and ":" in user:
+            raise ValueError("redis.password is for a URL without one")
+        is_tls = self.url.get_secret_value().startswith("rediss://")
+        if self.ca is not None and not is_tls:
+            raise ValueError("redis.ca is for rediss:// only")
+        if self.ca is not None and not self.ca.is_file():
+            raise ValueError(f"redis.ca: {self.ca} is no file")
+        return self
+
+
+class Log(_Section):
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+
+class Settings(_Section):
+    data_dir: DataDir = Path("data")
+    server: Server = Server()
+    operator: OperatorSettings = OperatorSettings()
+    keys: Keys = Keys()
+    limits: Limits = Limits()
+    votes: Votes = Votes()
+    stats: Stats = Stats()
+    guild_counts: GuildCounts = GuildCounts()
+    webhooks: Webhooks = Webhooks()
+    snapshot: Snapshot = Snapshot()
+    journal: JournalSettings = JournalSettings()
+    sealing: Sealing = Sealing()
+    redis: Redis = Redis()
+    log: Log = Log()
+
+
+def load_settings(
+    config: Path | None, environment: Mapping[str, str], flags: Mapping[str, object | None]
+) -> Settings:
+    """The settings from all sources. `flags` are named like "server.port"; None is a flag not given.
+
+    Raises SettingsError with every mistake found, not the first alone.
+    """
+    problems: list[str] = []
+    try:
+        merged = merged_sources(config, environment, flags, SECRETS, problems)
+    except SourceUnreadable as error:
+        raise SettingsError(str(error)) from None
+    try:
+        settings = Settings.model_validate(merged.tree)
+    except ValidationError as error:
+        for problem in error.errors(include_url=False, include_input=False, include_context=False):
+            name = ".".join(str(step) for step in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                problems += unknown(name, Settings, merged.variables, SECRETS)
+            else:
+                reason = "must be a section" if problem["type"] == "model_type" else _reason(problem["msg"])
+                problems.append(f"{name}: {reason}")
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return settings
+
+
+def _reason(message: str) -> str:
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,194 @@
+"""The data folder: one process at a time, no files but ours, secrets for one user only."""
+
+import errno
+import fcntl
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.disk import OS_DISK, Disk, write_all
+from storage.sealing import BadKeys, Keyring, keyring_of, new_key
+
+LOCK = "lock"
+KEYS = "sealing.keys"
+UNFINISHED = ".tmp"
+"""Suffix of a file that does not count yet: it is renamed when it is whole."""
+DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
+OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
+LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
+_NUMBER = r"\d{20}"
+_OURS = re.compile(
+    rf"{LOCK}|{re.escape(LOST_AND_FOUND)}|journal-{_NUMBER}-\d+\.torn"
+    rf"|({'|'.join(map(re.escape, (KEYS, DIGEST_SECRET, OPERATOR_TOKEN)))}|(journal|snapshot)-{_NUMBER})"
+    rf"({re.escape(UNFINISHED)})?",
+    re.ASCII,
+)
+_NO_SPACE = "no space is left on this disk; free some"
+_NO_RIGHT = "this user may not use it; give it the right to, or choose another folder"
+_ADVICE = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "its file system is read-only; mount it writable, or choose another folder",
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.ENOTDIR: "it is not a folder; choose another",
+    errno.EEXIST: "it is not a folder; choose another",
+    errno.ELOOP: "it is a symbolic link, which may lead anywhere; put the file itself there",
+}
+
+
+class FolderUnusable(Exception):
+    """The data folder cannot be served, for a reason that one sentence tells."""
+
+
+class FolderInUse(FolderUnusable):
+    """Another process has it."""
+
+
+def what_to_do(error: Exception, folder: Path) -> str:
+    """One sentence on why the folder cannot be used, and what to do about it."""
+    if not isinstance(error, OSError) or (error.errno not in _ADVICE and error.filename is None):
+        return str(error)
+    return f"{error.filename or folder}: {_ADVICE.get(error.errno or 0, error.strerror)}"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where journal and snapshots are, the keys that seal them, the disk they are written through."""
+
+    path: Path
+    keys: Keyring
+    disk: Disk = OS_DISK
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Holds the folder for this process; raises FolderUnusable at once when another has it.
+
+    The lock is the kernel's (flock): it goes when the process goes, however it goes.
+    """
+    path = folder / LOCK
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(descriptor).st_nlink > 1:  # the pid would go into a file that somebody else may need
+            raise FolderUnusable(f"{path} is a hard link: its file has another name; delete {path}")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            raise FolderInUse(
+                f"{folder} is in use by another process (pid {owner}); stop it, or choose another data_dir"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
+    """Makes the folder and its missing parents, for one user only. Its entry is durable then, whoever made
+    it."""
+    if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing or [path]):  # `parents=True` would leave the mode of parents to the umask
+        folder.mkdir(mode=0o700, exist_ok=True)
+    for folder in missing or [path]:
+        with suppress(PermissionError):  # somebody else's folder, whose entries are not ours to sync
+            disk.sync_folder(folder.parent)
+
+
+def refuse_foreign_files(folder: Path) -> None:
+    """Raises FolderUnusable when something in the folder is not ours: then it may be the wrong folder."""
+    foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path))
+    if foreign:
+        name = ascii(str(folder / foreign[0]))[1:-1]  # in one line, whatever it is
+        if _OURS.fullmatch(foreign[0]) and (folder / foreign[0]).is_symlink():
+            raise FolderUnusable(
+                f"{name} is not a file of Votegate's but a symbolic link; put the file itself there"
+            )
+        raise FolderUnusable(f"{name} is not a file of Votegate's; move it away, or choose another data_dir")
+
+
+def _is_ours(path: Path) -> bool:
+    """A pipe or a folder under one of our names is not: reading it could take for ever. A symbolic link is
+    not: it may lead anywhere."""
+    is_file = path.is_file() and not path.is_symlink()
+    return bool(_OURS.fullmatch(path.name)) and (is_file or path.name == LOST_AND_FOUND)
+
+
+def list_numbered(folder: Path, prefix: str) -> list[tuple[int, Path]]:
+    """(number, path) of the whole files named with the prefix and 20 digits, in the order of the numbers."""
+    name = re.compile(rf"{re.escape(prefix)}({_NUMBER})", re.ASCII)
+    found = ((name.fullmatch(path.name), path) for path in folder.glob(prefix + "*") if path.is_file())
+    return sorted((int(match[1]), path) for match, path in found if match)
+
+
+def remove_unfinished(folder: Folder) -> None:
+    """Deletes what a process that was cut off had not finished."""
+    for path in folder.path.glob("*" + UNFINISHED):
+        folder.disk.unlink(path)
+
+
+def kept_keys(folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
+    """The sealing keys kept in the folder; one is made when there are none, unless they are `needed`.
+
+    Raises FolderUnusable.
+    """
+    path = folder / KEYS
+    if needed and not path.exists():
+        raise FolderUnusable(f"{path} is missing, and nothing here can be read without it; restore it")
+    try:
+        return keyring_of(kept_secret(folder, KEYS, lambda: Keyring([new_key()]).to_text(), disk))
+    except BadKeys as error:
+        raise FolderUnusable(f"{path}: {error}; restore it") from None
+
+
+def keep_keys(folder: Path, keys: Keyring, disk: Disk = OS_DISK) -> None:
+    """Replaces the sealing keys kept in the folder: all at once, and durably."""
+    _write_secret(folder / KEYS, keys.to_text(), disk)
+
+
+def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = OS_DISK) -> str:
+    """The secret kept in a file of the folder; made, with mode 0600, when there is none yet.
+
+    Raises FolderUnusable for a file that holds no ASCII text.
+    """
+    path = folder / name
+    try:
+        with open(path, encoding="ascii", opener=_not_followed) as file:
+            secret = file.read().strip()
+    except FileNotFoundError:
+        secret = make()
+        _write_secret(path, secret, disk)
+    except UnicodeDecodeError:
+        raise FolderUnusable(f"{path} is no ASCII text; restore it") from None
+    if not secret:
+        raise FolderUnusable(f"{path} is empty; restore it")
+    return secret
+
+
+def _not_followed(path: str, flags: int) -> int:
+    """Opens a file, and no symbolic link, which raises OSError. A pipe is read as an empty file: it waits for
+    no writer."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _write_secret(path: Path, secret: str, disk: Disk) -> None:
+    """Durably, and never half of it: whoever finds the file finds the secret."""
+    unfinished = path.with_name(path.name + UNFINISHED)
+    file = disk.create(unfinished)
+    try:
+        write_all(disk, file, f"{secret}\n".encode("ascii"), 0)
+        disk.sync(file)
+    except OSError:
+        disk.unlink(unfinished)
+        raise
+    finally:
+        disk.close(file)
+    disk.rename(unfinished, path)
+    disk.sync_folder(path.parent)
