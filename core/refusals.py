@@ -1,4 +1,4 @@
-"""What the domain may say no to.
+"""The refusals of the domain, and the failure of the journal.
 
     Refusal                 the caller's request cannot be granted; nothing has changed
     |-- NotFound            the thing named does not exist
@@ -11,11 +11,25 @@
         `-- ActualCountUnknown
     Unavailable             not the caller's fault: the journal cannot take writes now
 
-A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.py` has the one table.
+A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.py` has the one table of
+statuses and texts. Only the reason for a wrong field is a text here, because the rule of the field writes it.
 """
 
 from collections.abc import Mapping
 from typing import Literal
+
+Thing = Literal["listing", "key", "webhook", "delivery"]
+ConflictReason = Literal[
+    "listing_exists",
+    "not_in_review",
+    "keys_need_approval",
+    "too_many_keys",
+    "votes_need_approval",
+    "not_signed",
+    "too_many_tests",
+    "delivery_pending",
+    "too_many_pending",
+]
 
 
 class Refusal(Exception):
@@ -23,15 +37,17 @@ class Refusal(Exception):
 
 
 class NotFound(Refusal):
-    def __init__(self, thing: Literal["listing", "key", "webhook", "delivery"]) -> None:
+    def __init__(self, thing: Thing) -> None:
         super().__init__(thing)
         self.thing = thing
 
 
 class Conflict(Refusal):
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: ConflictReason, **facts: str | int) -> None:
+        """`facts` are the values that the reason's text names."""
         super().__init__(reason)
         self.reason = reason
+        self.facts = facts
 
 
 class VotedTooSoon(Refusal):

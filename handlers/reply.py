@@ -104,17 +104,29 @@ def _unavailable(error: no.Unavailable) -> Reply:
     )
 
 
-_NOT_FOUND = {
+_NOT_FOUND: Mapping[no.Thing, str] = {
     "listing": "There is no such listing.",
     "key": "The listing has no such key.",
     "webhook": "The listing has no webhook.",
     "delivery": "The listing has no such delivery.",
 }
 
+_CONFLICTS: Mapping[no.ConflictReason, str] = {
+    "listing_exists": "A listing with this id exists.",
+    "not_in_review": "The listing is {review}, not in review.",
+    "keys_need_approval": "Keys are for approved listings only.",
+    "too_many_keys": "A listing has {most} keys at most; delete one first.",
+    "votes_need_approval": "Only an approved listing can be voted for.",
+    "not_signed": "Messages to a chat platform are not signed.",
+    "too_many_tests": "Too many tests wait for this endpoint.",
+    "delivery_pending": "The delivery is still pending.",
+    "too_many_pending": "Too many deliveries wait for this endpoint.",
+}
+
 _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     BadRequest: lambda error: failure(error.status, error.text),
     no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
-    no.Conflict: lambda error: failure(409, error.reason),
+    no.Conflict: lambda error: failure(409, _CONFLICTS[error.reason].format(**error.facts)),
     no.VotedTooSoon: _too_soon,
     no.Invalid: lambda error: failure(400, "Some fields are not valid.", fields=error.fields),
     no.NoCountGiven: lambda _: failure(

@@ -50,9 +50,9 @@ def issue_key(
 ) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "approved":
-        raise Conflict("Keys are for approved listings only.")
+        raise Conflict("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
-        raise Conflict(f"A listing has {keys_per_listing} keys at most; delete one first.")
+        raise Conflict("too_many_keys", most=keys_per_listing)
     return [KeySaved(ref, Key(key_id, name, digest, digest[:FINGERPRINT], now_ms))]
 
 

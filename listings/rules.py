@@ -23,7 +23,7 @@ def listing_of(state: State, ref: str) -> Listing:
 def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int) -> list[Event]:
     ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
     if ref in state.listings:
-        raise Conflict("A listing with this id exists.")
+        raise Conflict("listing_exists")
     return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms)]
 
 
@@ -61,7 +61,7 @@ def set_limits(state: State, ref: str, limits: Limits) -> list[Event]:
 def _in_review(state: State, ref: str) -> None:
     listing = listing_of(state, ref)
     if listing.review != "in_review":
-        raise Conflict(f"The listing is {listing.review}, not in review.")
+        raise Conflict("not_in_review", review=listing.review)
 
 
 def _policy(limit: Limit | None) -> Policy | None:

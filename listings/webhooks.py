@@ -69,7 +69,7 @@ def rotate_secret(
     """A new signing secret; the old one signs too until the overlap has passed."""
     webhook = webhook_of(state, ref)
     if webhook.language is not None:
-        raise Conflict("Messages to a chat platform are not signed.")
+        raise Conflict("not_signed")
     old = webhook.secret if overlap_ms else None
     rotated = replace(
         webhook,
@@ -88,7 +88,7 @@ def remove_webhook(state: State, ref: str) -> list[Event]:
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:
     webhook_of(state, ref)
     if sum(row.test for row in state.pending_of(ref).values()) >= TESTS_PENDING:
-        raise Conflict("Too many tests wait for this endpoint.")
+        raise Conflict("too_many_tests")
     return [DeliveryQueued(delivery_id, ref, user, test=True, at_ms=now_ms)]
 
 
@@ -99,9 +99,9 @@ def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, n
     if found is None:
         raise NotFound("delivery")
     if found.next_attempt_ms is not None:
-        raise Conflict("The delivery is still pending.")
+        raise Conflict("delivery_pending")
     if len(state.pending_of(ref)) >= policy.pending_most(state):
-        raise Conflict("Too many deliveries wait for this endpoint.")
+        raise Conflict("too_many_pending")
     return [_again(found, now_ms)]
 
 

@@ -44,8 +44,8 @@ def _said(refuse: Callable[[], object]) -> Reply:
     raise AssertionError("it did not refuse")
 
 
-def _conflict(text: str) -> Reply:
-    return reply_to(no.Conflict(text))
+def _conflict(reason: no.ConflictReason, **facts: str | int) -> Reply:
+    return reply_to(no.Conflict(reason, **facts))
 
 
 def _body(body: bytes | None) -> Reply:
@@ -103,30 +103,22 @@ ERRORS: Mapping[str, Error] = {
     "noSuchKey": Error("The listing has no such key", reply_to(no.NotFound("key"))),
     "noSuchWebhook": Error("The listing has no webhook", reply_to(no.NotFound("webhook"))),
     "noSuchDelivery": Error("The listing has no such delivery", reply_to(no.NotFound("delivery"))),
-    "listingExists": Error("The id is taken", _conflict("A listing with this id exists.")),
-    "notInReview": Error("It was decided before", _conflict("The listing is approved, not in review.")),
-    "keysNeedApproval": Error(
-        "The listing is not approved", _conflict("Keys are for approved listings only.")
-    ),
+    "listingExists": Error("The id is taken", _conflict("listing_exists")),
+    "notInReview": Error("It was decided before", _conflict("not_in_review", review="approved")),
+    "keysNeedApproval": Error("The listing is not approved", _conflict("keys_need_approval")),
     "tooManyKeys": Error(
         "The listing has all the keys it may have",
-        _conflict(f"A listing has {KEYS_PER_LISTING} keys at most; delete one first."),
+        _conflict("too_many_keys", most=KEYS_PER_LISTING),
     ),
     "votesNeedApproval": Error(
         "The listing is not approved",
-        _conflict("Only an approved listing can be voted for."),
+        _conflict("votes_need_approval"),
     ),
     "votedTooSoon": Error("The user voted not long ago", reply_to(no.VotedTooSoon(NOW_MS + DAY_MS, DAY_MS))),
-    "deliveryPending": Error("It is still on its way", _conflict("The delivery is still pending.")),
-    "tooManyPending": Error(
-        "The endpoint's line is full", _conflict("Too many deliveries wait for this endpoint.")
-    ),
-    "tooManyTests": Error(
-        "Tests before it have not been answered", _conflict("Too many tests wait for this endpoint.")
-    ),
-    "notSigned": Error(
-        "It is a chat platform's webhook URL", _conflict("Messages to a chat platform are not signed.")
-    ),
+    "deliveryPending": Error("It is still on its way", _conflict("delivery_pending")),
+    "tooManyPending": Error("The endpoint's line is full", _conflict("too_many_pending")),
+    "tooManyTests": Error("Tests before it have not been answered", _conflict("too_many_tests")),
+    "notSigned": Error("It is a chat platform's webhook URL", _conflict("not_signed")),
     # Ours.
     "bug": Error(
         "A bug",

@@ -18,7 +18,7 @@ def cast_vote(
     if listing is None:
         raise NotFound("listing")
     if listing.review != "approved":
-        raise Conflict("Only an approved listing can be voted for.")
+        raise Conflict("votes_need_approval")
     _, last_ms = state.votes.get(ref, int(user)) or (0, None)
     if last_ms is not None and now_ms - last_ms < cooldown_ms:
         next_vote_ms = last_ms + cooldown_ms

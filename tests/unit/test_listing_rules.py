@@ -61,8 +61,9 @@ def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
 @pytest.mark.parametrize("review", ["in_review", "approved", "denied"])
 def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         rules.submit(state, BOT_SUBMISSION, LATER_MS)
+    assert refusal.value.reason == "listing_exists"
 
 
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
@@ -119,7 +120,7 @@ def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, r
     a_listing(ledger, review=review)
     with pytest.raises(Conflict) as refusal:
         rules.approve(state, BOT, LATER_MS)
-    assert review in refusal.value.reason
+    assert (refusal.value.reason, refusal.value.facts) == ("not_in_review", {"review": review})
     with pytest.raises(Conflict):
         rules.deny(state, BOT, "Too quiet.", LATER_MS)
 

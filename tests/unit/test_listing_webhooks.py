@@ -171,8 +171,9 @@ def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
 def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([WebhookSaved(BOT, Webhook(CHAT_URL, NOW_MS, language="en"))])
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         rotate_secret(state, BOT, POLICY, overlap_ms=0, now_ms=LATER_MS)
+    assert refusal.value.reason == "not_signed"
 
 
 def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) -> None:
@@ -222,8 +223,9 @@ def test_a_pending_delivery_is_not_sent_twice(ledger: Ledger, state: State) -> N
     a_listing(ledger)
     a_webhook(ledger)
     a_delivery(ledger, "first")
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         redeliver(state, BOT, "first", POLICY, LATER_MS)
+    assert refusal.value.reason == "delivery_pending"
 
 
 def test_a_delivery_is_not_sent_again_while_too_many_wait(ledger: Ledger, state: State) -> None:
@@ -231,8 +233,9 @@ def test_a_delivery_is_not_sent_again_while_too_many_wait(ledger: Ledger, state:
     a_webhook(ledger)
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         redeliver(state, BOT, "first", policy(pending_most=1), LATER_MS)
+    assert refusal.value.reason == "too_many_pending"
     assert redeliver(state, BOT, "first", policy(pending_most=2), LATER_MS)
 
 

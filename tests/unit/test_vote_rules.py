@@ -58,8 +58,9 @@ def test_nobody_votes_for_what_is_not_listed(ledger: Ledger) -> None:
 @pytest.mark.parametrize("review", ["in_review", "denied"])
 def test_only_an_approved_listing_is_voted_for(ledger: Ledger, review: Review) -> None:
     a_listing(ledger, review=review)
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         cast(ledger)
+    assert refusal.value.reason == "votes_need_approval"
 
 
 def test_a_user_votes_again_once_the_cooldown_has_passed(ledger: Ledger) -> None:

@@ -1,0 +1,57 @@
+"""Every refusal has one status and one text."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+import pytest
+
+from core.refusals import Conflict, ConflictReason, NotFound, Refusal, Thing
+from handlers.reply import SPOKEN, reply_to
+
+Facts = Mapping[str, str | int]
+CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
+    "listing_exists": ({}, "A listing with this id exists."),
+    "not_in_review": ({"review": "denied"}, "The listing is denied, not in review."),
+    "keys_need_approval": ({}, "Keys are for approved listings only."),
+    "too_many_keys": ({"most": 25}, "A listing has 25 keys at most; delete one first."),
+    "votes_need_approval": ({}, "Only an approved listing can be voted for."),
+    "not_signed": ({}, "Messages to a chat platform are not signed."),
+    "too_many_tests": ({}, "Too many tests wait for this endpoint."),
+    "delivery_pending": ({}, "The delivery is still pending."),
+    "too_many_pending": ({}, "Too many deliveries wait for this endpoint."),
+}
+NOT_FOUND: Mapping[Thing, str] = {
+    "listing": "There is no such listing.",
+    "key": "The listing has no such key.",
+    "webhook": "The listing has no webhook.",
+    "delivery": "The listing has no such delivery.",
+}
+
+
+def kinds_of(kind: type[Refusal]) -> Iterator[type[Refusal]]:
+    """The refusals that are raised: the leaves of the tree."""
+    below = kind.__subclasses__()
+    for each in below:
+        yield from kinds_of(each)
+    if not below:
+        yield kind
+
+
+def test_every_refusal_has_an_answer() -> None:
+    assert set(kinds_of(Refusal)) <= set(SPOKEN)
+
+
+@pytest.mark.parametrize("reason", get_args(ConflictReason))
+def test_every_reason_of_a_conflict_has_a_text(reason: ConflictReason) -> None:
+    facts, text = CONFLICTS[reason]
+    reply = reply_to(Conflict(reason, **facts))
+    assert reply.status == 409
+    assert json.loads(reply.body) == {"success": False, "error": text, "status": 409}
+
+
+@pytest.mark.parametrize("thing", get_args(Thing))
+def test_everything_that_may_be_missing_has_a_text(thing: Thing) -> None:
+    reply = reply_to(NotFound(thing))
+    assert reply.status == 404
+    assert json.loads(reply.body) == {"success": False, "error": NOT_FOUND[thing], "status": 404}
