@@ -15,8 +15,8 @@ from bench.timing import microseconds
 from cli.demo import BOT, VOTER
 from handlers.reply import encode_json
 from listings.keys import is_granted
-from serving.answers import rendered
 from serving.direct import DirectVoteCheck, Refusals
+from serving.rendering import rendered
 from votes.queries import vote_status
 from wire.connection import Connection
 from wire.direct import Direct

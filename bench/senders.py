@@ -9,7 +9,7 @@ import uvloop
 
 from bench.load import serving
 from bench.servers import sink
-from outbound.sender import open_sender
+from outbound.client import open_client
 from outbound.targets import TargetGuard
 
 BODY = b'{"bot":"123456789012345678","user":"323456789012345678","test":false}'
@@ -43,7 +43,7 @@ async def main(port: int) -> None:
     url = f"http://127.0.0.1:{port}/vote"
     guard = TargetGuard(allow_private=True, allow_http=True)
     async with (
-        open_sender(guard, timeout_seconds=5, user_agent="bench") as sender,
+        open_client(guard, timeout_seconds=5, user_agent="bench") as sender,
         aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
             cookie_jar=aiohttp.DummyCookieJar(),

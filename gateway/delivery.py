@@ -8,17 +8,19 @@ from ipaddress import ip_address
 
 from core.clock import Clock
 from listings.webhooks import WebhookPolicy
-from outbound.machine import Machine
-from outbound.sender import Sender, open_sender
+from outbound.client import HttpClient, open_client
+from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
 from settings.model import Settings
-from webhook.letters import Letters
+from webhook.attempts import RetryPolicy
+from webhook.messages import RequestBuilder
 from webhook.outbox import OutboxPolicy
 from webhook.signature import new_secret
-from webhook.verdict import RetryPolicy
 
 
-def target_guard(settings: Settings, machine: Machine, serving: Sequence[socket.socket] = ()) -> TargetGuard:
+def target_guard(
+    settings: Settings, machine: LocalAddresses, serving: Sequence[socket.socket] = ()
+) -> TargetGuard:
     """`serving` are the gateway's own sockets."""
     webhooks = settings.webhooks
     names = [each.getsockname() for each in serving if each.family != socket.AF_UNIX]
@@ -41,15 +43,15 @@ def webhook_policy(settings: Settings, guard: TargetGuard, random: Callable[[int
     )
 
 
-def letters(settings: Settings, guard: TargetGuard) -> Letters:
-    return Letters(guard, frozenset(settings.webhooks.chat_hosts))
+def letters(settings: Settings, guard: TargetGuard) -> RequestBuilder:
+    return RequestBuilder(guard, frozenset(settings.webhooks.chat_hosts))
 
 
 def webhook_sender(
     settings: Settings, guard: TargetGuard, clock: Clock, user_agent: str
-) -> AbstractAsyncContextManager[Sender]:
+) -> AbstractAsyncContextManager[HttpClient]:
     webhooks = settings.webhooks
-    return open_sender(
+    return open_client(
         guard,
         timeout_seconds=webhooks.timeout_seconds,
         user_agent=user_agent,

@@ -41,7 +41,7 @@ from handlers.routes import Route, debug_routes, manage_routes, open_routes, pub
 from listings.keys import KeyDigester
 from openapi.document import openapi_reply
 from openapi.page import docs_reply
-from outbound.machine import Machine
+from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
@@ -114,7 +114,7 @@ async def serve(
         failures = FailureGuard(settings.limits.failures, settings.limits.addresses_kept, refused.began)
         digester = KeyDigester(store.digest_secret.encode())
         operator = Operator(store.operator_token, failures, clock)
-        machine = stack.enter_context(closing(Machine()))
+        machine = stack.enter_context(closing(LocalAddresses()))
         guard = target_guard(settings, machine, front.sockets)
         sender = await stack.enter_async_context(
             webhook_sender(settings, guard, clock, f"Votegate/{VERSION}")

@@ -16,13 +16,13 @@ from ipaddress import ip_address
 from typing import Protocol, cast
 
 from core.urls import Target, UrlRefused
-from outbound.answer import Fault
-from outbound.exchange import Connection
-from outbound.failure import TIMED_OUT, Failed, Progress
+from outbound.failures import TIMED_OUT, ExchangeFailed, ExchangeProgress
 from outbound.handshakes import HandshakeThreads
-from outbound.proxies import Handshake, Proxy
+from outbound.http1 import ClientConnection
+from outbound.proxies import TunnelHandshake, TunnelProxy
 from outbound.resolver import Resolver
-from outbound.tls import Tls
+from outbound.result import Fault
+from outbound.tls_stream import TlsStream
 
 HEAD_START_SECONDS = 0.25  # of an address before the next one is tried beside it (RFC 8305, 5)
 MAX_ADDRESSES = 8
@@ -55,7 +55,9 @@ class Guard(Protocol):
 class Dialler:
     """Belongs to the loop in which it is made."""
 
-    def __init__(self, guard: Guard, resolver: Resolver, tls: ssl.SSLContext, proxy: Proxy | None) -> None:
+    def __init__(
+        self, guard: Guard, resolver: Resolver, tls: ssl.SSLContext, proxy: TunnelProxy | None
+    ) -> None:
         self._guard = guard
         self._resolver = resolver
         self._tls = tls
@@ -64,16 +66,16 @@ class Dialler:
         self._threads = HandshakeThreads()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
-    async def dial(self, target: Target, progress: Progress) -> Connection:
-        """A fresh connection. Raises Failed, and UrlRefused if it would lead where it may not."""
+    async def dial(self, target: Target, progress: ExchangeProgress) -> ClientConnection:
+        """A fresh connection. Raises ExchangeFailed, and UrlRefused if it would lead where it may not."""
         addresses = await self._addresses(target, progress)
         if self._proxy is None:
             return await self._direct(addresses, target, progress)
-        refused = Failed("connect")
+        refused = ExchangeFailed("connect")
         for address in addresses:
             try:
                 return await self._tunnel(self._proxy, address, target, progress)
-            except Failed as failed:
+            except ExchangeFailed as failed:
                 if failed.fault is Fault.PROXY or failed.error not in {"refused", "connect", "proxy"}:
                     raise
                 refused = failed
@@ -85,7 +87,7 @@ class Dialler:
             await asyncio.sleep(0)
         await self._threads.close()
 
-    async def _addresses(self, target: Target, progress: Progress) -> list[str]:
+    async def _addresses(self, target: Target, progress: ExchangeProgress) -> list[str]:
         """Those of the target's addresses that may be dialled."""
         if _is_address(target.host):
             self._guard.check_address(target, target.host)
@@ -96,7 +98,7 @@ class Dialler:
         progress.hung = TIMED_OUT
         allowed = [address for address in found if self._allows(target, address)]
         if not allowed:
-            raise Failed("blocked")
+            raise ExchangeFailed("blocked")
         return allowed[:MAX_ADDRESSES]
 
     def _allows(self, target: Target, address: str) -> bool:
@@ -106,13 +108,15 @@ class Dialler:
             return False
         return True
 
-    async def _direct(self, addresses: Sequence[str], target: Target, progress: Progress) -> Connection:
+    async def _direct(
+        self, addresses: Sequence[str], target: Target, progress: ExchangeProgress
+    ) -> ClientConnection:
         try:
             sock = await self._connect(addresses, target.port)
         except OSError as error:
             raise _not_connected(error) from None
         self._check_ends(sock)
-        connection = Connection(self._loop)
+        connection = ClientConnection(self._loop)
         try:
             if target.scheme == "https":
                 _, tls = await self._loop.create_connection(partial(self._new_tls, target.host), sock=sock)
@@ -132,12 +136,12 @@ class Dialler:
             raise
         except OSError:  # the peer has reset it meanwhile
             sock.close()
-            raise Failed("reset") from None
+            raise ExchangeFailed("reset") from None
 
-    def _new_tls(self, host: str) -> Tls:
-        return Tls(self._tls, host, self._threads)
+    def _new_tls(self, host: str) -> TlsStream:
+        return TlsStream(self._tls, host, self._threads)
 
-    async def _secure(self, tls: Tls, above: asyncio.Protocol, progress: Progress) -> None:
+    async def _secure(self, tls: TlsStream, above: asyncio.Protocol, progress: ExchangeProgress) -> None:
         """Lets the one above speak once the peer has proven its name. Raises OSError.
 
         If time is up while the peer's last word waits for our threads, it is not the peer that hangs.
@@ -152,16 +156,18 @@ class Dialler:
         tls.set_protocol(above)
         above.connection_made(tls)
 
-    async def _tunnel(self, proxy: Proxy, address: str, target: Target, progress: Progress) -> Connection:
+    async def _tunnel(
+        self, proxy: TunnelProxy, address: str, target: Target, progress: ExchangeProgress
+    ) -> ClientConnection:
         progress.hung = ("proxy", Fault.PROXY)
-        transport, prelude = await self._reach(proxy, Handshake(proxy, address, target.port), progress)
+        transport, prelude = await self._reach(proxy, TunnelHandshake(proxy, address, target.port), progress)
         try:
             progress.hung = ("proxy", Fault.UNKNOWN)
             await prelude.over()
             if transport.is_closing():
-                raise Failed("reset")
+                raise ExchangeFailed("reset")
             progress.hung = TIMED_OUT
-            connection = Connection(self._loop)
+            connection = ClientConnection(self._loop)
             if target.scheme == "https":
                 tls = self._new_tls(target.host)
                 transport.set_protocol(tls)
@@ -179,7 +185,7 @@ class Dialler:
             raise
 
     async def _reach(
-        self, proxy: Proxy, handshake: Handshake, progress: Progress
+        self, proxy: TunnelProxy, handshake: TunnelHandshake, progress: ExchangeProgress
     ) -> "tuple[asyncio.Transport, _Prelude]":
         """A connection to the proxy, over which the handshake has begun."""
         prelude = _Prelude(self._loop, handshake)
@@ -192,8 +198,8 @@ class Dialler:
                 return transport, prelude
             _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
             await self._secure(tls, prelude, progress)
-        except (OSError, Failed):
-            raise Failed("proxy", Fault.PROXY) from None
+        except (OSError, ExchangeFailed):
+            raise ExchangeFailed("proxy", Fault.PROXY) from None
         return tls, prelude
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
@@ -244,13 +250,13 @@ class Dialler:
 class _Prelude(asyncio.Protocol):
     """A handshake with a proxy; the HTTP connection takes over from it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, handshake: Handshake) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, handshake: TunnelHandshake) -> None:
         self._handshake = handshake
         self._over = loop.create_future()
-        self._failed: Failed | None = None
+        self._failed: ExchangeFailed | None = None
 
     async def over(self) -> None:
-        """Returns when the tunnel stands. Raises Failed."""
+        """Returns when the tunnel stands. Raises ExchangeFailed."""
         await self._over
         if self._failed is not None:
             raise self._failed
@@ -264,7 +270,7 @@ class _Prelude(asyncio.Protocol):
             return
         try:
             reply = self._handshake.receive(data)
-        except Failed as failed:
+        except ExchangeFailed as failed:
             self._fail(failed)
             return
         if reply:
@@ -277,9 +283,9 @@ class _Prelude(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         stood = self._handshake.stands
-        self._fail(Failed("reset") if stood else Failed("proxy", Fault.UNKNOWN))
+        self._fail(ExchangeFailed("reset") if stood else ExchangeFailed("proxy", Fault.UNKNOWN))
 
-    def _fail(self, failed: Failed) -> None:
+    def _fail(self, failed: ExchangeFailed) -> None:
         self._failed = self._failed or failed
         self._end()
 
@@ -301,11 +307,11 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _not_connected(error: OSError) -> Failed:
+def _not_connected(error: OSError) -> ExchangeFailed:
     if error.errno in _OURS:
-        return Failed("connect", Fault.UNKNOWN)
-    return Failed(_CONNECT_ERRORS.get(error.errno or 0, "connect"))
+        return ExchangeFailed("connect", Fault.UNKNOWN)
+    return ExchangeFailed(_CONNECT_ERRORS.get(error.errno or 0, "connect"))
 
 
-def _not_secured(error: OSError) -> Failed:
-    return Failed("tls" if isinstance(error, ssl.SSLError) else "reset")
+def _not_secured(error: OSError) -> ExchangeFailed:
+    return ExchangeFailed("tls" if isinstance(error, ssl.SSLError) else "reset")

@@ -3,18 +3,18 @@ so long that its peer may just be closing it.
 """
 
 from core.clock import NS_PER_SECOND
-from outbound.exchange import Connection
+from outbound.http1 import ClientConnection
 
 IDLE_SECONDS = 4.0
 """Shorter than the 5 s after which Node closes an idle connection: a request should not meet the close."""
 IDLE_PER_ENDPOINT = 64
 IDLE_TOTAL = 512
 
-Key = tuple[str, str, int]
+Origin = tuple[str, str, int]
 """Scheme, host and port: never the address alone, because TLS proves a name."""
 
 
-class Pool:
+class ConnectionPool:
     """Connections in the order in which they became idle. `now_ns` is monotonic."""
 
     def __init__(
@@ -26,10 +26,10 @@ class Pool:
         self._idle_ns = round(idle_seconds * NS_PER_SECOND)
         self._per_endpoint = per_endpoint
         self._total = total
-        self._idle: dict[Connection, tuple[Key, int]] = {}  # with the time since when
-        self._of_endpoint: dict[Key, list[Connection]] = {}
+        self._idle: dict[ClientConnection, tuple[Origin, int]] = {}  # with the time since when
+        self._of_endpoint: dict[Origin, list[ClientConnection]] = {}
 
-    def take(self, key: Key, now_ns: int) -> Connection | None:
+    def take(self, key: Origin, now_ns: int) -> ClientConnection | None:
         """The endpoint's connection that was used last, unless it has been idle for too long."""
         connections = self._of_endpoint.get(key)
         if not connections:
@@ -42,7 +42,7 @@ class Pool:
         connection.abort()
         return None
 
-    def give(self, key: Key, connection: Connection, now_ns: int) -> None:
+    def give(self, key: Origin, connection: ClientConnection, now_ns: int) -> None:
         """Keeps an idle connection; what is too many goes, the oldest first."""
         connections = self._of_endpoint.setdefault(key, [])
         if len(connections) >= self._per_endpoint:
@@ -69,11 +69,11 @@ class Pool:
         while self._idle:
             self._drop(next(iter(self._idle)))
 
-    def _drop(self, connection: Connection) -> None:
+    def _drop(self, connection: ClientConnection) -> None:
         self._forget(connection)
         connection.abort()
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: ClientConnection) -> None:
         key, _ = self._idle.pop(connection)
         connections = self._of_endpoint[key]
         connections.remove(connection)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import unquote, urlsplit
 
-from outbound.answer import Fault
-from outbound.failure import Failed
+from outbound.failures import ExchangeFailed
+from outbound.result import Fault
 
 REPLY_BYTES = 8 * 1024
 """The most that a proxy may say before the tunnel stands."""
@@ -33,7 +33,7 @@ class ProxyRefused(ValueError):
 
 
 @dataclass(frozen=True)
-class Proxy:
+class TunnelProxy:
     scheme: str
     host: str
     port: int
@@ -41,7 +41,7 @@ class Proxy:
     password: str = field(default="", repr=False)
 
 
-def read_proxy(url: str) -> Proxy:
+def read_proxy(url: str) -> TunnelProxy:
     """Reads `http://`, `https://` or `socks5://[user:password@]host[:port]`. Raises ProxyRefused."""
     try:
         parts = urlsplit(url)
@@ -55,13 +55,13 @@ def read_proxy(url: str) -> Proxy:
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     if max(len(user.encode()), len(password.encode())) > _CREDENTIAL_BYTES or (":" in user):
         raise ProxyRefused("must have a user name without a colon and a password of at most 255 bytes each")
-    return Proxy(parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme], user, password)
+    return TunnelProxy(parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme], user, password)
 
 
-class Handshake:
+class TunnelHandshake:
     """Asks a proxy for a tunnel to an address. `opening` is what to say first; `stands` is the end."""
 
-    def __init__(self, proxy: Proxy, address: str, port: int) -> None:
+    def __init__(self, proxy: TunnelProxy, address: str, port: int) -> None:
         converse = _socks5 if proxy.scheme == "socks5" else _connect
         self._talk = converse(proxy, address, port)
         self._heard = 0
@@ -69,12 +69,12 @@ class Handshake:
         self.stands = False
 
     def receive(self, data: bytes) -> bytes:
-        """What to say next. Raises Failed."""
+        """What to say next. Raises ExchangeFailed."""
         if self.stands:
-            raise Failed("protocol")  # the endpoint speaks before it is spoken to
+            raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to
         self._heard += len(data)
         if self._heard > REPLY_BYTES:
-            raise Failed("proxy", Fault.UNKNOWN)
+            raise ExchangeFailed("proxy", Fault.UNKNOWN)
         try:
             return self._talk.send(data)
         except StopIteration:
@@ -82,7 +82,7 @@ class Handshake:
             return b""
 
 
-def _connect(proxy: Proxy, address: str, port: int) -> Conversation:
+def _connect(proxy: TunnelProxy, address: str, port: int) -> Conversation:
     host = f"[{address}]" if ":" in address else address
     request = f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n".encode()
     if proxy.user or proxy.password:
@@ -93,28 +93,28 @@ def _connect(proxy: Proxy, address: str, port: int) -> Conversation:
         reply += yield b""
     status = _STATUS_LINE.match(reply)
     if status is None:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     if not 200 <= int(status[1]) <= 299:
         raise _connect_refused(int(status[1]))
     if reply.partition(b"\r\n\r\n")[2]:
-        raise Failed("protocol")  # the endpoint speaks before it is spoken to
+        raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to
 
 
-def _connect_refused(status: int) -> Failed:
+def _connect_refused(status: int) -> ExchangeFailed:
     if status == 407:
-        return Failed("proxy", Fault.PROXY)
-    return Failed("proxy", Fault.UNKNOWN)
+        return ExchangeFailed("proxy", Fault.PROXY)
+    return ExchangeFailed("proxy", Fault.UNKNOWN)
 
 
-def _socks5(proxy: Proxy, address: str, port: int) -> Conversation:
+def _socks5(proxy: TunnelProxy, address: str, port: int) -> Conversation:
     methods = b"\x00\x02" if proxy.user or proxy.password else b"\x00"  # none, or a password
     heard = yield bytes([5, len(methods)]) + methods
     while len(heard) < 2:
         heard += yield b""
     if heard[:2] == b"\x05\xff":
-        raise Failed("proxy", Fault.PROXY)
+        raise ExchangeFailed("proxy", Fault.PROXY)
     if heard[0] != 5 or heard[1] not in methods or len(heard) > 2:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     if heard[1] == 2:
         yield from _socks5_password(proxy)
     packed = ip_address(address).packed
@@ -122,35 +122,35 @@ def _socks5(proxy: Proxy, address: str, port: int) -> Conversation:
     yield from _socks5_reply(heard)
 
 
-def _socks5_password(proxy: Proxy) -> Conversation:
+def _socks5_password(proxy: TunnelProxy) -> Conversation:
     user, password = proxy.user.encode(), proxy.password.encode()
     heard = yield bytes([1, len(user)]) + user + bytes([len(password)]) + password
     while len(heard) < 2:
         heard += yield b""
     if heard[0] != 1 or len(heard) > 2:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     if heard[1] != 0:
-        raise Failed("proxy", Fault.PROXY)
+        raise ExchangeFailed("proxy", Fault.PROXY)
 
 
 def _socks5_reply(heard: bytes) -> Conversation:
     while len(heard) < 2:
         heard += yield b""
     if heard[0] != 5:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     if heard[1] == _SOCKS_REFUSED:
-        raise Failed("refused")
+        raise ExchangeFailed("refused")
     if heard[1] in _SOCKS_UNREACHABLE:
-        raise Failed("connect")
+        raise ExchangeFailed("connect")
     if heard[1] != 0:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     while len(heard) < 5:
         heard += yield b""
     # A name (type 3) has its length before it.
     bound = 1 + heard[4] if heard[3] == 3 else _SOCKS_REST.get(heard[3])
     if bound is None:
-        raise Failed("proxy", Fault.UNKNOWN)
+        raise ExchangeFailed("proxy", Fault.UNKNOWN)
     while len(heard) < 4 + bound + 2:
         heard += yield b""
     if len(heard) > 4 + bound + 2:
-        raise Failed("protocol")  # the endpoint speaks before it is spoken to
+        raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to

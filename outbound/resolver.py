@@ -17,8 +17,8 @@ from collections.abc import Sequence
 import aiodns
 import pycares
 
-from outbound.answer import Fault
-from outbound.failure import Failed
+from outbound.failures import ExchangeFailed
+from outbound.result import Fault
 
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2
@@ -47,10 +47,10 @@ class Resolver:
         self._name_servers = list(name_servers)
         self._channel: _Channel | None = None
         self._doubting: _Channel | None = None  # for names that have no address by what the other one says
-        self._asking: dict[str, asyncio.Task[list[str] | Failed]] = {}
+        self._asking: dict[str, asyncio.Task[list[str] | ExchangeFailed]] = {}
 
     async def resolve(self, name: str) -> list[str]:
-        """The name's addresses, at least one. Raises Failed.
+        """The name's addresses, at least one. Raises ExchangeFailed.
 
         Who asks for a name that is being asked for shares the answer, and may give up without the others.
         """
@@ -60,8 +60,8 @@ class Resolver:
             asking.add_done_callback(lambda _: self._asking.pop(name, None))
         await asyncio.wait([asking])
         found = asking.result()
-        if isinstance(found, Failed):
-            raise Failed(found.error, found.fault)
+        if isinstance(found, ExchangeFailed):
+            raise ExchangeFailed(found.error, found.fault)
         return found
 
     async def close(self) -> None:
@@ -74,11 +74,11 @@ class Resolver:
             if channel is not None:
                 await channel.retire()
 
-    async def _ask(self, name: str) -> list[str] | Failed:
+    async def _ask(self, name: str) -> list[str] | ExchangeFailed:
         if self._channel is None:  # from the first name on: many gateways meet none
             self._channel = _Channel(self._name_servers)
         found = await self._channel.ask(name)
-        if isinstance(found, Failed) and found.fault is Fault.ENDPOINT:
+        if isinstance(found, ExchangeFailed) and found.fault is Fault.ENDPOINT:
             return await (await self._forgetful()).ask(name)
         return found
 
@@ -120,7 +120,7 @@ class _Channel:
         if not self._asking:
             await self._dns.close()
 
-    async def ask(self, name: str) -> list[str] | Failed:
+    async def ask(self, name: str) -> list[str] | ExchangeFailed:
         """The name's addresses, at least one."""
         self._asking += 1
         try:
@@ -130,7 +130,7 @@ class _Channel:
             if self._retired and not self._asking:
                 await self._dns.close()
 
-    async def _asked(self, name: str) -> list[str] | Failed:
+    async def _asked(self, name: str) -> list[str] | ExchangeFailed:
         questions = [
             self._dns.getaddrinfo(name, family=family, type=socket.SOCK_STREAM)
             for family in (socket.AF_INET, socket.AF_INET6)
@@ -155,10 +155,10 @@ def _addresses(question: Question) -> list[str]:
     return [node.addr[0].decode() for node in question.result().nodes[:MAX_ADDRESSES]]
 
 
-def _failure(questions: list[Question]) -> Failed:
+def _failure(questions: list[Question]) -> ExchangeFailed:
     """The owner's, if the name surely has no address of either family."""
     for question in questions:
         error = question.exception()
         if error is not None and error.args[0] not in _ABSENT:
-            return Failed("resolver", Fault.UNKNOWN)
-    return Failed("dns")
+            return ExchangeFailed("resolver", Fault.UNKNOWN)
+    return ExchangeFailed("dns")

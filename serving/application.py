@@ -20,8 +20,8 @@ from handlers.request import Request
 from handlers.routes import Route
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
-from serving.answers import SERVER, request_id
 from serving.direct import Answered
+from serving.rendering import SERVER, request_id
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from core.clock import Clock
 from handlers.public import Caller, PublicApi
 from handlers.reply import failure
 from ratelimit.address import Proxy, client_address
-from serving.answers import rendered
+from serving.rendering import rendered
 
 Answered = Callable[[int, str, str, str, int], None]
 """Told of every answer: status, method, path, client address, nanoseconds it took."""

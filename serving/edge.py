@@ -14,7 +14,7 @@ from tornado.iostream import IOStream, UnsatisfiableReadError
 from tornado.web import Application
 
 from handlers.reply import failure
-from serving.answers import rendered
+from serving.rendering import rendered
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"

@@ -37,11 +37,11 @@ PURE = [
     *("core", "votes", "listings", "ratelimit"),
     *(
         f"webhook/{name}.py"
-        for name in ("chat", "letters", "line", "outbox", "payloads", "signature", "verdict")
+        for name in ("attempts", "chat", "endpoint_queue", "messages", "outbox", "payloads", "signature")
     ),
     *(
         f"outbound/{name}.py"
-        for name in ("answer", "failure", "pool", "proxies", "ranges", "records", "slots", "targets")
+        for name in ("failures", "pool", "proxies", "ranges", "result", "slots", "targets", "tls_records")
     ),
     *(f"replication/{name}.py" for name in ("capture", "facts", "marks", "merge", "queue", "stamps")),
 ]

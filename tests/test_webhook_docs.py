@@ -18,11 +18,11 @@ import pytest
 import requests
 
 from core.rows import Delivery
-from outbound.answer import READ_BYTES
-from outbound.exchange import HEAD_BYTES
+from outbound.http1 import HEAD_BYTES
+from outbound.result import READ_BYTES
 from settings.model import Webhooks
 from webhook.languages import LANGUAGES
-from webhook.letters import EXCERPT_CHARACTERS
+from webhook.messages import EXCERPT_CHARACTERS
 from webhook.payloads import payload
 from webhook.signature import new_secret, signed_headers
 

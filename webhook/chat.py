@@ -48,7 +48,7 @@ class ChatUrl:
     path: str = field(repr=False)
 
 
-class Verdict(NamedTuple):
+class ChatLimits(NamedTuple):
     """What an answer asks for: `wait_ms` before the next message, to the chat platform as a whole if
     `everywhere`; `gone` if the webhook was deleted."""
 
@@ -137,7 +137,7 @@ def _units(text: str) -> int:
 # -- what an answer means ------------------------------------------------------------------------------
 
 
-def chat_verdict(status: int, headers: Mapping[str, str], body: bytes) -> Verdict:
+def chat_limits(status: int, headers: Mapping[str, str], body: bytes) -> ChatLimits:
     """Reads an answer; names of headers are in lower case. What makes no sense asks for nothing."""
     answer = _object(body) if status in {404, 429} else {}
     waits = [0]
@@ -146,7 +146,7 @@ def chat_verdict(status: int, headers: Mapping[str, str], body: bytes) -> Verdic
     if status == 429:
         waits += [_wait_ms(headers.get("retry-after")), _number_ms(answer.get("retry_after"))]
     stated = headers.get("x-ratelimit-global", "").lower() == "true" or answer.get("global") is True
-    return Verdict(
+    return ChatLimits(
         max(waits),
         everywhere=status == 429 and stated,
         gone=status == 404 and answer.get("code") == UNKNOWN_WEBHOOK,

@@ -17,12 +17,12 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Delivery, Listing, Webhook
 from core.urls import UrlRefused
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from outbound.slots import Slot
-from webhook.letters import Letters, finding
+from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
+from webhook.messages import RequestBuilder, attempt_result
 from webhook.outbox import Due, Outbox
-from webhook.standing import Standing
-from webhook.verdict import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
+from webhook.suspension_log import SuspensionLog
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
 
 class Posts(Protocol):
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> Answer: ...
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> HttpResult: ...
 
 
 class _Outcome(NamedTuple):
@@ -46,7 +46,7 @@ class _Outcome(NamedTuple):
 
     delivery: Delivery
     webhook: Webhook
-    found: Finding | None
+    found: AttemptResult | None
     probe: bool
 
 
@@ -55,7 +55,7 @@ class Dispatcher:
         self,
         ledger: Ledger,
         outbox: Outbox,
-        letters: Letters,
+        letters: RequestBuilder,
         sender: Posts,
         policy: RetryPolicy,
         clock: Clock,
@@ -84,7 +84,7 @@ class Dispatcher:
         self._proxy_until_ms = 0
         self._chat_until_ms = 0
         ledger.subscribe(self._on_record)
-        ledger.subscribe(Standing(ledger.state, outbox.suspended).on_record)
+        ledger.subscribe(SuspensionLog(ledger.state, outbox.suspended).on_record)
 
     def wake(self) -> None:
         """Something may have become due: a record is durable, or an endpoint has room."""
@@ -179,7 +179,7 @@ class Dispatcher:
         duration_ms = (self._clock.monotonic_ns() - started_ns - slot.waited_ns) // NS_PER_MS
         ended = moment(self._clock)
         # Dated from its end: waits begin there, and the clock may have been set since it began.
-        found = finding(answer, webhook, ended.wall_ms - duration_ms, duration_ms)
+        found = attempt_result(answer, webhook, ended.wall_ms - duration_ms, duration_ms)
         self._stop_or_go(answer, began.steady_ms, ended.steady_ms)
         if found.everywhere:
             self._chat_until_ms = max(self._chat_until_ms, ended.steady_ms + found.wait_ms)
@@ -199,19 +199,19 @@ class Dispatcher:
 
     async def _post(
         self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int, slot: Slot
-    ) -> Answer:
+    ) -> HttpResult:
         try:
             return await self._sender.post(*self._letters.letter(delivery, listing, webhook, at_ms), slot)
         except UrlRefused:
-            return Answer(None, "blocked")
+            return HttpResult(None, "blocked")
         except Exception as bug:
             # One webhook that we stumble over must not stop the others. The message may hold the URL, which
             # may hold a secret: the place is logged, not the words.
             place = "".join(traceback.format_tb(bug.__traceback__))
             log.error("delivery %s failed inside: %s\n%s", delivery.id, type(bug).__name__, place)
-            return Answer(None, "internal", Fault.UNKNOWN)
+            return HttpResult(None, "internal", Fault.UNKNOWN)
 
-    def _stop_or_go(self, answer: Answer, at_ms: int, now_ms: int) -> None:
+    def _stop_or_go(self, answer: HttpResult, at_ms: int, now_ms: int) -> None:
         """What an attempt of `at_ms` says of the proxy."""
         if answer.fault is not Fault.PROXY:
             if answer.error not in SHORT_OF_PROXY:
@@ -223,7 +223,7 @@ class Dispatcher:
             self._proxy_until_ms = now_ms + wait_ms
             self._outbox.stop(self._proxy_until_ms)
 
-    def _slow_down(self, ref: str, answer: Answer, found: Finding, now_ms: int) -> None:
+    def _slow_down(self, ref: str, answer: HttpResult, found: AttemptResult, now_ms: int) -> None:
         """What an answer says of other deliveries to its endpoint."""
         if answer.fault is Fault.PROXY:
             return  # it says nothing of the endpoint
@@ -268,4 +268,4 @@ class Dispatcher:
             now_ms = self._clock.now_ms()
             return [DeliveryDropped(delivery.id, delivery.ref, delivery.made, "expired", now_ms)]
         webhook = self._current(delivery.ref, used)
-        return verdict(self._policy, delivery, webhook, outcome.found, probe=outcome.probe)
+        return attempt_events(self._policy, delivery, webhook, outcome.found, probe=outcome.probe)

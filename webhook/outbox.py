@@ -32,8 +32,8 @@ from core.events import (
 from core.rows import Delivery, Suspension
 from core.state import State
 from outbound.slots import Slots
-from webhook.line import Line, Place
-from webhook.verdict import RetryPolicy, ended_ms
+from webhook.attempts import RetryPolicy, ended_ms
+from webhook.endpoint_queue import EndpointQueue, QueueEntry
 
 # What became due before a start leaves after it in batches.
 RESTART_BATCH = 100
@@ -72,11 +72,11 @@ class Outbox:
         self._retries = retries
         self._pending = state.pending
         self._order = 0
-        self._places: dict[str, Place] = {}  # of what is under way, until it comes back
-        self._not_durable: deque[tuple[int, int, Place]] = deque()
-        self._due: list[tuple[int, int, Place]] = []
+        self._places: dict[str, QueueEntry] = {}  # of what is under way, until it comes back
+        self._not_durable: deque[tuple[int, int, QueueEntry]] = deque()
+        self._due: list[tuple[int, int, QueueEntry]] = []
         self._timers: list[tuple[int, str]] = []
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, EndpointQueue] = {}
         self._ready: deque[str] = deque()
         self._slow_ready: deque[str] = deque()
         self._slow_turn = False
@@ -95,7 +95,7 @@ class Outbox:
                 if row.ref in self._lines:
                     self._lines[row.ref].to_catch_up += 1
                 else:
-                    self._lines[row.ref] = Line()
+                    self._lines[row.ref] = EndpointQueue()
             self._add(self._place(row.id, _since_ms(row, now)), due_ms, position=0)
 
     @property
@@ -135,13 +135,13 @@ class Outbox:
                     self._lines[event.ref].forget()
                     self._make_ready(event.ref)
 
-    def _place(self, delivery_id: str, since_ms: int) -> Place:
+    def _place(self, delivery_id: str, since_ms: int) -> QueueEntry:
         """A place behind all others of its age, or in the order that it has had so far."""
         self._order += 1
         known = self._places.get(delivery_id)
-        return Place(since_ms, self._order if known is None else known.order, delivery_id)
+        return QueueEntry(since_ms, self._order if known is None else known.order, delivery_id)
 
-    def _add(self, place: Place, due_ms: int, position: int) -> None:
+    def _add(self, place: QueueEntry, due_ms: int, position: int) -> None:
         """A delivery that may leave at `due_ms`, once the record at `position` is durable."""
         self._not_durable.append((position, due_ms, place))
 
@@ -149,7 +149,7 @@ class Outbox:
         if suspension is not None:
             longest_ms = self._retries.longest_to_probe_ms(suspension.times)
             probe_ms = now.steady_ms + _wait_ms(suspension.probe_ms, longest_ms, now)
-            self._lines.setdefault(ref, Line()).suspend(probe_ms, suspension.times)
+            self._lines.setdefault(ref, EndpointQueue()).suspend(probe_ms, suspension.times)
             heapq.heappush(self._timers, (probe_ms, ref))
         elif ref in self._lines:
             self._lines[ref].flow()
@@ -206,7 +206,7 @@ class Outbox:
     def hold_longer(self, ref: str, now_ms: int, delay_ms: int, longest_ms: int) -> None:
         """Nothing leaves for the endpoint for `delay_ms`, or twice as long as the last time if nobody could
         say since then whose failure it was."""
-        line = self._lines.setdefault(ref, Line())
+        line = self._lines.setdefault(ref, EndpointQueue())
         self.hold(ref, now_ms + min(delay_ms << line.misses, longest_ms))
         line.misses = min(line.misses + 1, 20)
 
@@ -217,7 +217,7 @@ class Outbox:
 
     def hold(self, ref: str, until_ms: int) -> None:
         """Nothing leaves for the endpoint before `until_ms`."""
-        line = self._lines.setdefault(ref, Line())
+        line = self._lines.setdefault(ref, EndpointQueue())
         if line.not_before_ms < until_ms:
             line.not_before_ms = until_ms
             heapq.heappush(self._timers, (until_ms, ref))
@@ -250,12 +250,12 @@ class Outbox:
         while self._due and self._due[0][0] <= now_ms:
             self._enter(heapq.heappop(self._due)[2])
 
-    def _enter(self, place: Place) -> None:
+    def _enter(self, place: QueueEntry) -> None:
         """The delivery is due: it goes to its endpoint's line."""
         row = self._pending.get(place.delivery_id)
         if row is None:
             return  # removed since it was queued
-        line = self._lines.setdefault(row.ref, Line())
+        line = self._lines.setdefault(row.ref, EndpointQueue())
         if row.test:
             line.enter_urgent(place)
         else:
@@ -302,7 +302,7 @@ class Outbox:
         self._make_ready(ref)
         return due
 
-    def _next_due(self, ref: str, line: Line, now_ms: int) -> Due | None:
+    def _next_due(self, ref: str, line: EndpointQueue, now_ms: int) -> Due | None:
         urgent = line.first_urgent(self._pending)
         moves = line.may_move(now_ms, self._policy.in_flight_per_endpoint)
         if urgent is None and (not moves or line.first(self._pending) is None):

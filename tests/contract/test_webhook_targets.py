@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from outbound import ranges, resolver
-from outbound.machine import Machine
+from outbound.local_addresses import LocalAddresses
 from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending, set_webhook, webhook
 from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
@@ -226,7 +226,7 @@ def test_a_name_that_leads_to_the_gateway_s_own_machine_is_blocked_and_shows_not
 def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_whatever_the_kernel_says(
     tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Machine, "has", lambda *_: False)
+    monkeypatch.setattr(LocalAddresses, "has", lambda *_: False)
     with listed(tmp_path, **STRICT, **{"webhooks.allow_http": True}) as gateway:
         set_webhook(gateway, receiver.url)
         gateway.cast()

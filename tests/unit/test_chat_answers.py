@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.generated import examples
-from webhook.chat import Verdict, chat_verdict
+from webhook.chat import ChatLimits, chat_limits
 
 HOUR_MS = 3_600_000
 UNREADABLE = [
@@ -46,21 +46,21 @@ UNREADABLE = [
 def test_the_longest_wait_that_makes_sense_counts(
     headers: dict[str, str], body: object, wait_ms: int
 ) -> None:
-    assert chat_verdict(429, headers, json.dumps(body).encode()) == Verdict(wait_ms)
+    assert chat_limits(429, headers, json.dumps(body).encode()) == ChatLimits(wait_ms)
 
 
 @pytest.mark.parametrize("status", [200, 204, 404, 500])
 def test_an_empty_bucket_is_waited_for_whatever_the_status(status: int) -> None:
     empty = {"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "1.001"}
-    assert chat_verdict(status, empty, b"").wait_ms == 1_001
-    assert chat_verdict(status, {**empty, "x-ratelimit-remaining": "1"}, b"").wait_ms == 0
-    assert chat_verdict(status, {"x-ratelimit-remaining": "0"}, b"").wait_ms == 0
+    assert chat_limits(status, empty, b"").wait_ms == 1_001
+    assert chat_limits(status, {**empty, "x-ratelimit-remaining": "1"}, b"").wait_ms == 0
+    assert chat_limits(status, {"x-ratelimit-remaining": "0"}, b"").wait_ms == 0
 
 
 @pytest.mark.parametrize("status", [204, 503])
 def test_only_a_429_says_when_to_come_back(status: int) -> None:
     said = {"retry-after": "60", "x-ratelimit-global": "true"}
-    assert chat_verdict(status, said, b'{"retry_after": 60, "global": true}') == Verdict()
+    assert chat_limits(status, said, b'{"retry_after": 60, "global": true}') == ChatLimits()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_only_a_429_says_when_to_come_back(status: int) -> None:
 def test_a_global_limit_is_for_the_whole_platform(
     headers: dict[str, str], body: bytes, everywhere: bool
 ) -> None:
-    assert chat_verdict(429, headers, body).everywhere is everywhere
+    assert chat_limits(429, headers, body).everywhere is everywhere
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_a_global_limit_is_for_the_whole_platform(
     ],
 )
 def test_a_webhook_is_gone_when_the_platform_does_not_know_it(status: int, body: bytes, gone: bool) -> None:
-    assert chat_verdict(status, {}, body) == Verdict(gone=gone)
+    assert chat_limits(status, {}, body) == ChatLimits(gone=gone)
 
 
 @pytest.mark.parametrize("body", [*UNREADABLE, b'{"retry_after": NaN}', b'{"retry_after": 1e999}'])
 @pytest.mark.parametrize("status", [404, 429])
 def test_an_unreadable_answer_asks_for_nothing(status: int, body: bytes) -> None:
-    assert chat_verdict(status, {}, body) == Verdict()
+    assert chat_limits(status, {}, body) == ChatLimits()
 
 
 json_values = st.recursive(
@@ -121,4 +121,4 @@ NUMBERS = st.sampled_from(["0", "9" * 500, "1.5", "-1", "nan", "inf", "0x1", "1_
 def test_no_answer_raises_or_stops_a_channel_for_longer_than_an_hour(
     status: int, headers: dict[str, str], body: bytes
 ) -> None:
-    assert 0 <= chat_verdict(status, headers, body).wait_ms <= HOUR_MS
+    assert 0 <= chat_limits(status, headers, body).wait_ms <= HOUR_MS

@@ -1,4 +1,4 @@
-"""webhook/letters.py: what is sent for a delivery, and what is kept of the answer."""
+"""webhook/messages.py: what is sent for a delivery, and what is kept of the answer."""
 
 import json
 
@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from core.urls import UrlRefused
-from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.result import READ_BYTES, Fault, HttpResult
 from outbound.targets import TargetGuard
 from tests.unit.given import BOT, BOT_PROFILE, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
-from webhook.letters import EXCERPT_CHARACTERS, Letters, finding
+from webhook.messages import EXCERPT_CHARACTERS, RequestBuilder, attempt_result
 from webhook.signature import signed_headers
 
 URL = "https://receiver.example/votes"
@@ -22,7 +22,7 @@ BODY = json.dumps({"bot": BOT.partition("/")[2], "user": USER, "test": False}, s
 PLAIN = Webhook(URL, NOW_MS, "a token", secret=SECRET)
 ROTATED = replace(PLAIN, old_secret=OLD_SECRET, old_secret_until_ms=NOW_MS + 1_000)
 CHAT = Webhook(CHAT_URL, NOW_MS, language="de")
-LETTERS = Letters(TargetGuard(allow_private=False, allow_http=False), {"chat.example"})
+LETTERS = RequestBuilder(TargetGuard(allow_private=False, allow_http=False), {"chat.example"})
 
 
 def signed(at_ms: int, *secrets: str) -> dict[str, str]:
@@ -30,7 +30,7 @@ def signed(at_ms: int, *secrets: str) -> dict[str, str]:
 
 
 def kept(body: bytes, webhook: Webhook = PLAIN) -> str:
-    return finding(Answer(200, None, body=body), webhook, NOW_MS, 5).attempt.excerpt
+    return attempt_result(HttpResult(200, None, body=body), webhook, NOW_MS, 5).attempt.excerpt
 
 
 def test_a_plain_webhook_gets_the_payload_with_its_token_and_a_signature() -> None:
@@ -72,7 +72,7 @@ def test_a_chat_platform_gets_a_message_in_its_language_and_no_header_of_ours() 
 
 
 def test_a_chat_webhook_whose_host_is_no_longer_one_gets_nothing() -> None:
-    letters = Letters(TargetGuard(allow_private=False, allow_http=False), set())
+    letters = RequestBuilder(TargetGuard(allow_private=False, allow_http=False), set())
     with pytest.raises(UrlRefused):
         letters.letter(ROW, LISTING, CHAT, NOW_MS)
 
@@ -91,7 +91,7 @@ def test_a_url_that_nothing_may_go_to_is_refused_by_the_guard_or_the_platform(ur
 
 
 def test_an_attempt_tells_the_answer_and_how_long_it_took() -> None:
-    found = finding(Answer(500, "http_500", body=b"oops"), PLAIN, NOW_MS, 5)
+    found = attempt_result(HttpResult(500, "http_500", body=b"oops"), PLAIN, NOW_MS, 5)
     assert found.attempt == Attempt(NOW_MS, 5, 500, "http_500", "oops")
     assert (found.charged, found.gone, found.wait_ms, found.everywhere) == (True, False, 0, False)
 
@@ -99,20 +99,20 @@ def test_an_attempt_tells_the_answer_and_how_long_it_took() -> None:
 @pytest.mark.parametrize("webhook", [PLAIN, CHAT])
 @pytest.mark.parametrize("fault", Fault)
 def test_only_the_endpoint_s_failures_are_charged_to_it(webhook: Webhook, fault: Fault) -> None:
-    found = finding(Answer(None, "timeout", fault), webhook, NOW_MS, 5)
+    found = attempt_result(HttpResult(None, "timeout", fault), webhook, NOW_MS, 5)
     assert found.charged == (fault is Fault.ENDPOINT)
 
 
 @pytest.mark.parametrize("webhook", [PLAIN, CHAT])
 def test_410_says_that_an_endpoint_is_gone(webhook: Webhook) -> None:
-    assert finding(Answer(410, "http_410"), webhook, NOW_MS, 5).gone
+    assert attempt_result(HttpResult(410, "http_410"), webhook, NOW_MS, 5).gone
 
 
 @pytest.mark.parametrize(("webhook", "gone"), [(PLAIN, False), (CHAT, True)])
 def test_a_chat_platform_says_in_its_own_words_that_a_webhook_is_gone(webhook: Webhook, gone: bool) -> None:
-    unknown = Answer(404, "http_404", body=b'{"code": 10015}')
-    assert finding(unknown, webhook, NOW_MS, 5).gone is gone
-    assert not finding(Answer(404, "http_404"), webhook, NOW_MS, 5).gone
+    unknown = HttpResult(404, "http_404", body=b'{"code": 10015}')
+    assert attempt_result(unknown, webhook, NOW_MS, 5).gone is gone
+    assert not attempt_result(HttpResult(404, "http_404"), webhook, NOW_MS, 5).gone
 
 
 @pytest.mark.parametrize(("webhook", "charged", "wait_ms"), [(PLAIN, True, 0), (CHAT, False, 1_500)])
@@ -120,7 +120,7 @@ def test_not_so_fast_is_a_failure_of_a_plain_webhook_and_a_wish_of_a_chat_platfo
     webhook: Webhook, charged: bool, wait_ms: int
 ) -> None:
     headers = {"retry-after": "1.5", "x-ratelimit-global": "true"}
-    found = finding(Answer(429, "http_429", headers=headers), webhook, NOW_MS, 5)
+    found = attempt_result(HttpResult(429, "http_429", headers=headers), webhook, NOW_MS, 5)
     assert (found.charged, found.wait_ms, found.everywhere) == (charged, wait_ms, not charged)
 
 

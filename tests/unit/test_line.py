@@ -1,4 +1,4 @@
-"""webhook/line.py: what waits for one endpoint."""
+"""webhook/endpoint_queue.py: what waits for one endpoint."""
 
 from functools import partial
 from random import Random
@@ -7,20 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.generated import examples
-from webhook.line import PATIENT_PROBES, Line, Place
+from webhook.endpoint_queue import PATIENT_PROBES, EndpointQueue, QueueEntry
 
 ROOM = 2
 NEVER = -1  # nothing has waited since before then
 
 
-def line_of(*names: str) -> Line:
-    line = Line()
+def line_of(*names: str) -> EndpointQueue:
+    line = EndpointQueue()
     for order, name in enumerate(names):
-        line.enter(Place(0, order, name))
+        line.enter(QueueEntry(0, order, name))
     return line
 
 
-def drained(line: Line, pending: set[str]) -> list[str]:
+def drained(line: EndpointQueue, pending: set[str]) -> list[str]:
     names = []
     while (name := line.first(pending)) is not None:
         names.append(name)
@@ -33,11 +33,11 @@ def drained(line: Line, pending: set[str]) -> list[str]:
 def test_a_line_is_in_the_order_of_votes_whoever_comes_first_without_those_that_are_removed(
     entries: list[tuple[int, bool]], random: Random
 ) -> None:
-    line, pending = Line(), set()
+    line, pending = EndpointQueue(), set()
     arrivals = list(enumerate(entries))
     random.shuffle(arrivals)
     for number, (since_ms, stays) in arrivals:
-        line.enter(Place(since_ms, number, str(number)))
+        line.enter(QueueEntry(since_ms, number, str(number)))
         pending |= {str(number)} if stays else set()
     by_age = sorted(range(len(entries)), key=lambda number: entries[number][0])
     assert drained(line, pending) == [str(number) for number in by_age if entries[number][1]]
@@ -69,14 +69,14 @@ def test_a_suspended_endpoint_has_room_for_one_probe_from_its_time_on() -> None:
 
 
 def test_who_leaves_takes_along_the_place_to_come_back_to() -> None:
-    line = Line()
-    younger, older = Place(2, 1, "younger"), Place(1, 7, "older")
+    line = EndpointQueue()
+    younger, older = QueueEntry(2, 1, "younger"), QueueEntry(1, 7, "older")
     line.enter(younger)
     line.enter(older)
     assert [line.leave(NEVER), line.leave(NEVER)] == [older, younger]
 
 
-def probed(line: Line, number: int, kept_since_ms: int = NEVER) -> list[str]:
+def probed(line: EndpointQueue, number: int, kept_since_ms: int = NEVER) -> list[str]:
     """The next probes; each of them fails and comes back."""
     names = []
     for _ in range(number):
@@ -118,9 +118,9 @@ def test_what_has_waited_for_too_long_leaves_before_any_probe() -> None:
 
 
 def test_those_that_need_not_wait_are_taken_one_at_a_time_in_the_order_in_which_they_came() -> None:
-    line = Line()
+    line = EndpointQueue()
     for order, name in enumerate(("removed", "first", "removed too", "second")):
-        line.enter_urgent(Place(0, order, name))
+        line.enter_urgent(QueueEntry(0, order, name))
     pending = {"first", "second"}
     assert not line.is_idle
     assert line.first_urgent(pending) == line.first_urgent(pending) == "first"
@@ -152,17 +152,17 @@ def test_an_endpoint_that_was_not_suspended_has_nothing_more_to_catch_up_with() 
 
 
 def test_a_line_is_idle_when_there_is_nothing_to_remember() -> None:
-    line = Line()
+    line = EndpointQueue()
     assert line.is_idle
     for name, value in (("in_flight", 1), ("slow", True), ("probe_ms", 0)):
-        line = Line()
+        line = EndpointQueue()
         setattr(line, name, value)
         assert not line.is_idle
 
 
 def test_what_waits_for_an_endpoint_that_is_gone_is_forgotten() -> None:
     line = line_of("a")
-    line.enter_urgent(Place(0, 1, "test"))
+    line.enter_urgent(QueueEntry(0, 1, "test"))
     line.probe_ms, line.slow, line.to_catch_up = 5, True, 3
     assert not line.gone
     line.forget()
@@ -171,8 +171,11 @@ def test_what_waits_for_an_endpoint_that_is_gone_is_forgotten() -> None:
 
 
 def test_whatever_comes_for_an_endpoint_that_was_gone_shows_that_it_is_back() -> None:
-    line = Line()
-    for comes in (partial(line.enter, Place(0, 0, "a")), partial(line.enter_urgent, Place(0, 0, "test"))):
+    line = EndpointQueue()
+    for comes in (
+        partial(line.enter, QueueEntry(0, 0, "a")),
+        partial(line.enter_urgent, QueueEntry(0, 0, "test")),
+    ):
         line.forget()
         comes()
         assert not line.gone

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outbound.records import HANDSHAKE_BYTES, RECORDS, SILENT_BYTES, SILENT_RECORDS, Records
+from outbound.tls_records import HANDSHAKE_BYTES, RECORDS, SILENT_BYTES, SILENT_RECORDS, TlsRecords
 
 HELLO = b"\2\0\0\x26\3\3" + bytes(36)
 
@@ -20,13 +20,13 @@ def record(content: bytes, kind: int = 22) -> bytes:
 APPLICATION = record(b"x" * 100, 23)
 
 
-def secured() -> Records:
-    records = Records()
+def secured() -> TlsRecords:
+    records = TlsRecords()
     records.secured()
     return records
 
 
-def taken(records: Records) -> list[bytes]:
+def taken(records: TlsRecords) -> list[bytes]:
     found = []
     while each := records.take():
         found.append(each)
@@ -44,13 +44,13 @@ def test_records_may_come_in_any_pieces(contents: list[bytes], size: int) -> Non
 
 
 def test_a_handshake_s_records_are_taken_together() -> None:
-    records, flight = Records(), record(HELLO) + record(b"\x0b") + APPLICATION
+    records, flight = TlsRecords(), record(HELLO) + record(b"\x0b") + APPLICATION
     records.feed(flight + b"\x17\3")
     assert taken(records) == [flight]
 
 
 def test_a_handshake_has_its_most_bytes_and_not_one_more() -> None:
-    records = Records()
+    records = TlsRecords()
     records.feed(bytes(HANDSHAKE_BYTES))
     with pytest.raises(ssl.SSLError, match="too long"):
         records.feed(b"x")
@@ -63,7 +63,7 @@ def test_behind_the_handshake_bytes_are_not_counted() -> None:
 
 @pytest.mark.parametrize("handshaking", [True, False])
 def test_there_are_the_most_records_and_not_one_more(handshaking: bool) -> None:
-    records = Records() if handshaking else secured()
+    records = TlsRecords() if handshaking else secured()
     records.feed(record(b"", 21) * RECORDS)
     taken(records)
     records.feed(record(b"", 21))
@@ -94,7 +94,7 @@ def test_silence_is_bounded_in_records_and_in_bytes(sizes: list[int]) -> None:
     "said", [b"H", b"HTTP/1.1 400", b"220 mail", b"\x16\2", b"\x19\3\3\0\1", b"\x16\3\3\xff\xff"]
 )
 def test_what_is_no_record_is_refused_by_its_first_bytes(said: bytes) -> None:
-    records = Records()
+    records = TlsRecords()
     records.feed(said)
     with pytest.raises(ssl.SSLError):
         records.take()
@@ -116,7 +116,7 @@ def retry(group: int, session: bytes = b"", *before: bytes) -> bytes:
 def test_a_key_exchange_over_a_finite_field_is_refused(
     session: bytes, before: tuple[bytes, ...], group: int, is_refused: bool
 ) -> None:
-    records = Records()
+    records = TlsRecords()
     records.feed(record(retry(group, session, *before)))
     if is_refused:
         with pytest.raises(ssl.SSLError, match="finite field"):
@@ -131,14 +131,14 @@ def test_a_key_exchange_over_a_finite_field_is_refused(
     ids=["nothing", "a request to begin", "a part of a hello", "a hello behind a request", "half a retry"],
 )
 def test_a_handshake_begins_with_a_whole_hello(content: bytes) -> None:
-    records = Records()
+    records = TlsRecords()
     records.feed(record(content))
     with pytest.raises(ssl.SSLError, match="hello"):
         records.take()
 
 
 def test_a_warning_may_come_before_the_hello() -> None:
-    records = Records()
+    records = TlsRecords()
     records.feed(record(b"\1\x70", 21) + record(HELLO))
     assert records.take()
 
@@ -146,7 +146,7 @@ def test_a_warning_may_come_before_the_hello() -> None:
 @given(st.binary(max_size=80))
 def test_a_malformed_retry_is_left_to_openssl(tail: bytes) -> None:
     body = retry(24)[4:38] + tail
-    records = Records()
+    records = TlsRecords()
     records.feed(record(b"\2" + len(body).to_bytes(3, "big") + body))
     with contextlib.suppress(ssl.SSLError):
         assert records.take()

@@ -1,4 +1,4 @@
-"""webhook/verdict.py: what an attempt means for its delivery and its endpoint."""
+"""webhook/attempts.py: what an attempt means for its delivery and its endpoint."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from core.state import State
 from tests.unit.conftest import MemoryJournal, empty_state, fold
 from tests.unit.generated import examples
 from tests.unit.given import BOT, NOW_MS, USER, a_listing
-from webhook.verdict import LONGEST_BACKOFF_MS, Finding, RetryPolicy, verdict
+from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 
 POLICY = RetryPolicy(
     retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
@@ -32,15 +32,15 @@ SUSPENDED = replace(WEBHOOK, failed=10, suspension=Suspension(NOW_MS - 60_000, "
 NEARLY = replace(WEBHOOK, failed=POLICY.suspend_after - 1)
 
 
-def uncharged(error: str, wait_ms: int = 0) -> Finding:
-    return Finding(Attempt(NOW_MS, 7, None, error, ""), charged=False, wait_ms=wait_ms)
+def uncharged(error: str, wait_ms: int = 0) -> AttemptResult:
+    return AttemptResult(Attempt(NOW_MS, 7, None, error, ""), charged=False, wait_ms=wait_ms)
 
 
 def told(
-    delivery: Delivery, webhook: Webhook | None, finding: Finding, *, probe: bool = False
+    delivery: Delivery, webhook: Webhook | None, finding: AttemptResult, *, probe: bool = False
 ) -> list[object]:
     """The verdict in short: the outcome and the wait, and the endpoint's health if it is said."""
-    events = verdict(POLICY, delivery, webhook, finding, probe=probe)
+    events = attempt_events(POLICY, delivery, webhook, finding, probe=probe)
     attempted = events[0]
     assert isinstance(attempted, DeliveryAttempted)
     assert (attempted.delivery_id, attempted.ref, attempted.attempt) == (delivery.id, BOT, finding.attempt)
@@ -58,7 +58,10 @@ def health(event: Event) -> tuple[int, Suspension | None]:
 @pytest.mark.parametrize("tries", range(4))
 @pytest.mark.parametrize("webhook", [WEBHOOK, None])
 def test_an_answer_that_accepts_delivers(tries: int, webhook: Webhook | None) -> None:
-    assert told(replace(ROW, tries=tries, made=tries), webhook, Finding(ACCEPTED)) == ["delivered", None]
+    assert told(replace(ROW, tries=tries, made=tries), webhook, AttemptResult(ACCEPTED)) == [
+        "delivered",
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,17 +69,17 @@ def test_an_answer_that_accepts_delivers(tries: int, webhook: Webhook | None) ->
 )
 @pytest.mark.parametrize("row", [ROW, TEST, replace(ROW, tries=2, made=7)])
 def test_a_failure_is_tried_again_a_delay_after_it_ended(row: Delivery, error: str) -> None:
-    assert told(row, WEBHOOK, Finding(replace(FAILED, error=error))) == ["retry", 5_000]
+    assert told(row, WEBHOOK, AttemptResult(replace(FAILED, error=error))) == ["retry", 5_000]
 
 
 def test_an_event_whose_retries_fail_too_has_failed_and_counts_against_its_endpoint() -> None:
-    assert told(LAST_TRY, WEBHOOK, Finding(FAILED)) == ["failed", None, (1, None)]
-    assert told(LAST_TRY, replace(WEBHOOK, failed=4), Finding(FAILED)) == ["failed", None, (5, None)]
+    assert told(LAST_TRY, WEBHOOK, AttemptResult(FAILED)) == ["failed", None, (1, None)]
+    assert told(LAST_TRY, replace(WEBHOOK, failed=4), AttemptResult(FAILED)) == ["failed", None, (5, None)]
 
 
 def test_the_tenth_event_in_a_row_that_fails_suspends_its_endpoint_for_a_minute() -> None:
     suspension = Suspension(ENDED_MS, "http_500", 1, ENDED_MS + 60_000)
-    assert told(LAST_TRY, NEARLY, Finding(FAILED)) == ["failed", None, (10, suspension)]
+    assert told(LAST_TRY, NEARLY, AttemptResult(FAILED)) == ["failed", None, (10, suspension)]
 
 
 @pytest.mark.parametrize("webhook", [replace(WEBHOOK, failed=3), SUSPENDED, replace(SUSPENDED, failed=0)])
@@ -85,13 +88,13 @@ def test_the_tenth_event_in_a_row_that_fails_suspends_its_endpoint_for_a_minute(
 def test_a_delivered_event_or_test_ends_the_count_and_the_suspension(
     row: Delivery, webhook: Webhook, probe: bool
 ) -> None:
-    assert told(row, webhook, Finding(ACCEPTED), probe=probe) == ["delivered", None, (0, None)]
+    assert told(row, webhook, AttemptResult(ACCEPTED), probe=probe) == ["delivered", None, (0, None)]
 
 
 @pytest.mark.parametrize("webhook", [WEBHOOK, NEARLY, SUSPENDED, None])
 @pytest.mark.parametrize("attempt", [FAILED, GONE])
 def test_a_test_never_counts_against_its_endpoint(webhook: Webhook | None, attempt: Attempt) -> None:
-    finding = Finding(attempt, gone=attempt is GONE)
+    finding = AttemptResult(attempt, gone=attempt is GONE)
     assert told(TEST, webhook, finding) == ["retry", 5_000]
     assert told(LAST_TEST, webhook, finding) == ["failed", None]
 
@@ -100,13 +103,13 @@ def test_a_test_never_counts_against_its_endpoint(webhook: Webhook | None, attem
 def test_an_endpoint_that_is_gone_is_suspended_at_once_and_the_event_held(row: Delivery) -> None:
     suspension = Suspension(ENDED_MS, "http_410", 1, ENDED_MS + 60_000)
     webhook = replace(WEBHOOK, failed=2)
-    assert told(row, webhook, Finding(GONE, gone=True)) == ["held", 0, (2, suspension)]
+    assert told(row, webhook, AttemptResult(GONE, gone=True)) == ["held", 0, (2, suspension)]
 
 
 def test_each_probe_that_fails_doubles_the_suspension_up_to_an_hour() -> None:
     webhook, waits = SUSPENDED, []
     for _ in range(8):
-        held, judged = verdict(POLICY, LAST_TRY, webhook, Finding(FAILED), probe=True)
+        held, judged = attempt_events(POLICY, LAST_TRY, webhook, AttemptResult(FAILED), probe=True)
         assert isinstance(held, DeliveryAttempted)
         assert (held.outcome, held.next_attempt_ms) == ("held", ENDED_MS)
         failed, suspension = health(judged)
@@ -120,13 +123,13 @@ def test_each_probe_that_fails_doubles_the_suspension_up_to_an_hour() -> None:
 def test_a_suspension_may_have_failed_probes_beyond_counting() -> None:
     webhook = replace(SUSPENDED, suspension=Suspension(NOW_MS, "timeout", 100_000, NOW_MS))
     suspension = Suspension(NOW_MS, "http_500", 100_001, ENDED_MS + 3_600_000)
-    assert told(ROW, webhook, Finding(FAILED), probe=True) == ["held", 0, (10, suspension)]
+    assert told(ROW, webhook, AttemptResult(FAILED), probe=True) == ["held", 0, (10, suspension)]
 
 
-@pytest.mark.parametrize("finding", [Finding(FAILED), Finding(GONE, gone=True)])
+@pytest.mark.parametrize("finding", [AttemptResult(FAILED), AttemptResult(GONE, gone=True)])
 @pytest.mark.parametrize("row", [ROW, LAST_TRY])
 def test_what_was_under_way_at_the_suspension_is_held_and_does_not_prolong_it(
-    row: Delivery, finding: Finding
+    row: Delivery, finding: AttemptResult
 ) -> None:
     assert told(row, SUSPENDED, finding) == ["held", 0]
 
@@ -163,16 +166,16 @@ def test_whatever_the_delay_of_retries_the_waits_are_from_a_second_to_five_minut
     delay_ms: int, wait_ms: int
 ) -> None:
     policy = RetryPolicy(3, delay_ms, 10, 60_000, 3_600_000)
-    (held,) = verdict(policy, ROW, WEBHOOK, uncharged("proxy"), probe=False)
+    (held,) = attempt_events(policy, ROW, WEBHOOK, uncharged("proxy"), probe=False)
     assert isinstance(held, DeliveryAttempted)
     assert held.next_attempt_ms == ENDED_MS + wait_ms
 
 
-@pytest.mark.parametrize("finding", [Finding(FAILED), Finding(GONE, gone=True)])
+@pytest.mark.parametrize("finding", [AttemptResult(FAILED), AttemptResult(GONE, gone=True)])
 @pytest.mark.parametrize("probe", [False, True])
 @pytest.mark.parametrize("row", [ROW, LAST_TRY])
 def test_a_failure_with_settings_that_are_no_longer_used_costs_no_try_and_the_new_ones_are_asked_at_once(
-    row: Delivery, finding: Finding, probe: bool
+    row: Delivery, finding: AttemptResult, probe: bool
 ) -> None:
     assert told(row, None, finding, probe=probe) == ["held", 0]
 
@@ -201,7 +204,9 @@ def test_of_sixteen_last_tries_that_fail_at_once_ten_suspend_their_endpoint_once
     names = [f"d{number}" for number in range(16)]
     queued(ledger, names, tries=3)
     for name in names:
-        ledger.commit(verdict(POLICY, state.pending[name], webhook_in(state), Finding(FAILED), probe=False))
+        ledger.commit(
+            attempt_events(POLICY, state.pending[name], webhook_in(state), AttemptResult(FAILED), probe=False)
+        )
     suspension = Suspension(ENDED_MS, "http_500", 1, ENDED_MS + 60_000)
     assert (webhook_in(state).failed, webhook_in(state).suspension) == (10, suspension)
     assert list(state.pending) == names[10:]
@@ -211,7 +216,7 @@ def test_of_sixteen_last_tries_that_fail_at_once_ten_suspend_their_endpoint_once
 
 
 findings = st.builds(
-    lambda ok, charged, gone, wait_ms, error: Finding(
+    lambda ok, charged, gone, wait_ms, error: AttemptResult(
         ACCEPTED if ok else replace(FAILED, error=error), charged, gone and not ok, wait_ms
     ),
     st.booleans(),
@@ -226,7 +231,7 @@ attempts = st.tuples(st.integers(0, 4), findings, st.booleans(), st.booleans())
 @examples(200)
 @given(st.lists(attempts, max_size=60), st.integers(0, 3), st.integers(1, 4))
 def test_whatever_happens_no_delivery_is_lost(
-    steps: list[tuple[int, Finding, bool, bool]], retries: int, suspend_after: int
+    steps: list[tuple[int, AttemptResult, bool, bool]], retries: int, suspend_after: int
 ) -> None:
     policy = RetryPolicy(retries, 5_000, suspend_after, 60_000, 3_600_000)
     journal = MemoryJournal()
@@ -239,7 +244,7 @@ def test_whatever_happens_no_delivery_is_lost(
             break
         row = list(ledger.state.pending.values())[which % len(ledger.state.pending)]
         webhook = webhook_in(ledger.state) if is_current else None
-        events = verdict(policy, row, webhook, finding, probe=probe)
+        events = attempt_events(policy, row, webhook, finding, probe=probe)
         ledger.commit(events)
         attempted = events[0]
         assert isinstance(attempted, DeliveryAttempted)

@@ -15,8 +15,8 @@ import pytest
 import uvloop
 
 from core.urls import Target, UrlRefused, read_url
-from outbound.answer import Answer
-from outbound.sender import Sender, open_sender
+from outbound.client import HttpClient, open_client
+from outbound.result import HttpResult
 from tests.gateway import WAIT_SECONDS, eventually
 
 BODY = b'{"user":"555555555555555555","test":true}'
@@ -89,8 +89,8 @@ on_both_loops = pytest.mark.parametrize(
 
 def sending(
     timeout_seconds: float = WAIT_SECONDS, guard: Allowing | None = None, **options: Any
-) -> AbstractAsyncContextManager[Sender]:
-    return open_sender(
+) -> AbstractAsyncContextManager[HttpClient]:
+    return open_client(
         guard or Allowing(*LOOPBACK),
         timeout_seconds=timeout_seconds,
         user_agent="Votegate/tests",
@@ -169,7 +169,7 @@ async def receiving(
         yield peer
 
 
-async def posted(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> Answer:
+async def posted(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> HttpResult:
     """What the sender makes of an answer."""
     async with receiving(answer) as peer, sending(timeout_seconds) as sender:
         return await sender.post(peer.url, {}, BODY)

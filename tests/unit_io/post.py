@@ -12,7 +12,7 @@ from core.rows import Attempt, Suspension
 from tests.unit_io.disk import empty_state
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.unit_io.stage import KEPT_MS, RETRY, URL, MemoryJournal
-from webhook.line import PATIENT_PROBES
+from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import Due, Outbox, OutboxPolicy
 
 ONE_EACH = OutboxPolicy(

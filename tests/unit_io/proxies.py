@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from outbound.answer import Answer
+from outbound.result import HttpResult
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority
 from tests.unit_io.hostile import BODY, Allowing, Answering, Peer, answering, listening, receiving, sending
@@ -146,7 +146,7 @@ async def proxying(
 
 
 class Posted(NamedTuple):
-    answers: list[Answer]
+    answers: list[HttpResult]
     proxy: Proxy
     peer: Peer
 

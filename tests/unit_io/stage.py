@@ -11,21 +11,21 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Delivery, Webhook
 from core.state import State
-from outbound.answer import Answer
+from outbound.result import HttpResult
 from outbound.slots import Slot
 from outbound.targets import TargetGuard
 from tests.unit_io.disk import empty_state
 from tests.unit_io.rows import BOT_REF, NOW_MS, listed
+from webhook.attempts import RetryPolicy
 from webhook.dispatcher import Dispatcher
-from webhook.letters import Letters
+from webhook.messages import RequestBuilder
 from webhook.outbox import Outbox, OutboxPolicy
-from webhook.verdict import RetryPolicy
 
 URL = "http://127.0.0.1/hook"
 CHAT_HOST = "chat.example"
 CHAT_URL = f"https://{CHAT_HOST}/api/webhooks/123/token-of-the-channel"
-ACCEPTED = Answer(204, None)
-FAILED = Answer(500, "http_500", body=b"oops")
+ACCEPTED = HttpResult(204, None)
+FAILED = HttpResult(500, "http_500", body=b"oops")
 KEPT_MS = 14 * 86_400_000
 POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
 RETRY = RetryPolicy(
@@ -66,7 +66,7 @@ class FakeSender:
 
     def __init__(self, clock: FakeClock) -> None:
         self.sent: list[Sent] = []
-        self.answers: list[Answer | Exception] = []
+        self.answers: list[HttpResult | Exception] = []
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.takes_ms = 0
@@ -74,11 +74,11 @@ class FakeSender:
         self.absent: set[str] = set()
         self._clock = clock
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> Answer:
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot) -> HttpResult:
         if url in self.names:
             await self._look_up(self.names[url], slot)
         if url in self.absent:
-            return Answer(None, "dns")
+            return HttpResult(None, "dns")
         if not slot.held:
             await self._come_back(slot)
         self.sent.append(Sent(url, headers, json.loads(body)))
@@ -119,7 +119,7 @@ class Stage:
         self.dispatcher = Dispatcher(
             self.ledger,
             self.outbox,
-            Letters(TargetGuard(allow_private=True, allow_http=True), {CHAT_HOST}),
+            RequestBuilder(TargetGuard(allow_private=True, allow_http=True), {CHAT_HOST}),
             self.sender,
             RETRY,
             self.clock,

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from core.urls import Target, UrlRefused
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import (
@@ -46,7 +46,9 @@ class Noting(Allowing):
         super().check_address(target, address)
 
 
-async def posted_to(says: Callable[[str, str], Says] | Says, guard: Allowing = PRIVATE) -> tuple[Answer, int]:
+async def posted_to(
+    says: Callable[[str, str], Says] | Says, guard: Allowing = PRIVATE
+) -> tuple[HttpResult, int]:
     """The answer of a name's receiver on 127.0.0.1, and how many connections reached it."""
     async with (
         naming(says) as names,
@@ -57,7 +59,7 @@ async def posted_to(says: Callable[[str, str], Says] | Says, guard: Allowing = P
 
 
 def test_a_name_is_dialled_at_its_address(run: Run) -> None:
-    async def main() -> tuple[Answer, list[bytes], str]:
+    async def main() -> tuple[HttpResult, list[bytes], str]:
         async with (
             naming(["127.0.0.1"]) as names,
             receiving(answering()) as peer,
@@ -71,7 +73,7 @@ def test_a_name_is_dialled_at_its_address(run: Run) -> None:
 
 
 def test_an_ipv6_address_is_dialled(run: Run) -> None:
-    async def main() -> tuple[Answer, list[bytes], int]:
+    async def main() -> tuple[HttpResult, list[bytes], int]:
         async with receiving(answering(), host="::1") as peer, sending() as sender:
             return await sender.post(peer.at("[::1]"), {}, BODY), peer.requests, peer.port
 
@@ -89,22 +91,22 @@ def test_of_mixed_addresses_only_the_allowed_are_dialled(run: Run) -> None:
 
 @pytest.mark.parametrize("addresses", [["127.0.0.2"], ["127.0.0.2", "::1", "::ffff:127.0.0.1"]])
 def test_a_name_without_an_allowed_address_is_blocked(run: Run, addresses: list[str]) -> None:
-    assert run(posted_to(addresses)) == (Answer(None, "blocked"), 0)
+    assert run(posted_to(addresses)) == (HttpResult(None, "blocked"), 0)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "[::1]"])
 def test_an_address_in_the_url_is_checked_too(run: Run, host: str) -> None:
-    async def main() -> tuple[Answer, int]:
+    async def main() -> tuple[HttpResult, int]:
         async with receiving(answering(), host=host.strip("[]")) as peer, sending(guard=PRIVATE) as sender:
             return await sender.post(peer.at(host), {}, BODY), peer.connections
 
-    assert run(main()) == (Answer(None, "blocked"), 0)
+    assert run(main()) == (HttpResult(None, "blocked"), 0)
 
 
 def test_a_name_that_is_bound_again_to_a_private_address_is_blocked(run: Run) -> None:
     """127.0.0.1 stands for the public address, 127.0.0.2 for the private one that the name leads to next."""
 
-    async def main() -> tuple[list[Answer], list[int]]:
+    async def main() -> tuple[list[HttpResult], list[int]]:
         answers = {"A": chain([["127.0.0.1"]], repeat(["127.0.0.2"])), "AAAA": repeat([])}
         closing = answering("200 OK", b"", "Connection: close")
         async with (
@@ -118,7 +120,7 @@ def test_a_name_that_is_bound_again_to_a_private_address_is_blocked(run: Run) ->
 
     (first, *others), connections = run(main())
     assert first[:2] == OK
-    assert others == [Answer(None, "blocked")] * 2
+    assert others == [HttpResult(None, "blocked")] * 2
     assert connections == [1, 0]
 
 
@@ -136,7 +138,7 @@ def full() -> Iterator[int]:
 
 
 def test_the_next_address_is_tried_when_one_is_silent(run: Run, full: int) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with (
             naming(["127.0.0.2", "::1"]) as names,
             receiving(answering(), host="::1", port=full) as peer,
@@ -148,20 +150,20 @@ def test_the_next_address_is_tried_when_one_is_silent(run: Run, full: int) -> No
 
 
 def test_an_address_that_is_silent_is_a_time_out(run: Run, full: int) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with sending(SHORT, Allowing("127.0.0.2")) as sender:
             return await sender.post(f"http://127.0.0.2:{full}/", {}, BODY)
 
-    assert run(main()) == Answer(None, "timeout")
+    assert run(main()) == HttpResult(None, "timeout")
 
 
 def test_if_every_address_refuses_that_is_the_failure(run: Run) -> None:
     guard = Allowing("127.0.0.2", "127.0.0.3")
-    assert run(posted_to(["127.0.0.2", "127.0.0.3"], guard)) == (Answer(None, "refused"), 0)
+    assert run(posted_to(["127.0.0.2", "127.0.0.3"], guard)) == (HttpResult(None, "refused"), 0)
 
 
 def test_a_host_that_cannot_be_reached_is_a_failure_to_connect(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with sending(guard=Allowing("255.255.255.255")) as sender:
             return await sender.post("http://255.255.255.255/", {}, BODY)
 
@@ -185,21 +187,21 @@ class Outside(Allowing):
 def test_a_connection_that_turns_out_to_end_where_it_began_is_blocked_before_it_says_a_word(
     run: Run, host: str
 ) -> None:
-    async def main() -> tuple[Answer, list[bytes]]:
+    async def main() -> tuple[HttpResult, list[bytes]]:
         async with receiving(answering(), host=host.strip("[]")) as peer, sending(guard=guard) as sender:
             answer = await sender.post(peer.at(host), {}, BODY)
             await until(lambda: peer.ended)
             return answer, peer.requests
 
     guard = Outside(*LOOPBACK)
-    assert run(main()) == (Answer(None, "blocked"), [])
+    assert run(main()) == (HttpResult(None, "blocked"), [])
     assert guard.ends == [(host.strip("[]"), host.strip("[]"))]
 
 
 def test_a_connection_that_leads_away_goes_on(run: Run) -> None:
     """A connection to 127.0.0.2 comes from 127.0.0.1."""
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with receiving(answering(), host="127.0.0.2") as peer, sending(guard=guard) as sender:
             return await sender.post(peer.at("127.0.0.2"), {}, BODY)
 
@@ -211,13 +213,15 @@ def test_a_connection_that_leads_away_goes_on(run: Run) -> None:
 @pytest.mark.parametrize(
     ("says", "expected"),
     [
-        ("NXDOMAIN", Answer(None, "dns")),
-        ("SERVFAIL", Answer(None, "resolver", Fault.UNKNOWN)),
-        (None, Answer(None, "resolver", Fault.UNKNOWN)),
+        ("NXDOMAIN", HttpResult(None, "dns")),
+        ("SERVFAIL", HttpResult(None, "resolver", Fault.UNKNOWN)),
+        (None, HttpResult(None, "resolver", Fault.UNKNOWN)),
     ],
 )
-def test_a_name_that_is_not_resolved_is_a_failure_of_its_own(run: Run, says: Says, expected: Answer) -> None:
-    async def main() -> Answer:
+def test_a_name_that_is_not_resolved_is_a_failure_of_its_own(
+    run: Run, says: Says, expected: HttpResult
+) -> None:
+    async def main() -> HttpResult:
         patience = SHORT if says is None else WAIT_SECONDS
         async with naming(says) as names, sending(patience, name_servers=[names.address]) as sender:
             return await sender.post(f"http://{NAME}/", {}, BODY)
@@ -229,8 +233,8 @@ def test_a_connection_that_is_reset_as_soon_as_it_stands_is_a_reset(run: Run) ->
     async def at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reset(writer)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with listening(at_once) as port, sending() as sender:
             return await sender.post(f"http://127.0.0.1:{port}/", {}, BODY)
 
-    assert run(main()) == Answer(None, "reset")
+    assert run(main()) == HttpResult(None, "reset")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.answer import Answer
+from outbound.result import HttpResult
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -39,7 +39,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return trusted(tmp_path, monkeypatch)
 
 
-async def posted_securely(tls: ssl.SSLContext, name: str = NAME) -> tuple[Answer, Answer, int]:
+async def posted_securely(tls: ssl.SSLContext, name: str = NAME) -> tuple[HttpResult, HttpResult, int]:
     """Two answers, and over how many connections."""
     async with (
         naming(["127.0.0.1"]) as names,
@@ -58,13 +58,13 @@ def test_a_certificate_for_the_name_is_trusted(run: Run, authority: Authority, n
 
 def test_a_certificate_for_the_address_is_none_for_the_name(run: Run, authority: Authority) -> None:
     first, _, _ = run(posted_securely(authority.server("other.example", "127.0.0.1")))
-    assert first == Answer(None, "tls")
+    assert first == HttpResult(None, "tls")
 
 
 @pytest.mark.parametrize("flaw", ["expired", "self_signed"])
 def test_a_certificate_that_proves_nothing_is_not_trusted(run: Run, authority: Authority, flaw: str) -> None:
     first, second, _ = run(posted_securely(authority.server(NAME, **{flaw: True})))
-    assert (first, second) == (Answer(None, "tls"), Answer(None, "tls"))
+    assert (first, second) == (HttpResult(None, "tls"), HttpResult(None, "tls"))
 
 
 def test_no_key_exchange_is_offered_whose_cost_the_peer_chooses(run: Run, authority: Authority) -> None:
@@ -74,7 +74,7 @@ def test_no_key_exchange_is_offered_whose_cost_the_peer_chooses(run: Run, author
         offered.extend(name for name, *_ in writer.get_extra_info("ssl_object").shared_ciphers())
         await answering()(writer)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         tls = authority.server("127.0.0.1")
         tls.maximum_version = ssl.TLSVersion.TLSv1_2
         tls.set_ciphers("ALL")
@@ -88,7 +88,7 @@ def test_no_key_exchange_is_offered_whose_cost_the_peer_chooses(run: Run, author
 
 def test_an_authority_that_is_not_ours_is_not_trusted(run: Run, tmp_path: Path) -> None:
     first, _, _ = run(posted_securely(Authority(tmp_path).server(NAME)))
-    assert first == Answer(None, "tls")
+    assert first == HttpResult(None, "tls")
 
 
 @contextmanager
@@ -119,12 +119,12 @@ def test_a_server_that_wants_a_certificate_of_ours_is_a_tls_failure(
     tls = authority.server("127.0.0.1")
     tls.minimum_version = tls.maximum_version = version
 
-    async def main(port: int) -> Answer:
+    async def main(port: int) -> HttpResult:
         async with sending() as sender:
             return await sender.post(f"https://127.0.0.1:{port}/", {}, BODY)
 
     with refusing_clients(tls) as port:
-        assert run(main(port)) == Answer(None, "tls")
+        assert run(main(port)) == HttpResult(None, "tls")
 
 
 async def plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,8 +161,8 @@ def test_a_port_that_speaks_no_tls_is_a_failure(
     serve: Serve,
     error: str,
 ) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with listening(serve) as port, sending(SHORT if serve is silent else WAIT_SECONDS) as sender:
             return await sender.post(f"https://127.0.0.1:{port}/", {}, BODY)
 
-    assert run(main()) == Answer(None, error)
+    assert run(main()) == HttpResult(None, error)

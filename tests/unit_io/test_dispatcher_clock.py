@@ -7,7 +7,7 @@ import pytest
 
 from core.events import WebhookSaved
 from core.rows import Webhook
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, listed
 from tests.unit_io.stage import CHAT_URL, FAILED, URL, Stage, staged
@@ -75,7 +75,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
         for ref in (BOT_REF, OTHER_REF):
             stage.commit(*listed(ref), WebhookSaved(ref, Webhook(CHAT_URL, NOW_MS, language="en")))
         headers = {"retry-after": "7", **({"x-ratelimit-global": "true"} if everywhere else {})}
-        stage.sender.answers = [Answer(429, "http_429", headers=headers)]
+        stage.sender.answers = [HttpResult(429, "http_429", headers=headers)]
         stage.queue("refused")
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))
         stage.clock.set_wall(-2 * jump)
@@ -95,7 +95,7 @@ def test_a_chat_platform_is_left_alone_for_as_long_as_it_says(jump: int, everywh
 def test_a_proxy_that_is_down_is_tried_again_in_its_time(jump: int) -> None:
     async def main() -> None:
         stage = staged()
-        stage.sender.answers = [Answer(None, "proxy", Fault.PROXY)]
+        stage.sender.answers = [HttpResult(None, "proxy", Fault.PROXY)]
         stage.queue("d1")
         stage.commit(*listed(OTHER_REF, url=URL))
         await attempt_while(stage, lambda: stage.clock.set_wall(jump))

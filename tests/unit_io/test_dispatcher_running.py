@@ -6,7 +6,7 @@ import pytest
 
 from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from tests.unit_io.disk import run, turns, until
 from tests.unit_io.rows import BOT_REF, NOW_MS
 from tests.unit_io.stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
@@ -176,7 +176,7 @@ def test_the_last_wait_writes_the_outcomes_that_could_not_be_written_before() ->
 @pytest.mark.parametrize(
     ("answer", "takes_ms", "room"),
     [
-        (Answer(None, "timeout"), 0, 1),
+        (HttpResult(None, "timeout"), 0, 1),
         (ACCEPTED, SLOW_MS, 1),
         (FAILED, SLOW_MS, 1),
         (ACCEPTED, SLOW_MS - 1, POLICY.in_flight_per_endpoint),
@@ -184,7 +184,7 @@ def test_the_last_wait_writes_the_outcomes_that_could_not_be_written_before() ->
     ],
 )
 def test_an_endpoint_that_took_long_gets_one_attempt_at_a_time_until_it_is_quick(
-    answer: Answer, takes_ms: int, room: int
+    answer: HttpResult, takes_ms: int, room: int
 ) -> None:
     async def main() -> None:
         stage = staged()
@@ -205,14 +205,14 @@ def test_an_endpoint_that_took_long_gets_one_attempt_at_a_time_until_it_is_quick
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(None, "resolver", Fault.UNKNOWN),
+        HttpResult(None, "resolver", Fault.UNKNOWN),
         RuntimeError("a bug"),
-        Answer(429, "http_429"),
-        Answer(429, "http_429", headers={"retry-after": "soon"}),
+        HttpResult(429, "http_429"),
+        HttpResult(429, "http_429", headers={"retry-after": "soon"}),
     ],
 )
 def test_an_endpoint_waits_twice_as_long_each_time_when_nobody_can_say_whose_failure_it_was(
-    answer: Answer | Exception,
+    answer: HttpResult | Exception,
 ) -> None:
     async def wait_seconds(stage: Stage, number: int) -> int:
         """How long a vote waits that has not been attempted before; the one before it is forgotten."""

@@ -7,18 +7,18 @@ from msgspec.structs import replace
 
 from core.events import EndpointHealthSet, WebhookSaved
 from core.rows import Suspension, Webhook
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from tests.unit_io.disk import run, turns
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 from tests.unit_io.stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
 
-GONE = Answer(410, "http_410")
-PROXY_DOWN = Answer(None, "proxy", Fault.PROXY)
-RESOLVER_DOWN = Answer(None, "resolver", Fault.UNKNOWN)
+GONE = HttpResult(410, "http_410")
+PROXY_DOWN = HttpResult(None, "proxy", Fault.PROXY)
+RESOLVER_DOWN = HttpResult(None, "resolver", Fault.UNKNOWN)
 
 
-def too_fast(seconds: str, **headers: str) -> Answer:
-    return Answer(429, "http_429", headers={"retry-after": seconds, **headers})
+def too_fast(seconds: str, **headers: str) -> HttpResult:
+    return HttpResult(429, "http_429", headers={"retry-after": seconds, **headers})
 
 
 def suspended(stage: Stage, for_ms: int = 60_000) -> None:
@@ -106,9 +106,9 @@ def test_outcomes_that_could_not_be_written_at_once_suspend_their_endpoint_exact
     run(main())
 
 
-@pytest.mark.parametrize("answer", [GONE, FAILED, Answer(None, "timeout"), RESOLVER_DOWN], ids=str)
+@pytest.mark.parametrize("answer", [GONE, FAILED, HttpResult(None, "timeout"), RESOLVER_DOWN], ids=str)
 def test_an_answer_to_settings_that_were_changed_meanwhile_means_nothing_to_the_new_ones(
-    answer: Answer,
+    answer: HttpResult,
 ) -> None:
     async def main() -> None:
         stage = staged()
@@ -203,14 +203,16 @@ def test_while_the_proxy_is_down_everything_waits_and_one_at_a_time_tries_it() -
 @pytest.mark.parametrize(
     ("answer", "works"),
     [
-        *[(Answer(None, error), False) for error in ("dns", "blocked", "proxy")],
-        *[(Answer(None, error, Fault.UNKNOWN), False) for error in ("resolver", "internal")],
-        *[(Answer(None, error), True) for error in ("refused", "reset", "timeout", "tls", "protocol")],
+        *[(HttpResult(None, error), False) for error in ("dns", "blocked", "proxy")],
+        *[(HttpResult(None, error, Fault.UNKNOWN), False) for error in ("resolver", "internal")],
+        *[(HttpResult(None, error), True) for error in ("refused", "reset", "timeout", "tls", "protocol")],
         (FAILED, True),
     ],
     ids=str,
 )
-def test_only_an_answer_that_came_through_the_proxy_shows_that_it_works(answer: Answer, works: bool) -> None:
+def test_only_an_answer_that_came_through_the_proxy_shows_that_it_works(
+    answer: HttpResult, works: bool
+) -> None:
     async def main() -> None:
         stage = staged()
         stage.commit(*listed(OTHER_REF, url=URL))
@@ -282,7 +284,7 @@ def test_a_chat_platform_s_wait_holds_although_its_webhook_has_just_recovered() 
         webhook = Webhook(CHAT_URL, NOW_MS, language="en", failed=3)
         stage.commit(WebhookSaved(BOT_REF, webhook))
         headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset-after": "2"}
-        stage.sender.answers = [Answer(204, None, headers=headers)]
+        stage.sender.answers = [HttpResult(204, None, headers=headers)]
         stage.queue("first")
         await stage.attempt()
         assert stage.webhook() == replace(webhook, failed=0)

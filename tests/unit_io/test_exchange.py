@@ -6,11 +6,11 @@ import contextlib
 import pytest
 
 from core.clock import FakeClock
-from outbound.answer import Answer
-from outbound.exchange import HEAD_BYTES, MAX_INFORMATIONAL, Connection, Response
-from outbound.failure import Failed
-from outbound.pool import IDLE_SECONDS, Pool
-from outbound.sender import Sender
+from outbound.client import HttpClient
+from outbound.failures import ExchangeFailed
+from outbound.http1 import HEAD_BYTES, MAX_INFORMATIONAL, ClientConnection, ResponseReader
+from outbound.pool import IDLE_SECONDS, ConnectionPool
+from outbound.result import HttpResult
 from tests.unit_io.hostile import (
     BODY,
     Answering,
@@ -31,7 +31,7 @@ EMPTY = OK + b"Content-Length: 0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class Counting(Response):
+class Counting(ResponseReader):
     """Counts what the parser tells."""
 
     told = 0
@@ -45,9 +45,9 @@ class Counting(Response):
         super().on_body(piece)
 
 
-def read(*pieces: bytes) -> tuple[Answer, bool]:
+def read(*pieces: bytes) -> tuple[HttpResult, bool]:
     """The answer, and whether the connection may be used again."""
-    response = Response()
+    response = ResponseReader()
     over = [response.feed(piece) for piece in pieces]
     assert over == [False] * (len(pieces) - 1) + [True]
     return response.answer(), response.reusable
@@ -58,14 +58,14 @@ def test_a_response_may_come_in_any_pieces(size: int) -> None:
     whole = CONTINUE + OK + b"Transfer-Encoding: chunked\r\nA: b\r\n\r\n3\r\nabc\r\n0\r\nT: x\r\n\r\n"
     pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
     headers = {"transfer-encoding": "chunked", "a": "b"}
-    assert read(*pieces) == (Answer(200, None, headers=headers, body=b"abc"), True)
+    assert read(*pieces) == (HttpResult(200, None, headers=headers, body=b"abc"), True)
 
 
 @pytest.mark.parametrize(("size", "error"), [(HEAD_BYTES, None), (HEAD_BYTES + 1, "too_large")])
 def test_a_head_may_have_32_kib_and_not_a_byte_more(size: int, error: str | None) -> None:
     frame = CONTINUE + OK + b"Content-Length: 2\r\nA: \r\n\r\n"
     head = frame.replace(b"A: ", b"A: " + b"x" * (size - len(frame)))
-    expected = pytest.raises(Failed, match=error) if error else contextlib.nullcontext()
+    expected = pytest.raises(ExchangeFailed, match=error) if error else contextlib.nullcontext()
     with expected:
         assert read(head + b"ok")[0].body == b"ok"
 
@@ -73,7 +73,7 @@ def test_a_head_may_have_32_kib_and_not_a_byte_more(size: int, error: str | None
 def test_informational_responses_are_few() -> None:
     assert read(CONTINUE * MAX_INFORMATIONAL + EMPTY)[0].status == 200
     response = Counting()
-    with pytest.raises(Failed, match="protocol"):
+    with pytest.raises(ExchangeFailed, match="protocol"):
         response.feed(CONTINUE * 10_000)
     assert response.told == MAX_INFORMATIONAL + 1
 
@@ -118,7 +118,7 @@ def test_a_response_with_something_behind_it_does_not(said: bytes) -> None:
     assert not reusable
 
 
-async def connections(peer: Peer, sender: Sender, *answers: Answering) -> list[int]:
+async def connections(peer: Peer, sender: HttpClient, *answers: Answering) -> list[int]:
     """How many connections there have been after each of the answers."""
     counts = []
     for answer in answers:
@@ -154,7 +154,7 @@ def test_a_connection_is_kept_for_four_seconds(run: Run) -> None:
 
 @on_both_loops
 def test_an_idle_connection_is_closed_even_if_nothing_is_sent_any_more(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         closed = asyncio.Event()
 
         async def until_closed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -196,29 +196,29 @@ def test_a_peer_that_ends_its_silence_while_idle_gets_a_new_connection(run: Run,
 
 @on_both_loops
 def test_a_request_that_meets_the_close_of_its_connection_is_repeated_once(run: Run) -> None:
-    async def main() -> tuple[Answer, int, int]:
+    async def main() -> tuple[HttpResult, int, int]:
         async with receiving(answering()) as peer, sending() as sender:
             await connections(peer, sender, answering())
             peer.answer = saying_and_closing()
             return await sender.post(peer.url, {}, BODY), peer.connections, len(peer.requests)
 
-    assert run(main()) == (Answer(None, "reset"), 2, 3)
+    assert run(main()) == (HttpResult(None, "reset"), 2, 3)
 
 
 @on_both_loops
 def test_a_request_that_was_answered_in_part_is_not_repeated(run: Run) -> None:
-    async def main() -> tuple[Answer, int, int]:
+    async def main() -> tuple[HttpResult, int, int]:
         async with receiving(answering()) as peer, sending() as sender:
             await connections(peer, sender, answering())
             peer.answer = saying_and_closing(b"HTTP/1.1 2")
             return await sender.post(peer.url, {}, BODY), peer.connections, len(peer.requests)
 
-    assert run(main()) == (Answer(None, "reset"), 1, 2)
+    assert run(main()) == (HttpResult(None, "reset"), 1, 2)
 
 
 @on_both_loops
 def test_a_peer_that_speaks_before_it_is_spoken_to_breaks_the_protocol(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async def banner(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await saying(b"SSH-2.0-OpenSSH_9.6\r\n")(writer)
             await asyncio.Event().wait()
@@ -226,10 +226,10 @@ def test_a_peer_that_speaks_before_it_is_spoken_to_breaks_the_protocol(run: Run)
         async with listening(banner) as port, sending() as sender:
             return await sender.post(f"http://127.0.0.1:{port}/", {}, BODY)
 
-    assert run(main()) == Answer(None, "protocol")
+    assert run(main()) == HttpResult(None, "protocol")
 
 
-class Kept(Connection):
+class Kept(ClientConnection):
     """A connection for a pool, without a socket."""
 
     def __init__(self) -> None:
@@ -244,7 +244,7 @@ def aborted(connections: list[Kept]) -> list[bool]:
 
 
 def test_the_idle_connections_of_an_endpoint_are_bounded() -> None:
-    pool, key, kept = Pool(per_endpoint=2), ("http", "a.example", 80), [Kept() for _ in range(3)]
+    pool, key, kept = ConnectionPool(per_endpoint=2), ("http", "a.example", 80), [Kept() for _ in range(3)]
     for connection in kept:
         pool.give(key, connection, now_ns=0)
     assert aborted(kept) == [True, False, False]
@@ -252,7 +252,7 @@ def test_the_idle_connections_of_an_endpoint_are_bounded() -> None:
 
 
 def test_the_idle_connections_of_all_endpoints_are_bounded() -> None:
-    pool, kept = Pool(total=2), [Kept() for _ in range(3)]
+    pool, kept = ConnectionPool(total=2), [Kept() for _ in range(3)]
     for port, connection in enumerate(kept):
         pool.give(("http", "a.example", port), connection, now_ns=0)
     assert aborted(kept) == [True, False, False]
@@ -262,13 +262,13 @@ def test_the_idle_connections_of_all_endpoints_are_bounded() -> None:
     "other", [("https", "a.example", 80), ("http", "b.example", 80), ("http", "a.example", 81)]
 )
 def test_a_connection_is_not_used_for_another_endpoint(other: tuple[str, str, int]) -> None:
-    pool = Pool()
+    pool = ConnectionPool()
     pool.give(("http", "a.example", 80), Kept(), now_ns=0)
     assert pool.take(other, now_ns=0) is None
 
 
 def test_a_sweep_says_when_the_next_is_due() -> None:
-    pool, kept = Pool(idle_seconds=4), [Kept(), Kept()]
+    pool, kept = ConnectionPool(idle_seconds=4), [Kept(), Kept()]
     for seconds, connection in enumerate(kept):
         pool.give(("http", "a.example", 80), connection, seconds * 1_000_000_000)
     assert pool.sweep(1_500_000_000) == 2.5

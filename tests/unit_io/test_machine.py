@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.machine import Machine
+from outbound.local_addresses import LocalAddresses
 from tests.gateway import ROOT, WAIT_SECONDS
 
 NOT_YET = 0x48  # IFA_F_TENTATIVE | IFA_F_DADFAILED: nobody answers at such an address
@@ -20,9 +20,9 @@ IN_A_NETWORK_OF_ITS_OWN = """
 import subprocess
 import time
 from ipaddress import ip_address
-from outbound.machine import Machine
+from outbound.local_addresses import LocalAddresses
 
-machine = Machine()
+machine = LocalAddresses()
 def knows(*addresses):
     print(*(machine.has(ip_address(each)) for each in addresses))
 def ip(*words):
@@ -45,22 +45,22 @@ knows("8.8.8.8")
 
 
 @pytest.fixture
-def machine() -> Iterator[Machine]:
-    with closing(Machine()) as asked:
+def machine() -> Iterator[LocalAddresses]:
+    with closing(LocalAddresses()) as asked:
         yield asked
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "127.255.255.255", "::1"])
-def test_loopback_is_this_machine(machine: Machine, address: str) -> None:
+def test_loopback_is_this_machine(machine: LocalAddresses, address: str) -> None:
     assert machine.has(ip_address(address))
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "192.0.2.77"])
-def test_an_address_elsewhere_is_not_reachable_or_not(machine: Machine, address: str) -> None:
+def test_an_address_elsewhere_is_not_reachable_or_not(machine: LocalAddresses, address: str) -> None:
     assert not machine.has(ip_address(address))
 
 
-def test_every_address_of_the_interfaces_is_this_machine(machine: Machine) -> None:
+def test_every_address_of_the_interfaces_is_this_machine(machine: LocalAddresses) -> None:
     routes = Path("/proc/self/net/fib_trie").read_text()
     addresses = [ip_address(found) for found in re.findall(r"\|-- (\S+)\s+/32 host LOCAL", routes)]
     for line in Path("/proc/self/net/if_inet6").read_text().splitlines():
@@ -71,7 +71,7 @@ def test_every_address_of_the_interfaces_is_this_machine(machine: Machine) -> No
     assert [address for address in addresses if not machine.has(address)] == []
 
 
-def test_a_question_is_answered_however_often_it_is_asked(machine: Machine) -> None:
+def test_a_question_is_answered_however_often_it_is_asked(machine: LocalAddresses) -> None:
     for _ in range(1_000):
         assert machine.has(ip_address("127.0.0.1"))
         assert not machine.has(ip_address("8.8.8.8"))
@@ -105,8 +105,8 @@ def test_a_kernel_that_leaves_questions_open_is_not_asked_again(
 ) -> None:
     asking, answering = socket.socketpair()
     asking.setblocking(False)
-    monkeypatch.setattr("outbound.machine._opened", lambda: asking)
-    with closing(Machine()) as machine, answering:
+    monkeypatch.setattr("outbound.local_addresses._opened", lambda: asking)
+    with closing(LocalAddresses()) as machine, answering:
         assert not machine.has(ip_address("8.8.8.8"))
     assert asking.fileno() == -1
     assert len(caplog.messages) == 1
@@ -116,7 +116,7 @@ def test_in_a_sandbox_without_netlink_loopback_alone_is_known_and_the_log_says_w
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(socket, "AF_NETLINK", 45)  # a family that no kernel has
-    with closing(Machine()) as machine:
+    with closing(LocalAddresses()) as machine:
         assert machine.has(ip_address("127.0.0.2"))
         assert not machine.has(ip_address("8.8.8.8"))
     (line,) = caplog.messages

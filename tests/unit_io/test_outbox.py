@@ -19,7 +19,7 @@ from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.unit_io.post import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF
 from tests.unit_io.stage import URL
-from webhook.line import PATIENT_PROBES
+from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import RESTART_BATCH, RESTART_GAP_MS, Due
 
 refs = st.sampled_from(REFS)

@@ -18,7 +18,7 @@ from core.rows import Webhook
 from tests.unit_io.post import ONE_EACH, WIDE, Post
 from tests.unit_io.rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF
 from tests.unit_io.stage import KEPT_MS, URL
-from webhook.line import PATIENT_PROBES
+from webhook.endpoint_queue import PATIENT_PROBES
 from webhook.outbox import Due, OutboxPolicy
 
 SLOW = [f"bots/{10**17 + number}" for number in range(6)]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from outbound.answer import Answer, Fault
-from outbound.proxies import Handshake, ProxyRefused, read_proxy
-from outbound.sender import open_sender
+from outbound.client import open_client
+from outbound.proxies import ProxyRefused, TunnelHandshake, read_proxy
+from outbound.result import Fault, HttpResult
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
     BODY,
@@ -36,7 +36,7 @@ from tests.unit_io.proxies import (
 SHORT = 0.3
 CREDENTIALS = f"{USER}:{PASSWORD.replace(':', '%3A')}@"
 
-DOWN = Answer(None, "proxy", Fault.PROXY)
+DOWN = HttpResult(None, "proxy", Fault.PROXY)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_tunnel_leads_to_the_checked_address(
 @on_both_loops
 @pytest.mark.parametrize("kind", [Proxy, SocksProxy])
 def test_a_tunnel_may_lead_to_an_ipv6_address(run: Run, kind: type[Proxy]) -> None:
-    async def main() -> tuple[Answer, list[tuple[str, int]], int]:
+    async def main() -> tuple[HttpResult, list[tuple[str, int]], int]:
         async with (
             receiving(answering(), host="::1") as peer,
             proxying(kind()) as proxy,
@@ -85,7 +85,7 @@ def test_a_tunnel_may_lead_to_an_ipv6_address(run: Run, kind: type[Proxy]) -> No
 @on_both_loops
 def test_an_address_that_is_refused_is_not_asked_of_the_proxy(run: Run, authority: Authority) -> None:
     answers, proxy, peer = run(posted(Proxy(), authority, address="127.0.0.2"))
-    assert answers == [Answer(None, "blocked")] * 2
+    assert answers == [HttpResult(None, "blocked")] * 2
     assert (proxy.connections, peer.connections) == (0, 0)
 
 
@@ -103,7 +103,7 @@ def test_a_proxy_that_refuses_us_is_down(
 @on_both_loops
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5"])
 def test_a_proxy_that_is_not_there_is_down_and_nothing_goes_around_it(run: Run, scheme: str) -> None:
-    async def main() -> tuple[Answer, int]:
+    async def main() -> tuple[HttpResult, int]:
         url = f"{scheme}://127.0.0.1:{unused_port()}"
         async with receiving(answering()) as peer, sending(proxy=url) as sender:
             return await sender.post(peer.url, {}, BODY), peer.connections
@@ -114,7 +114,7 @@ def test_a_proxy_that_is_not_there_is_down_and_nothing_goes_around_it(run: Run, 
 @on_both_loops
 @pytest.mark.parametrize("scheme", ["http", "https", "socks5"])
 def test_a_proxy_that_lets_nobody_in_is_down(run: Run, scheme: str) -> None:
-    async def main(url: str) -> Answer:
+    async def main(url: str) -> HttpResult:
         async with receiving(answering()) as peer, sending(SHORT, proxy=url) as sender:
             return await sender.post(peer.url, {}, BODY)
 
@@ -125,7 +125,7 @@ def test_a_proxy_that_lets_nobody_in_is_down(run: Run, scheme: str) -> None:
 @on_both_loops
 @pytest.mark.parametrize("says", ["NXDOMAIN", "SERVFAIL", None])
 def test_a_proxy_whose_name_is_not_resolved_is_down(run: Run, says: str | None) -> None:
-    async def main() -> tuple[Answer, int]:
+    async def main() -> tuple[HttpResult, int]:
         async with (
             naming(says) as names,
             receiving(answering()) as peer,
@@ -138,7 +138,7 @@ def test_a_proxy_whose_name_is_not_resolved_is_down(run: Run, says: str | None) 
 
 @on_both_loops
 def test_a_proxy_may_have_a_name_and_an_address_that_webhooks_may_not_have(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with (
             naming(lambda name, _: ["127.0.0.1"] if name == "proxy.example" else ["127.0.0.2"]) as names,
             receiving(answering(), host="127.0.0.2") as peer,
@@ -158,7 +158,7 @@ def test_a_proxy_may_have_a_name_and_an_address_that_webhooks_may_not_have(run: 
 def test_a_proxy_with_a_certificate_that_proves_nothing_is_down(run: Run, tmp_path: Path) -> None:
     other = Authority(tmp_path)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with (
             receiving(answering()) as peer,
             proxying(Proxy(), other.server("127.0.0.1")) as proxy,
@@ -223,7 +223,7 @@ def test_a_url_that_is_no_proxy_is_refused_without_quoting_it(url: str) -> None:
 def test_a_proxy_that_is_refused_stops_the_start(run: Run) -> None:
     async def main() -> None:
         with pytest.raises(ProxyRefused):
-            async with open_sender(GUARD, timeout_seconds=1, user_agent="x", proxy="ftp://proxy.example"):
+            async with open_client(GUARD, timeout_seconds=1, user_agent="x", proxy="ftp://proxy.example"):
                 pass
 
     run(main())
@@ -241,7 +241,7 @@ def test_a_proxy_that_is_refused_stops_the_start(run: Run) -> None:
     ],
 )
 def test_a_proxy_may_speak_in_pieces(url: str, words: list[bytes], size: int) -> None:
-    handshake = Handshake(read_proxy(url), "192.0.2.1", 443)
+    handshake = TunnelHandshake(read_proxy(url), "192.0.2.1", 443)
     for word in words:
         assert not handshake.stands
         for at in range(0, len(word), size):

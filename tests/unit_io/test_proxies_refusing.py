@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.answer import Answer, Fault
+from outbound.result import Fault, HttpResult
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -29,8 +29,8 @@ from tests.unit_io.proxies import NAME, Proxy, SocksProxy, posted, proxying, soc
 
 SHORT = 0.3
 
-DOWN = Answer(None, "proxy", Fault.PROXY)
-UNCLEAR = Answer(None, "proxy", Fault.UNKNOWN)
+DOWN = HttpResult(None, "proxy", Fault.PROXY)
+UNCLEAR = HttpResult(None, "proxy", Fault.UNKNOWN)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
 
 
 HTTP = "HTTP/1.1 {} x\r\nContent-Length: 3\r\n\r\nabc".format
-INSTEAD: dict[str, tuple[type[Proxy], Answering, Answer]] = {
+INSTEAD: dict[str, tuple[type[Proxy], Answering, HttpResult]] = {
     "403": (Proxy, saying(HTTP(403).encode()), UNCLEAR),
     "500": (Proxy, saying(HTTP(500).encode()), UNCLEAR),
     "503": (Proxy, saying(HTTP(503).encode()), UNCLEAR),
@@ -51,20 +51,20 @@ INSTEAD: dict[str, tuple[type[Proxy], Answering, Answer]] = {
     "an end": (Proxy, saying_and_closing(b"HTTP/1.1 200 OK\r\n"), UNCLEAR),
     "a reset": (Proxy, resetting(), UNCLEAR),
     "silence": (Proxy, hang, UNCLEAR),
-    "more than was asked": (Proxy, saying(b"HTTP/1.1 200 OK\r\n\r\nhello"), Answer(None, "protocol")),
-    "a tunnel to nowhere": (Proxy, saying_and_closing(b"HTTP/1.1 200 OK\r\n\r\n"), Answer(None, "reset")),
+    "more than was asked": (Proxy, saying(b"HTTP/1.1 200 OK\r\n\r\nhello"), HttpResult(None, "protocol")),
+    "a tunnel to nowhere": (Proxy, saying_and_closing(b"HTTP/1.1 200 OK\r\n\r\n"), HttpResult(None, "reset")),
     "general failure": (SocksProxy, saying(socks_reply(1)), UNCLEAR),
     "not allowed": (SocksProxy, saying(socks_reply(2)), UNCLEAR),
     "network unreachable": (SocksProxy, saying(socks_reply(3)), UNCLEAR),
-    "host unreachable": (SocksProxy, saying(socks_reply(4)), Answer(None, "connect")),
-    "refused": (SocksProxy, saying(socks_reply(5)), Answer(None, "refused")),
-    "expired": (SocksProxy, saying(socks_reply(6)), Answer(None, "connect")),
+    "host unreachable": (SocksProxy, saying(socks_reply(4)), HttpResult(None, "connect")),
+    "refused": (SocksProxy, saying(socks_reply(5)), HttpResult(None, "refused")),
+    "expired": (SocksProxy, saying(socks_reply(6)), HttpResult(None, "connect")),
     "no such command": (SocksProxy, saying(socks_reply(7)), UNCLEAR),
     "no SOCKS": (SocksProxy, saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), UNCLEAR),
     "an unknown address": (SocksProxy, saying(b"\x05\x00\x00\x09\x00\x00"), UNCLEAR),
     "a SOCKS end": (SocksProxy, saying_and_closing(b"\x05"), UNCLEAR),
     "SOCKS silence": (SocksProxy, hang, UNCLEAR),
-    "more than SOCKS": (SocksProxy, saying(socks_reply(0) + b"hello"), Answer(None, "protocol")),
+    "more than SOCKS": (SocksProxy, saying(socks_reply(0) + b"hello"), HttpResult(None, "protocol")),
 }
 
 
@@ -72,7 +72,7 @@ INSTEAD: dict[str, tuple[type[Proxy], Answering, Answer]] = {
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize(("kind", "instead", "expected"), INSTEAD.values(), ids=INSTEAD)
 def test_a_tunnel_that_is_not_granted_says_whose_failure_it_is(
-    run: Run, authority: Authority, kind: type[Proxy], instead: Answering, expected: Answer, secure: bool
+    run: Run, authority: Authority, kind: type[Proxy], instead: Answering, expected: HttpResult, secure: bool
 ) -> None:
     # A machine that is busy may not get as far as the silence in a short time: only the longest one proves.
     for timeout_seconds in (SHORT, 10 * SHORT, WAIT_SECONDS) if instead is hang else (WAIT_SECONDS,):
@@ -87,13 +87,13 @@ def test_a_tunnel_that_is_not_granted_says_whose_failure_it_is(
 @on_both_loops
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [(Proxy, UNCLEAR), (SocksProxy, Answer(None, "refused"))],
+    [(Proxy, UNCLEAR), (SocksProxy, HttpResult(None, "refused"))],
     ids=["http, which cannot say so", "socks5"],
 )
 def test_an_endpoint_that_refuses_a_proxy_is_the_endpoint_s_failure_where_the_proxy_says_so(
-    run: Run, kind: type[Proxy], expected: Answer
+    run: Run, kind: type[Proxy], expected: HttpResult
 ) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with proxying(kind()) as proxy, sending(proxy=proxy.url) as sender:
             return await sender.post(f"http://127.0.0.1:{unused_port()}/", {}, BODY)
 
@@ -103,7 +103,7 @@ def test_an_endpoint_that_refuses_a_proxy_is_the_endpoint_s_failure_where_the_pr
 @on_both_loops
 @pytest.mark.parametrize("kind", [Proxy, SocksProxy])
 def test_the_next_address_is_tried_through_the_proxy_too(run: Run, kind: type[Proxy]) -> None:
-    async def main() -> tuple[Answer, list[str]]:
+    async def main() -> tuple[HttpResult, list[str]]:
         async with (
             naming(["127.0.0.1", "::1"]) as names,
             receiving(answering(), host="::1") as peer,
@@ -131,7 +131,7 @@ def test_behind_the_tunnel_it_is_the_endpoint_that_fails(
         await reader.read()
         await hang(writer)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         tls = authority.server("127.0.0.1") if secure_proxy else None
         async with (
             listening(serve) as port,
@@ -140,4 +140,4 @@ def test_behind_the_tunnel_it_is_the_endpoint_that_fails(
         ):
             return await sender.post(f"https://127.0.0.1:{port}/", {}, BODY)
 
-    assert run(main()) == Answer(None, error)
+    assert run(main()) == HttpResult(None, error)

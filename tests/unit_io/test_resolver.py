@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from outbound import resolver as resolver_module
-from outbound.answer import Fault
-from outbound.failure import Failed
+from outbound.failures import ExchangeFailed
 from outbound.resolver import MAX_ADDRESSES, Resolver
+from outbound.result import Fault
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import Run, on_both_loops, unused_port
 from tests.unit_io.name_server import NameServer, Says, naming
@@ -25,7 +25,7 @@ Found = list[str] | tuple[str, Fault]
 async def found(resolver: Resolver, name: str = NAME) -> Found:
     try:
         return await resolver.resolve(name)
-    except Failed as failed:
+    except ExchangeFailed as failed:
         return failed.error, failed.fault
 
 

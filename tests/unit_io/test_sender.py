@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.result import READ_BYTES, Fault, HttpResult
 from tests.receiver import Receiver, status
 from tests.unit_io.hostile import (
     BODY,
@@ -29,7 +29,7 @@ pytestmark = on_both_loops
 OK = b"HTTP/1.1 200 OK\r\n"
 
 
-async def post(url: str, headers: Mapping[str, str] | None = None) -> Answer:
+async def post(url: str, headers: Mapping[str, str] | None = None) -> HttpResult:
     async with sending() as sender:
         return await sender.post(url, headers or {}, BODY)
 
@@ -97,12 +97,12 @@ def test_the_status_counts_however_long_the_body(run: Run, receiver: Receiver, s
 
 
 def test_a_port_where_nobody_listens_is_refused(run: Run) -> None:
-    assert run(post(f"http://127.0.0.1:{unused_port()}/")) == Answer(None, "refused")
+    assert run(post(f"http://127.0.0.1:{unused_port()}/")) == HttpResult(None, "refused")
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:99999/", "ftp://a/", "http://127.0.0.2/"])
 def test_a_url_that_the_guard_refuses_is_blocked(run: Run, url: str) -> None:
-    assert run(post(url)) == Answer(None, "blocked")
+    assert run(post(url)) == HttpResult(None, "blocked")
 
 
 @pytest.mark.parametrize("value", ["a\r\nb: c", "a\nb", "\0", "\u20ac"])
@@ -113,7 +113,7 @@ def test_a_header_that_would_be_two_is_never_sent(run: Run, receiver: Receiver, 
 
 
 def test_after_any_failure_the_sender_goes_on(run: Run, receiver: Receiver) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with sending() as sender:
             for url in (f"http://127.0.0.1:{unused_port()}", "http://[::1"):
                 await sender.post(url, {}, BODY)
@@ -160,7 +160,7 @@ def test_an_attempt_that_is_cancelled_ends_at_once(run: Run) -> None:
 def test_the_end_of_the_sender_ends_what_is_under_way(run: Run, scheme: str) -> None:
     """To a port that speaks no TLS, the one with https hangs in its handshake."""
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with receiving(hang) as peer:
             async with sending() as sender:
                 url = peer.url.replace("http", scheme)
@@ -170,7 +170,7 @@ def test_the_end_of_the_sender_ends_what_is_under_way(run: Run, scheme: str) -> 
             answers = [post.result() for post in posting]
             return [*answers, await sender.post(peer.url, {}, BODY)]
 
-    assert run(main()) == [Answer(None, "internal", Fault.UNKNOWN)] * 4
+    assert run(main()) == [HttpResult(None, "internal", Fault.UNKNOWN)] * 4
 
 
 def sockets_to(port: int) -> int:

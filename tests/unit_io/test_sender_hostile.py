@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from outbound.answer import Answer
+from outbound.result import HttpResult
 from tests.unit_io.hostile import (
     BODY,
     Answering,
@@ -66,11 +66,11 @@ ENDLESS_HEADS = {
 
 @pytest.mark.parametrize(("answer", "error"), ENDLESS_HEADS.values(), ids=ENDLESS_HEADS)
 def test_a_head_that_does_not_end_is_a_failure(run: Run, answer: Answering, error: str) -> None:
-    assert run(posted(answer)) == Answer(None, error)
+    assert run(posted(answer)) == HttpResult(None, error)
 
 
 def test_what_pours_in_or_hangs_keeps_nobody_else_waiting(run: Run) -> None:
-    async def main() -> tuple[set[tuple[object, ...]], list[Answer]]:
+    async def main() -> tuple[set[tuple[object, ...]], list[HttpResult]]:
         async with (
             receiving(dripping(OK, [b"A: b\r\n"] * 1_000_000)) as hostile,
             receiving(hang) as silent,
@@ -91,7 +91,7 @@ def test_what_pours_in_or_hangs_keeps_nobody_else_waiting(run: Run) -> None:
 def test_informational_responses_come_before_the_answer(run: Run) -> None:
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     answer = run(posted(saying(b"HTTP/1.1 100 Continue\r\n\r\n", hints, OK + b"Content-Length: 0\r\n\r\n")))
-    assert answer == Answer(200, None, headers={"content-length": "0"})
+    assert answer == HttpResult(200, None, headers={"content-length": "0"})
 
 
 UNFINISHED = {
@@ -107,7 +107,7 @@ UNFINISHED = {
 
 @pytest.mark.parametrize("answer", UNFINISHED.values(), ids=UNFINISHED)
 def test_an_answer_that_is_not_whole_in_time_is_a_time_out(run: Run, answer: Answering) -> None:
-    assert run(posted(answer, SHORT)) == Answer(None, "timeout")
+    assert run(posted(answer, SHORT)) == HttpResult(None, "timeout")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_an_answer_that_is_not_whole_in_time_is_a_time_out(run: Run, answer: Ans
     ],
 )
 def test_a_connection_that_ends_before_a_head_is_a_reset(run: Run, answer: Answering) -> None:
-    assert run(posted(answer)) == Answer(None, "reset")
+    assert run(posted(answer)) == HttpResult(None, "reset")
 
 
 @pytest.mark.parametrize("end", [saying_and_closing, lambda *pieces: resetting(b"".join(pieces))])
@@ -170,4 +170,4 @@ def test_of_a_body_that_is_not_framed_as_told_the_status_counts(run: Run) -> Non
     ],
 )
 def test_an_answer_that_is_no_http_breaks_the_protocol(run: Run, said: bytes) -> None:
-    assert run(posted(saying(said))) == Answer(None, "protocol")
+    assert run(posted(saying(said))) == HttpResult(None, "protocol")

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from outbound.answer import Answer, Fault
-from outbound.sender import Sender
+from outbound.client import HttpClient
+from outbound.result import Fault, HttpResult
 from outbound.slots import Slot, Slots
 from tests.unit_io.disk import until
 from tests.unit_io.hostile import BODY, Allowing, Peer, Run, answering, on_both_loops, receiving, sending
@@ -20,14 +20,14 @@ OK = (200, None)
 class Post:
     """One attempt over the only slot, to a name that is not found before the name server speaks."""
 
-    def __init__(self, sender: Sender, names: NameServer, peer: Peer) -> None:
+    def __init__(self, sender: HttpClient, names: NameServer, peer: Peer) -> None:
         self.sender, self.names, self.peer = sender, names, peer
         self.slots, self.look_ups = Slots(1), Slots(1)
         self.slots.take(slow=False)
         self.left: list[bool] = []
         self.slot = Slot(self.slots, self.look_ups, slow=False, left=lambda: self.left.append(True))
 
-    def begin(self, host: str = NAME) -> "asyncio.Task[Answer]":
+    def begin(self, host: str = NAME) -> "asyncio.Task[HttpResult]":
         return asyncio.create_task(self.sender.post(self.peer.at(host), {}, BODY, self.slot))
 
     async def asked(self) -> None:
@@ -55,7 +55,7 @@ async def attempting(guard: Allowing | None = None) -> AsyncIterator[Post]:
 
 
 def test_while_a_name_is_looked_up_its_attempt_has_no_slot_and_then_it_has_one_again(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting() as post:
             posting = post.begin()
             await post.asked()
@@ -69,7 +69,7 @@ def test_while_a_name_is_looked_up_its_attempt_has_no_slot_and_then_it_has_one_a
 
 
 def test_an_attempt_that_comes_back_to_no_slot_waits_and_its_time_stands_still(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting() as post:
             posting = post.begin()
             await post.asked()
@@ -88,7 +88,7 @@ def test_an_attempt_that_comes_back_to_no_slot_waits_and_its_time_stands_still(r
 
 
 def test_an_address_in_the_url_and_an_open_connection_need_no_look_up(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting() as post:
             first = await post.begin("127.0.0.1")
             await post.begin("127.0.0.1")
@@ -99,7 +99,7 @@ def test_an_address_in_the_url_and_an_open_connection_need_no_look_up(run: Run) 
 
 
 def test_a_name_that_is_not_found_ends_without_a_slot(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting() as post:
             posting = post.begin()
             await post.asked()
@@ -109,22 +109,22 @@ def test_a_name_that_is_not_found_ends_without_a_slot(run: Run) -> None:
             assert not post.slot.held
             return answer
 
-    assert run(main()) == Answer(None, "dns")
+    assert run(main()) == HttpResult(None, "dns")
 
 
 def test_a_name_that_leads_where_it_may_not_is_blocked(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting(Allowing()) as post:
             posting = post.begin()
             await post.asked()
             await post.find("127.0.0.1")
             return await posting
 
-    assert run(main()) == Answer(None, "blocked")
+    assert run(main()) == HttpResult(None, "blocked")
 
 
 def test_the_end_of_the_sender_ends_an_attempt_that_waits_for_a_slot(run: Run) -> None:
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with attempting() as post:
             posting = post.begin()
             await post.asked()
@@ -137,4 +137,4 @@ def test_the_end_of_the_sender_ends_an_attempt_that_waits_for_a_slot(run: Run) -
             assert (post.slot.held, post.slots.is_free()) == (False, True)
             return answer
 
-    assert run(main()) == Answer(None, "internal", Fault.UNKNOWN)
+    assert run(main()) == HttpResult(None, "internal", Fault.UNKNOWN)

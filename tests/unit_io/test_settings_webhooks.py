@@ -9,10 +9,10 @@ import pytest
 from core.urls import UrlRefused
 from gateway.delivery import outbox_policy, retry_policy, target_guard, webhook_policy
 from listings.webhooks import WebhookPolicy
-from outbound.machine import Machine
+from outbound.local_addresses import LocalAddresses
 from settings.model import Settings, SettingsError, Webhooks, load_settings
+from webhook.attempts import RetryPolicy
 from webhook.outbox import OutboxPolicy
-from webhook.verdict import RetryPolicy
 
 BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
     "timeout_seconds": ([0.1, 300], [0, -1, 301, "nan"]),
@@ -90,7 +90,7 @@ def mistake(name: str, value: object) -> str:
 
 
 def policy_of(settings: Settings) -> WebhookPolicy:
-    with closing(Machine()) as machine:
+    with closing(LocalAddresses()) as machine:
         return webhook_policy(settings, target_guard(settings, machine), bytes)
 
 

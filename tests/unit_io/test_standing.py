@@ -1,10 +1,10 @@
-"""webhook/standing.py: a suspension is told of when it begins and when it ends, and not in between."""
+"""webhook/suspension_log.py: a suspension is told of when it begins and when it ends, and not in between."""
 
 import pytest
 
 from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
 from core.rows import Webhook
-from outbound.answer import Answer
+from outbound.result import HttpResult
 from tests.unit_io.disk import run
 from tests.unit_io.rows import BOT_REF, NOW_MS
 from tests.unit_io.stage import FAILED, Stage, staged
@@ -18,7 +18,7 @@ async def suspended() -> Stage:
     """Its endpoint has just said that it is gone."""
     stage = staged()
     stage.commit(WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
-    stage.sender.answers = [Answer(410, "http_410", body=b"a secret")]
+    stage.sender.answers = [HttpResult(410, "http_410", body=b"a secret")]
     stage.queue()
     await stage.attempt()
     return stage
@@ -42,7 +42,7 @@ def test_a_suspension_is_one_line_however_many_probes_fail_and_its_end_another(
         assert caplog.messages == [BEGINS]
         await probed(stage)
         assert caplog.messages == [BEGINS, f"{ENDS}it took a webhook"]
-        stage.sender.answers = [Answer(410, "http_410")]
+        stage.sender.answers = [HttpResult(410, "http_410")]
         assert await stage.attempt() == 1
         assert caplog.messages == [BEGINS, f"{ENDS}it took a webhook", BEGINS]
 

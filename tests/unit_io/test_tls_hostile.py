@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from outbound.answer import READ_BYTES, Answer, Fault
-from outbound.tls import INLINE_BYTES, READS, Tls
+from outbound.result import READ_BYTES, Fault, HttpResult
+from outbound.tls_stream import INLINE_BYTES, READS, TlsStream
 from tests.gateway import WAIT_SECONDS
 from tests.unit_io.authority import Authority, trusted
 from tests.unit_io.hostile import (
@@ -46,7 +46,7 @@ from tests.unit_io.name_server import naming
 
 pytestmark = on_both_loops
 
-REFUSED = Answer(None, "tls")
+REFUSED = HttpResult(None, "tls")
 OK = b"HTTP/1.1 200 OK\r\n"
 EMPTY = OK + b"Content-Length: 0\r\n\r\n"
 
@@ -56,12 +56,12 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
     return trusted(tmp_path, monkeypatch)
 
 
-async def post(port: int, times: int = 1) -> list[Answer]:
+async def post(port: int, times: int = 1) -> list[HttpResult]:
     async with sending() as sender:
         return [await sender.post(f"https://127.0.0.1:{port}/", {}, BODY) for _ in range(times)]
 
 
-async def posted(serve: Serve) -> Answer:
+async def posted(serve: Serve) -> HttpResult:
     async with listening(serve) as port:
         return (await post(port))[0]
 
@@ -133,7 +133,7 @@ def test_what_honest_servers_say_beside_an_answer_does_no_harm(
         authority.server("127.0.0.1"), tmp_path / "keys", saying(*few, seal(APPLICATION, EMPTY), *few)
     )
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with listening(server.serve) as port:
             return await post(port, times=5)
 
@@ -157,7 +157,7 @@ def test_a_connection_that_is_talked_on_while_it_is_idle_is_closed(
 
     server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", talk_on)
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with listening(server.serve) as port, sending() as sender:
             url = f"https://127.0.0.1:{port}/"
             answers = [await sender.post(url, {}, BODY)]
@@ -183,7 +183,7 @@ def test_of_key_exchanges_those_over_finite_fields_are_refused(
     tls = authority.server("127.0.0.1")
     tls.set_ecdh_curve(group)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with receiving(answering(), tls) as peer, sending() as sender:
             return await sender.post(peer.url, {}, BODY)
 
@@ -196,7 +196,7 @@ def test_a_chain_of_certificates_may_be_long_and_not_very_long(
 ) -> None:
     tls = authority.server("127.0.0.1", chain=chain)
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with receiving(answering(), tls) as peer, sending() as sender:
             return await sender.post(peer.url, {}, BODY)
 
@@ -229,7 +229,7 @@ def test_a_long_chain_is_looked_at_beside_the_loop_and_holds_up_no_other_handsha
                 assert enough.wait(WAIT_SECONDS)
             super().do_handshake()
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with (
             receiving(answering(), authority.server("localhost", chain=60)) as slow,
             receiving(
@@ -267,7 +267,7 @@ def test_the_end_of_the_sender_waits_for_a_step_under_way_and_for_nothing_behind
                 assert enough.wait(WAIT_SECONDS)
             super().do_handshake()
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
             held = [asyncio.create_task(sender.post(peer.url, {}, BODY)) for _ in range(5)]
             while not at_work.is_set():  # noqa: ASYNC110 (a thread tells it)
@@ -281,7 +281,7 @@ def test_the_end_of_the_sender_waits_for_a_step_under_way_and_for_nothing_behind
 
     monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
     try:
-        assert run(main()) == [Answer(None, "internal", Fault.UNKNOWN)] * 5
+        assert run(main()) == [HttpResult(None, "internal", Fault.UNKNOWN)] * 5
     finally:
         enough.set()
     assert steps == ["begun"]
@@ -301,7 +301,7 @@ def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
                 assert enough.wait(WAIT_SECONDS)
             super().do_handshake()
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with receiving(answering(), authority.server("127.0.0.1")) as peer:
             proxy = f"https://127.0.0.1:{peer.port}" if through_proxy else None
             async with sending(proxy=proxy) as sender:
@@ -316,7 +316,7 @@ def test_who_is_kept_waiting_by_our_threads_until_time_is_up_is_not_to_blame(
 
     monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
     try:
-        assert run(main()) == Answer(None, "internal", Fault.UNKNOWN)
+        assert run(main()) == HttpResult(None, "internal", Fault.UNKNOWN)
     finally:
         enough.set()
 
@@ -346,7 +346,7 @@ def test_a_request_waits_while_what_came_before_it_is_looked_at_in_a_thread(
         authority.server("127.0.0.1"), tmp_path / "keys", saying(seal(APPLICATION, EMPTY), large)
     )
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with listening(server.serve) as port, sending() as sender:
             url = f"https://127.0.0.1:{port}/"
             answers = [await sender.post(url, {}, BODY)]
@@ -371,9 +371,9 @@ def test_a_server_that_hangs_up_behind_a_certificate_that_proves_nothing_is_a_tl
 ) -> None:
     """It has hung up before its certificate is looked at."""
     hung_up = threading.Event()
-    lose = Tls.connection_lost
+    lose = TlsStream.connection_lost
 
-    def losing(tls: Tls, error: Exception | None) -> None:
+    def losing(tls: TlsStream, error: Exception | None) -> None:
         lose(tls, error)
         hung_up.set()
 
@@ -395,7 +395,7 @@ def test_a_server_that_hangs_up_behind_a_certificate_that_proves_nothing_is_a_tl
         writer.close()
         await writer.wait_closed()
 
-    monkeypatch.setattr(Tls, "connection_lost", losing)
+    monkeypatch.setattr(TlsStream, "connection_lost", losing)
     monkeypatch.setattr(ssl.SSLContext, "sslobject_class", Slow)
     try:
         assert run(posted(serve)) == REFUSED
@@ -414,7 +414,7 @@ def test_no_step_of_a_handshake_behind_the_first_is_on_the_loop(
                 steps.append(threading.current_thread() is threading.main_thread())
             super().do_handshake()
 
-    async def main() -> Answer:
+    async def main() -> HttpResult:
         async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
             return await sender.post(peer.url, {}, BODY)
 
@@ -433,7 +433,7 @@ def test_threads_that_may_not_stand_back_work_all_the_same(
     def refuse(*_: int) -> None:
         raise PermissionError
 
-    async def main() -> list[Answer]:
+    async def main() -> list[HttpResult]:
         async with receiving(answering(), authority.server("127.0.0.1")) as peer, sending() as sender:
             return [await sender.post(peer.url, {}, BODY) for _ in range(2)]
 
@@ -462,9 +462,9 @@ def test_bytes_that_come_one_by_one_are_not_a_turn_of_the_loop_each(
 ) -> None:
     """Reads are counted until reading rests; a rest that never ends stands for ten milliseconds."""
     reads: list[int] = []
-    receive = Tls.data_received
+    receive = TlsStream.data_received
 
-    def noting(tls: Tls, data: bytes) -> None:
+    def noting(tls: TlsStream, data: bytes) -> None:
         reads.append(len(data))
         receive(tls, data)
 
@@ -494,8 +494,8 @@ def test_bytes_that_come_one_by_one_are_not_a_turn_of_the_loop_each(
             await asyncio.wait([posting])
 
     dripped = asyncio.Event()
-    monkeypatch.setattr(Tls, "data_received", noting)
-    monkeypatch.setattr("outbound.tls.REST_SECONDS", 1_000.0)
+    monkeypatch.setattr(TlsStream, "data_received", noting)
+    monkeypatch.setattr("outbound.tls_stream.REST_SECONDS", 1_000.0)
     run(main())
     assert READS < len(reads) <= READS + 10
 
@@ -505,13 +505,13 @@ def tls_threads() -> set[str]:
 
 
 def test_a_proxy_is_bounded_as_an_endpoint_is(run: Run, authority: Authority, tmp_path: Path) -> None:
-    async def main(serve: Serve) -> Answer:
+    async def main(serve: Serve) -> HttpResult:
         async with listening(serve) as port, sending(proxy=f"https://127.0.0.1:{port}") as sender:
             return await sender.post("http://127.0.0.1:1/", {}, BODY)
 
-    assert run(main(before(again=record(HANDSHAKE, HELLO_REQUEST) * 1_000))) == Answer(
+    assert run(main(before(again=record(HANDSHAKE, HELLO_REQUEST) * 1_000))) == HttpResult(
         None, "proxy", Fault.PROXY
     )
     silent = Secured(authority.server("127.0.0.1"), tmp_path / "keys", updating, ends=b"\r\n\r\n")
-    assert run(main(silent.serve)) == Answer(None, "proxy", Fault.UNKNOWN)
+    assert run(main(silent.serve)) == HttpResult(None, "proxy", Fault.UNKNOWN)
     assert silent.requests == 1

@@ -7,12 +7,12 @@ connect for any other failure to connect.
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from outbound.answer import Fault
+from outbound.result import Fault
 
 TIMED_OUT = ("timeout", Fault.ENDPOINT)
 
 
-class Failed(Exception):
+class ExchangeFailed(Exception):
     """An attempt came to no status. `error` is the class."""
 
     def __init__(self, error: str, fault: Fault = Fault.ENDPOINT) -> None:
@@ -21,7 +21,7 @@ class Failed(Exception):
         self.fault = fault
 
 
-class Progress:
+class ExchangeProgress:
     """What an attempt waits for: `hung` is what it has failed of if its time is up now. `looking_up` goes
     around the look-up of its endpoint's name."""
 

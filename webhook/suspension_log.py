@@ -13,7 +13,7 @@ from core.state import State
 log = logging.getLogger(__name__)
 
 
-class Standing:
+class SuspensionLog:
     def __init__(self, state: State, suspended: Iterable[str]) -> None:
         """`suspended` are the refs of those who were told of before the start."""
         self._state = state

@@ -23,7 +23,7 @@ _TYPE_AT = _HEADER.size + 7
 _LOOPBACK = IPv4Address("127.0.0.1")
 
 
-class Machine:
+class LocalAddresses:
     """Belongs to one thread; `close` it there."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """TLS to a stranger. Law: the peer chooses neither how long the loop is held nor how much is done for it.
 
-A `Tls` is a protocol to the transport below it and a transport to the protocol above, so that TLS in the TLS
-of a proxy is the same thing twice. OpenSSL works without a break at what it is given. So it gets whole
-records, as `outbound/records.py` lets them through, and none on the loop that could keep it busy:
+A `TlsStream` is a protocol to the transport below it and a transport to the protocol above, so that TLS in
+the TLS of a proxy is the same thing twice. OpenSSL works without a break at what it is given. So it gets
+whole records, as `outbound/tls_records.py` lets them through, and none on the loop that could keep it busy:
 
     of a handshake   all that have come, in a thread (`outbound/handshakes.py`)
     behind it        one at a time and a few in a turn of the loop; those above INLINE_BYTES in a thread
@@ -16,7 +16,7 @@ from functools import partial
 from typing import cast
 
 from outbound.handshakes import HandshakeThreads
-from outbound.records import Records
+from outbound.tls_records import TlsRecords
 
 INLINE_BYTES = 2 * 1024
 """Full of tickets, a record of this size takes a millisecond; with an answer in it, some microseconds."""
@@ -33,7 +33,7 @@ _READ_BYTES = 16 * 1024
 Said = list[bytes]
 
 
-class Tls(asyncio.Protocol, asyncio.Transport):
+class TlsStream(asyncio.Protocol, asyncio.Transport):
     """The client's end. Once `handshake` has returned, `set_protocol` says who is above."""
 
     _below: asyncio.Transport
@@ -44,7 +44,7 @@ class Tls(asyncio.Protocol, asyncio.Transport):
         self._threads = threads
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._ssl = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        self._records = Records()
+        self._records = TlsRecords()
         self._above: asyncio.Protocol | None = None
         self._secured = False
         self._over = self._loop.create_future()  # the handshake, well or not

@@ -29,7 +29,7 @@ _KEY_SHARE = 51
 _FINITE_FIELDS = range(0x100, 0x200)  # RFC 8446, 4.2.7
 
 
-class Records:
+class TlsRecords:
     """Every method raises ssl.SSLError for a peer that is to be refused. `heard` is the handshake's bytes."""
 
     def __init__(self) -> None:

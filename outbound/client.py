@@ -1,4 +1,4 @@
-"""Webhooks over HTTP. Law: an exchange ends, within its time, in an `Answer`; and whatever a peer, the
+"""Webhooks over HTTP. Law: an exchange ends, within its time, in an `HttpResult`; and whatever a peer, the
 resolver or the proxy does, the others do not notice.
 
 One deadline covers all of it, from the look-up of the name to the last byte of the body. `dial` opens
@@ -14,29 +14,29 @@ from functools import cache, lru_cache, partial
 
 from core.clock import Clock, SystemClock
 from core.urls import Target, UrlRefused
-from outbound.answer import Answer, Fault
 from outbound.dial import Dialler, Guard
-from outbound.exchange import Connection, Stale
-from outbound.failure import Failed, Progress
-from outbound.pool import IDLE_SECONDS, Key, Pool
+from outbound.failures import ExchangeFailed, ExchangeProgress
+from outbound.http1 import ClientConnection, StaleConnection
+from outbound.pool import IDLE_SECONDS, ConnectionPool, Origin
 from outbound.proxies import read_proxy
 from outbound.resolver import Resolver
+from outbound.result import Fault, HttpResult
 from outbound.slots import Slot
 
 URLS_KEPT = 4_096
 
-_CUT_OFF = Answer(None, "internal", Fault.UNKNOWN)
+_CUT_OFF = HttpResult(None, "internal", Fault.UNKNOWN)
 """Of an exchange that the end of its sender came before."""
 
 
-class Sender:
-    """Sends over one pool of connections; `open_sender` makes it."""
+class HttpClient:
+    """Sends over one pool of connections; `open_client` makes it."""
 
     def __init__(
         self,
         guard: Guard,
         dialler: Dialler,
-        pool: Pool,
+        pool: ConnectionPool,
         clock: Clock,
         timeout_seconds: float,
         user_agent: str,
@@ -62,7 +62,7 @@ class Sender:
 
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot | None = None
-    ) -> Answer:
+    ) -> HttpResult:
         """Sends a webhook. Whatever goes wrong outside of this program is an answer.
 
         The slot is given up while a name is looked up. What it waits for afterwards is not counted.
@@ -70,17 +70,21 @@ class Sender:
         if self._closed:
             return _CUT_OFF
         deadline = asyncio.timeout(self._timeout_seconds)
-        progress = Progress(partial(self._looking_up, slot, deadline)) if slot is not None else Progress()
+        progress = (
+            ExchangeProgress(partial(self._looking_up, slot, deadline))
+            if slot is not None
+            else ExchangeProgress()
+        )
         self._deadlines.add(deadline)
         try:
             async with deadline:
                 return await self._post(url, headers, body, progress)
         except TimeoutError:
-            return _CUT_OFF if self._closed else Answer(None, *progress.hung)
-        except Failed as failed:
-            return Answer(None, failed.error, failed.fault)
+            return _CUT_OFF if self._closed else HttpResult(None, *progress.hung)
+        except ExchangeFailed as failed:
+            return HttpResult(None, failed.error, failed.fault)
         except UrlRefused:
-            return Answer(None, "blocked")
+            return HttpResult(None, "blocked")
         finally:
             self._end(deadline)
 
@@ -132,7 +136,9 @@ class Sender:
         if self._closed and not self._deadlines:
             self._all_ended.set()
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes, progress: Progress) -> Answer:
+    async def _post(
+        self, url: str, headers: Mapping[str, str], body: bytes, progress: ExchangeProgress
+    ) -> HttpResult:
         target = self._check_url(url)
         request = self._request(target, headers, body)
         key = target.scheme, target.host, target.port
@@ -140,14 +146,14 @@ class Sender:
         if connection is not None:
             try:
                 return await self._exchange(key, connection, request)
-            except Stale:
+            except StaleConnection:
                 # The peer closed it while the request was on its way, and may have read the request first.
                 # To send it again at once may be to send it twice; but so may any retry, and receivers tell
                 # repeats by the webhook's id. Not to, would be a failure that nobody is to blame for.
                 pass
         return await self._exchange(key, await self._dialler.dial(target, progress), request)
 
-    async def _exchange(self, key: Key, connection: Connection, request: bytes) -> Answer:
+    async def _exchange(self, key: Origin, connection: ClientConnection, request: bytes) -> HttpResult:
         try:
             answer = await connection.exchange(request)
         except BaseException:
@@ -188,7 +194,7 @@ def _client_tls(_: str | None) -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def open_sender(
+async def open_client(
     guard: Guard,
     *,
     timeout_seconds: float,
@@ -197,7 +203,7 @@ async def open_sender(
     name_servers: Sequence[str] = (),
     clock: Clock | None = None,
     idle_seconds: float = IDLE_SECONDS,
-) -> AsyncIterator[Sender]:
+) -> AsyncIterator[HttpClient]:
     """A sender that ends with the context, with all that it has open.
 
     `timeout_seconds` covers a whole exchange. `proxy` is a URL as `read_proxy` takes it, else ProxyRefused is
@@ -208,8 +214,8 @@ async def open_sender(
     through = read_proxy(proxy) if proxy is not None else None
     resolver = Resolver(name_servers)
     dialler = Dialler(guard, resolver, tls, through)
-    pool = Pool(idle_seconds)
-    sender = Sender(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
+    pool = ConnectionPool(idle_seconds)
+    sender = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
     try:
         yield sender
     finally:

@@ -16,7 +16,7 @@ class Fault(Enum):
     UNKNOWN = "unknown"
 
 
-class Answer(NamedTuple):
+class HttpResult(NamedTuple):
     """`status` is None when no final one came. `error` is None for 200 to 299, else the class of the failure.
 
     Names of headers are in lower case. The body is its first READ_BYTES bytes at most.

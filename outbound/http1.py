@@ -13,8 +13,8 @@ from typing import cast
 
 import httptools
 
-from outbound.answer import READ_BYTES, Answer
-from outbound.failure import Failed
+from outbound.failures import ExchangeFailed
+from outbound.result import READ_BYTES, HttpResult
 
 HEAD_BYTES = 32 * 1024
 """Of everything before the body: informational responses too."""
@@ -24,7 +24,7 @@ MAX_INFORMATIONAL = 8
 _SLICE = 4 * 1024  # of what the loop hands over, which may be 256 KiB at once
 
 
-class Stale(Exception):
+class StaleConnection(Exception):
     """The peer closed a connection, idle before, without a word: it may or may not have read the request."""
 
 
@@ -32,7 +32,7 @@ class _Enough(Exception):
     """Stops the parser."""
 
 
-class Response:
+class ResponseReader:
     """Reads one response. `reusable`: it has ended where the peer said, and nothing came after it."""
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class Response:
         self._parser = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> bool:
-        """Whether all is known that will be. Raises Failed."""
+        """Whether all is known that will be. Raises ExchangeFailed."""
         self.began = True
         if not self._is_http:
             start = data.lstrip(b"\r\n")
             if not start.startswith(b"HTTP/"[: len(start)]):
-                raise Failed("protocol")  # llhttp reads other protocols' answers too
+                raise ExchangeFailed("protocol")  # llhttp reads other protocols' answers too
             self._is_http = bool(start)
         view, at = memoryview(data), 0
         while at < len(data) and not self._over:
@@ -66,7 +66,7 @@ class Response:
             self.reusable = False
         return self._over
 
-    def answer(self) -> Answer:
+    def answer(self) -> HttpResult:
         """What a final response, complete to the end of its head, amounts to."""
         headers: dict[str, str] = {}
         for raw_name, raw_value in self._headers:
@@ -74,7 +74,7 @@ class Response:
             headers[name] = f"{headers[name]}, {value}" if name in headers else value
         status = self.status or 0
         error = None if 200 <= status <= 299 else f"http_{status}"
-        return Answer(status, error, headers=headers, body=b"".join(self._body)[:READ_BYTES])
+        return HttpResult(status, error, headers=headers, body=b"".join(self._body)[:READ_BYTES])
 
     def _parse(self, piece: memoryview) -> None:
         in_head = self.status is None
@@ -82,14 +82,14 @@ class Response:
             self._parser.feed_data(piece)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if self.status is None:
-                raise Failed("protocol") from None
+                raise ExchangeFailed("protocol") from None
             self._over, self.reusable = True, False
         if in_head and self.status is not None:
             self._seen_bytes = 0
             return
         self._seen_bytes += len(piece)
         if in_head and self._seen_bytes >= HEAD_BYTES:
-            raise Failed("too_large")
+            raise ExchangeFailed("too_large")
         if self._seen_bytes >= FRAMED_BYTES:
             self._over = True
             self._body.clear()  # mostly frames: what it says is nothing to show
@@ -125,7 +125,7 @@ class Response:
             self._over, self.reusable = True, self._parser.should_keep_alive()
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """A connection to an endpoint. An exchange may begin while it is `idle`."""
 
     transport: asyncio.Transport
@@ -133,23 +133,23 @@ class Connection(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.idle = False
-        self.on_close: Callable[[Connection], None] = _nobody
+        self.on_close: Callable[[ClientConnection], None] = _nobody
         """Called when the peer closes it, or speaks unasked, while it is idle."""
         self._used = False
         self._spoke_unasked = False
-        self._response: Response | None = None
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._response: ResponseReader | None = None
+        self._waiter: asyncio.Future[HttpResult] | None = None
 
-    def exchange(self, request: bytes) -> "asyncio.Future[Answer]":
+    def exchange(self, request: bytes) -> "asyncio.Future[HttpResult]":
         """Sends the request; the connection is idle or aborted once the answer is there.
 
-        The future raises Failed or Stale. Who cancels it calls `abort` next.
+        The future raises ExchangeFailed or StaleConnection. Who cancels it calls `abort` next.
         """
         self.idle = False
-        self._response = Response()
+        self._response = ResponseReader()
         self._waiter = waiter = self._loop.create_future()
         if self._spoke_unasked:
-            self._fail(Failed("protocol"))
+            self._fail(ExchangeFailed("protocol"))
         elif self.transport.is_closing():
             self._ended(None)
         else:
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
         try:
             if response.feed(data):
                 self._settle(response.answer(), reusable=response.reusable)
-        except Failed as failed:
+        except ExchangeFailed as failed:
             self._fail(failed)
 
     def eof_received(self) -> None:
@@ -192,13 +192,13 @@ class Connection(asyncio.Protocol):
         elif response.status is not None:
             self._settle(response.answer(), reusable=False)
         elif self._used and not response.began:
-            self._fail(Stale())
+            self._fail(StaleConnection())
         elif isinstance(error, ssl.SSLError):  # TLS 1.3: a server may refuse a client after the handshake
-            self._fail(Failed("tls"))
+            self._fail(ExchangeFailed("tls"))
         else:
-            self._fail(Failed("reset"))
+            self._fail(ExchangeFailed("reset"))
 
-    def _settle(self, answer: Answer, *, reusable: bool) -> None:
+    def _settle(self, answer: HttpResult, *, reusable: bool) -> None:
         waiter, self._waiter, self._response = self._waiter, None, None
         self.idle = self._used = reusable
         if not reusable:
@@ -213,5 +213,5 @@ class Connection(asyncio.Protocol):
             waiter.set_exception(error)
 
 
-def _nobody(_: Connection) -> None:
+def _nobody(_: ClientConnection) -> None:
     pass

@@ -13,24 +13,24 @@ from msgspec import json
 
 from core.rows import Attempt, Delivery, Listing, Webhook
 from core.urls import UrlRefused, read_url
-from outbound.answer import READ_BYTES, Answer, Fault
+from outbound.result import READ_BYTES, Fault, HttpResult
 from outbound.targets import TargetGuard
-from webhook.chat import chat_message, chat_target, chat_verdict
+from webhook.attempts import AttemptResult
+from webhook.chat import chat_limits, chat_message, chat_target
 from webhook.payloads import payload
 from webhook.signature import signed_headers
-from webhook.verdict import Finding
 
 EXCERPT_CHARACTERS = 500
 SECRETS_KEPT = 4_096  # webhooks whose answers are looked through without compiling their secrets again
 
 
-class Letter(NamedTuple):
+class WebhookRequest(NamedTuple):
     url: str
     headers: Mapping[str, str]
     body: bytes
 
 
-class Letters:
+class RequestBuilder:
     def __init__(self, guard: TargetGuard, chat_hosts: Collection[str]) -> None:
         self._guard = guard
         self._chat_hosts = chat_hosts
@@ -39,15 +39,17 @@ class Letters:
         """Whether the URL is a chat platform's webhook. Raises UrlRefused for one that nothing goes to."""
         return chat_target(self._guard.check_url(url), self._chat_hosts) is not None
 
-    def letter(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> Letter:
+    def letter(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> WebhookRequest:
         """Raises UrlRefused for a chat platform's URL whose host is none any more."""
         if webhook.language is not None:
-            return Letter(self._chat_url(webhook.url), {}, chat_message(delivery, listing, webhook.language))
+            return WebhookRequest(
+                self._chat_url(webhook.url), {}, chat_message(delivery, listing, webhook.language)
+            )
         body = payload(delivery)
         headers = signed_headers(delivery.id, at_ms // 1_000, body, _secrets(webhook, at_ms))
         if webhook.token is not None:
             headers["Authorization"] = webhook.token
-        return Letter(webhook.url, headers, body)
+        return WebhookRequest(webhook.url, headers, body)
 
     def _chat_url(self, url: str) -> str:
         """In the version of the platform's API that `chat` speaks. Raises UrlRefused."""
@@ -58,16 +60,16 @@ class Letters:
         return f"{target.scheme}://{target.authority}{chat.path}"
 
 
-def finding(answer: Answer, webhook: Webhook, at_ms: int, duration_ms: int) -> Finding:
+def attempt_result(answer: HttpResult, webhook: Webhook, at_ms: int, duration_ms: int) -> AttemptResult:
     """What an answer to the webhook shows."""
     attempt = Attempt(at_ms, duration_ms, answer.status, answer.error, _excerpt(answer.body, webhook))
     charged = answer.fault is Fault.ENDPOINT
     if answer.status is None:
-        return Finding(attempt, charged)
+        return AttemptResult(attempt, charged)
     if webhook.language is None:
-        return Finding(attempt, charged, gone=answer.status == 410)
-    chat = chat_verdict(answer.status, answer.headers, answer.body)
-    return Finding(
+        return AttemptResult(attempt, charged, gone=answer.status == 410)
+    chat = chat_limits(answer.status, answer.headers, answer.body)
+    return AttemptResult(
         attempt,
         charged=answer.status != 429,
         gone=chat.gone or answer.status == 410,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 PATIENT_PROBES = 5  # with the oldest event: half an hour, if the first suspension is of a minute
 
 
-class Place(NamedTuple):
+class QueueEntry(NamedTuple):
     """A delivery's place in its line: by age, and among those of the same age by order."""
 
     since_ms: int
@@ -19,7 +19,7 @@ class Place(NamedTuple):
     delivery_id: str
 
 
-class Line:
+class EndpointQueue:
     """`probe_ms` is set while the endpoint is suspended: when it is next asked for a sign of life.
 
     `slow`: its last answer took long. `misses`: how often in a row nobody could say whose failure it was.
@@ -44,10 +44,10 @@ class Line:
     )
 
     def __init__(self) -> None:
-        self.waiting: list[Place] = []  # a heap
-        self.urgent: deque[Place] = deque()
+        self.waiting: list[QueueEntry] = []  # a heap
+        self.urgent: deque[QueueEntry] = deque()
         self.probes = 0
-        self.probed = Place(0, 0, "")  # that of the last one that left
+        self.probed = QueueEntry(0, 0, "")  # that of the last one that left
         self.urgent_in_flight = False
         self.in_flight = 0
         self.slow = False
@@ -63,11 +63,11 @@ class Line:
         """Nothing waits, runs, or needs remembering."""
         return not (self.waiting or self.urgent or self.in_flight or self.slow) and self.probe_ms is None
 
-    def enter(self, place: Place) -> None:
+    def enter(self, place: QueueEntry) -> None:
         self.gone = False
         heapq.heappush(self.waiting, place)
 
-    def enter_urgent(self, place: Place) -> None:
+    def enter_urgent(self, place: QueueEntry) -> None:
         """Goes ahead of those who wait, behind others that do."""
         self.gone = False
         self.urgent.append(place)
@@ -90,7 +90,7 @@ class Line:
             self.urgent.popleft()
         return self.urgent[0].delivery_id if self.urgent and not self.urgent_in_flight else None
 
-    def leave(self, kept_since_ms: int) -> Place:
+    def leave(self, kept_since_ms: int) -> QueueEntry:
         """The first of those who wait leaves.
 
         After many probes in vain, the next one is the one behind the probe before it: an event that always

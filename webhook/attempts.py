@@ -41,7 +41,7 @@ class RetryPolicy:
         return max(self.length_ms(times), LONGEST_BACKOFF_MS)
 
 
-class Finding(NamedTuple):
+class AttemptResult(NamedTuple):
     """What came of an attempt. `charged`: a failure is the endpoint's. `gone`: the endpoint wants nothing any
     more. `wait_ms`: it wants nothing so soon, and neither do other endpoints of its kind if `everywhere`."""
 
@@ -52,8 +52,8 @@ class Finding(NamedTuple):
     everywhere: bool = False
 
 
-def verdict(
-    policy: RetryPolicy, delivery: Delivery, webhook: Webhook | None, finding: Finding, *, probe: bool
+def attempt_events(
+    policy: RetryPolicy, delivery: Delivery, webhook: Webhook | None, finding: AttemptResult, *, probe: bool
 ) -> list[Event]:
     """The events of an attempt. `webhook` is None when the settings that were used are no longer those."""
     attempt = finding.attempt
