@@ -11,31 +11,31 @@ from core.events import NodeNamed
 from core.ledger import Ledger
 from gateway.store import Store
 from ratelimit.shared import SharedBuckets
-from replication.applying import Applying
-from replication.awake import Awake
-from replication.capture import Capture
-from replication.claims import Claims
-from replication.concerns import Concerns
-from replication.copies import Donor, Fetcher
-from replication.differences import Differences
-from replication.entries import Envelopes
-from replication.eviction import Eviction
-from replication.follower import Follower
-from replication.forgetting import Forgetting
-from replication.gaps import Gaps
-from replication.lagging import Lagging
-from replication.link import Link, RedisPlace
-from replication.marks import Marks
-from replication.merge import Merge
+from replication.copies.donor import Donor, Fetcher
+from replication.copies.forgetting import Forgetting
+from replication.facts.applying import Applying
+from replication.facts.capture import Capture
+from replication.facts.hybrid_clock import new_label
+from replication.facts.keyed_digests import Marks
+from replication.facts.merge import Merge
+from replication.members.claims import Claims
+from replication.members.differences import Differences
+from replication.members.eviction import Eviction
+from replication.members.fence import Awake
+from replication.members.registry import Registry
+from replication.members.succession import Succession
+from replication.members.warnings import Concerns
 from replication.node import Node, Pace, Parts
-from replication.pacing import Pacing
-from replication.publisher import Publisher
-from replication.queue import Queue
-from replication.registry import Registry
-from replication.stamps import new_label
-from replication.succession import Succession
-from replication.tentative import Tentative
-from replication.usage import Usage
+from replication.streams.follower import Follower
+from replication.streams.gaps import Gaps
+from replication.streams.lag import Lagging
+from replication.streams.provisional import Tentative
+from replication.streams.publisher import Publisher
+from replication.streams.queue import Queue
+from replication.streams.usage import Usage
+from replication.transport.envelopes import Envelopes
+from replication.transport.link import Link, RedisPlace
+from replication.transport.pacing import Pacing
 from settings.model import Redis, Settings
 from storage.folder import Folder
 from votes.search import Searches

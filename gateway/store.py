@@ -16,7 +16,7 @@ from core.ledger import Ledger
 from core.state import State
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
-from replication.stamps import Stamper
+from replication.facts.hybrid_clock import Stamper
 from settings.model import Settings
 from snapshot.files import list_snapshots
 from snapshot.folding import Folding, Order

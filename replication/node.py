@@ -14,20 +14,20 @@ from typing import Any
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from replication.awake import Awake
-from replication.claims import Claims
-from replication.concerns import Concerns
-from replication.contact import Contact, described
-from replication.copies import CopyLost, Donor
-from replication.eviction import Eviction
-from replication.follower import Follower
-from replication.gaps import Gaps
-from replication.lagging import Lagging
-from replication.link import UNREACHABLE, Link
-from replication.publisher import Publisher
-from replication.registry import Registry
-from replication.succession import Succession
-from replication.usage import Usage
+from replication.copies.donor import CopyLost, Donor
+from replication.members.claims import Claims
+from replication.members.eviction import Eviction
+from replication.members.fence import Awake
+from replication.members.registry import Registry
+from replication.members.succession import Succession
+from replication.members.warnings import Concerns
+from replication.streams.follower import Follower
+from replication.streams.gaps import Gaps
+from replication.streams.lag import Lagging
+from replication.streams.publisher import Publisher
+from replication.streams.usage import Usage
+from replication.transport.link import UNREACHABLE, Link
+from replication.transport.retrying import Contact, described
 
 log = logging.getLogger(__name__)
 

@@ -43,7 +43,17 @@ PURE = [
         f"outbound/{name}.py"
         for name in ("failures", "pool", "proxies", "ranges", "result", "slots", "targets", "tls_records")
     ),
-    *(f"replication/{name}.py" for name in ("capture", "facts", "marks", "merge", "queue", "stamps")),
+    *(
+        f"replication/{name}.py"
+        for name in (
+            "facts/capture",
+            "facts/hybrid_clock",
+            "facts/keyed_digests",
+            "facts/kinds",
+            "facts/merge",
+            "streams/queue",
+        )
+    ),
 ]
 IMPURE_MODULES = {
     "aiohttp",

@@ -20,13 +20,13 @@ import redis
 import requests
 
 from gateway.fleet import READY_SECONDS, alike
-from replication.claims import PAUSE_SECONDS
-from replication.differences import CLOCK_SECONDS
-from replication.eviction import LOOK_BEATS
-from replication.follower import REFUSED_SECONDS
-from replication.lagging import BEHIND_SECONDS
-from replication.link import Link, RedisPlace
-from replication.registry import ALIVE_BEATS, LISTENED_BEATS
+from replication.members.claims import PAUSE_SECONDS
+from replication.members.differences import CLOCK_SECONDS
+from replication.members.eviction import LOOK_BEATS
+from replication.members.registry import ALIVE_BEATS, LISTENED_BEATS
+from replication.streams.follower import REFUSED_SECONDS
+from replication.streams.lag import BEHIND_SECONDS
+from replication.transport.link import Link, RedisPlace
 from settings.model import Redis, Settings
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.cutting import held_port

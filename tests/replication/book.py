@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from core import events as ev
 from core.fleet import label_of
 from core.rows import Key, Listing, Stamp, StatsWindow
-from replication.merge import PARTS
+from replication.facts.merge import PARTS
 from tests.replication.given import MARKS, Node
 
 Life = tuple[str, int]

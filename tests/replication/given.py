@@ -10,12 +10,12 @@ from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
 from core.votes import leaves_of
-from replication.applying import Applying
-from replication.capture import Capture
-from replication.facts import Fact, ListingFact, VotesFact
-from replication.marks import Marks
-from replication.merge import Merge
-from replication.stamps import Stamper
+from replication.facts.applying import Applying
+from replication.facts.capture import Capture
+from replication.facts.hybrid_clock import Stamper
+from replication.facts.keyed_digests import Marks
+from replication.facts.kinds import Fact, ListingFact, VotesFact
+from replication.facts.merge import Merge
 from tests.unit.conftest import MemoryJournal, empty_state, fold
 from tests.unit.given import BOT, HOUR_MS, NOW_MS, a_listing
 from votes.search import Searches

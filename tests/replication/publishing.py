@@ -8,14 +8,14 @@ from pathlib import Path
 from core.clock import FakeClock
 from core.events import NodeNamed
 from core.ledger import Ledger
-from replication.capture import Capture
-from replication.entries import Entry, Envelopes, id_of
-from replication.facts import VoteFact
-from replication.link import Link, RedisPlace
-from replication.pacing import Pacing
-from replication.publisher import Publisher
-from replication.queue import Queue
-from replication.tentative import Tentative
+from replication.facts.capture import Capture
+from replication.facts.kinds import VoteFact
+from replication.streams.provisional import Tentative
+from replication.streams.publisher import Publisher
+from replication.streams.queue import Queue
+from replication.transport.envelopes import Entry, Envelopes, id_of
+from replication.transport.link import Link, RedisPlace
+from replication.transport.pacing import Pacing
 from tests.replication.given import MARKS
 from tests.unit_io.disk import KEYS, on, recording
 from tests.unit_io.rows import listed, voted

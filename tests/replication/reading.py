@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from core.clock import FakeClock
 from core.fleet import Fleet, FleetView
-from replication.concerns import Concerns
-from replication.copies import Fetcher
-from replication.differences import Differences
-from replication.entries import Envelopes
-from replication.follower import Follower
-from replication.forgetting import Forgetting
-from replication.gaps import Gaps
-from replication.link import Link, RedisPlace
-from replication.pacing import Pacing
-from replication.registry import Registry
-from replication.usage import Usage
+from replication.copies.donor import Fetcher
+from replication.copies.forgetting import Forgetting
+from replication.members.differences import Differences
+from replication.members.registry import Registry
+from replication.members.warnings import Concerns
+from replication.streams.follower import Follower
+from replication.streams.gaps import Gaps
+from replication.streams.usage import Usage
+from replication.transport.envelopes import Envelopes
+from replication.transport.link import Link, RedisPlace
+from replication.transport.pacing import Pacing
 from tests.replication.given import MARKS, Node
 from tests.unit_io.disk import KEYS
 

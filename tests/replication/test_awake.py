@@ -1,9 +1,9 @@
-"""replication/awake.py: who was stopped for long sends nothing before it has heard what others sent."""
+"""members/fence.py: who was stopped for long sends nothing before it has heard what others sent."""
 
 import pytest
 
 from core.clock import FakeClock
-from replication.awake import BEATS_TO_HEAR, Awake
+from replication.members.fence import BEATS_TO_HEAR, Awake
 
 LEASE, PATIENCE = 60.0, 10.0
 

@@ -1,4 +1,4 @@
-"""replication/capture.py: what a node tells of what it did."""
+"""replication/facts/capture.py: what a node tells of what it did."""
 
 import pytest
 
@@ -38,7 +38,7 @@ from core.rows import (
     Suspension,
     Webhook,
 )
-from replication.facts import DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
+from replication.facts.kinds import DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
 from tests.replication.given import MARKS, Node, listing_fact
 from tests.unit.given import (
     BOT,

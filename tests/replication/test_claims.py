@@ -1,4 +1,4 @@
-"""replication/claims.py: claims over a real Redis."""
+"""replication/members/claims.py: claims over a real Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,8 +10,8 @@ import pytest
 from core.clock import FakeClock
 from core.fleet import Fleet
 from core.refusals import VotedTooSoon
-from replication.claims import FIRST_MS, Claims
-from replication.link import Link, RedisPlace
+from replication.members.claims import FIRST_MS, Claims
+from replication.transport.link import Link, RedisPlace
 from tests.cutting import CuttingProxy
 from tests.gateway import BOT, USER, WAIT_SECONDS
 from tests.redis_server import RedisServer

@@ -11,10 +11,10 @@ from core.fleet import Fleet
 from core.ledger import Ledger
 from core.refusals import VotedTooSoon
 from core.rows import Delivery
-from replication.claims import Claims
-from replication.link import Link, RedisPlace
-from replication.registry import ALIVE_BEATS, Registry
-from replication.succession import Succession
+from replication.members.claims import Claims
+from replication.members.registry import ALIVE_BEATS, Registry
+from replication.members.succession import Succession
+from replication.transport.link import Link, RedisPlace
 from tests.gateway import USER, WAIT_SECONDS
 from tests.redis_server import RedisServer
 from tests.replication.given import MARKS

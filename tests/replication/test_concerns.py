@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from core.clock import FakeClock
-from replication.concerns import Concerns
-from replication.differences import CLOCK_SECONDS, Differences
-from replication.entries import Status
-from replication.eviction import LOOK_BEATS, Eviction
-from replication.lagging import BEHIND_SECONDS, Chase
-from replication.link import Link, RedisPlace
+from replication.members.differences import CLOCK_SECONDS, Differences
+from replication.members.eviction import LOOK_BEATS, Eviction
+from replication.members.warnings import Concerns
+from replication.streams.lag import BEHIND_SECONDS, Chase
+from replication.transport.envelopes import Status
+from replication.transport.link import Link, RedisPlace
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.contract import users
 from tests.gateway import eventually

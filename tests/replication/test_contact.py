@@ -1,4 +1,4 @@
-"""replication/contact.py: an outage is told once, and so is its end; what failed is not quoted."""
+"""replication/transport/retrying.py: an outage is told once, and so is its end; what failed is not quoted."""
 
 import asyncio
 import logging
@@ -11,8 +11,8 @@ from redis.exceptions import ResponseError
 
 from core.clock import FakeClock
 from core.refusals import Unavailable
-from replication.contact import WORDS_CHARACTERS, Contact, described
-from replication.link import UNREACHABLE, Link, RedisPlace
+from replication.transport.link import UNREACHABLE, Link, RedisPlace
+from replication.transport.retrying import WORDS_CHARACTERS, Contact, described
 from tests.redis_server import RedisServer
 from tests.unit_io.disk import run
 

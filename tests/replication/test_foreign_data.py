@@ -10,9 +10,9 @@ import pytest
 import redis
 
 from core.rows import BOTS
-from replication.entries import Entry, Envelopes, Status
-from replication.facts import VoteFact
-from replication.marks import Marks
+from replication.facts.keyed_digests import Marks
+from replication.facts.kinds import VoteFact
+from replication.transport.envelopes import Entry, Envelopes, Status
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.cutting import CuttingProxy
 from tests.gateway import BOT, OTHER_BOT, USER, eventually

@@ -1,4 +1,4 @@
-"""replication/merge.py: what becomes of listings and keys when nodes hear of each other."""
+"""replication/facts/merge.py: what becomes of listings and keys when nodes hear of each other."""
 
 from collections.abc import Sequence
 

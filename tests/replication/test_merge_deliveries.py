@@ -1,4 +1,4 @@
-"""replication/merge.py: what becomes of deliveries when nodes hear of each other."""
+"""replication/facts/merge.py: what becomes of deliveries when nodes hear of each other."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ from core.events import (
     WebhookRemoved,
 )
 from core.rows import Delivery
-from replication.facts import DeliveryFact, Fact
+from replication.facts.kinds import DeliveryFact, Fact
 from tests.replication.given import MARKS, Node, assert_folds, meet
 from tests.unit.conftest import DELIVERIES_KEPT
 from tests.unit.given import (

@@ -1,4 +1,4 @@
-"""replication/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
+"""facts/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from core.rows import (
     Stamps,
     Webhook,
 )
-from replication.merge import PARTS, joined
+from replication.facts.merge import PARTS, joined
 from tests.replication.book import Book, Life, values
 from tests.replication.given import MARKS, Node, assert_alike, assert_folds
 from tests.replication.simulated import REFS, USERS, Script, Simulation, Step

@@ -1,4 +1,4 @@
-"""replication/merge.py: what becomes of stats and webhooks when nodes hear of each other."""
+"""replication/facts/merge.py: what becomes of stats and webhooks when nodes hear of each other."""
 
 import pytest
 

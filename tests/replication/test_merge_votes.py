@@ -1,4 +1,4 @@
-"""replication/merge.py: what becomes of votes and users when nodes hear of each other."""
+"""replication/facts/merge.py: what becomes of votes and users when nodes hear of each other."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -12,7 +12,7 @@ from core.events import (
     VoteCast,
 )
 from core.rows import StatsWindow
-from replication.facts import ErasedFact, VotesFact
+from replication.facts.kinds import ErasedFact, VotesFact
 from tests.replication.given import MARKS, Node, assert_alike, finished, meet
 from tests.unit.given import (
     BOT,

@@ -1,11 +1,11 @@
-"""replication/pacing.py: what comes after a pause goes at once, and what follows goes together."""
+"""replication/transport/pacing.py: what comes after a pause goes at once, and what follows goes together."""
 
 import asyncio
 from pathlib import Path
 
 from core.clock import FakeClock
-from replication.follower import ENTRIES_AT_ONCE
-from replication.pacing import Pacing
+from replication.streams.follower import ENTRIES_AT_ONCE
+from replication.transport.pacing import Pacing
 from tests.gateway import running
 from tests.redis_server import RedisServer
 from tests.replication.given import finished

@@ -1,4 +1,4 @@
-"""replication/queue.py: what is to be told is kept until it is; what is too much is read back."""
+"""replication/streams/queue.py: what is to be told is kept until it is; what is too much is read back."""
 
 import asyncio
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 
 from core.events import EndpointHealthSet, Merged, VoteCast, encode_record
 from core.rows import Suspension
-from replication.entries import proof_of
-from replication.facts import Fact, VoteFact
-from replication.queue import ENTRY_COST, LISTING_COST, Queue, Told, entries
+from replication.facts.kinds import Fact, VoteFact
+from replication.streams.queue import ENTRY_COST, LISTING_COST, Queue, Told, entries
+from replication.transport.envelopes import proof_of
 from tests.cutting import CuttingProxy
 from tests.redis_server import RedisServer
 from tests.replication.given import Node, a_node

@@ -1,10 +1,10 @@
-"""replication/refused.py: a refusal is told once when it begins, and once when it ends."""
+"""replication/members/refused_nodes.py: a refusal is told once when it begins, and once when it ends."""
 
 import logging
 
 import pytest
 
-from replication.refused import Refused
+from replication.members.refused_nodes import Refused
 
 
 def test_a_refusal_is_told_once_for_each_reason_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:

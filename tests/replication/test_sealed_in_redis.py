@@ -8,8 +8,8 @@ import pytest
 
 from core.rows import BOTS
 from listings.keys import KeyDigester
-from replication.entries import Entry, Envelopes
-from replication.facts import VoteFact
+from replication.facts.kinds import VoteFact
+from replication.transport.envelopes import Entry, Envelopes
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.gateway import BOT, BOT_SUBMISSION, OPERATOR_TOKEN, OTHER_BOT, OTHER_USER, OWNER, USER, eventually
 from tests.redis_server import RedisServer

@@ -1,4 +1,4 @@
-"""replication/tentative.py: votes under a label that was another node's are moved, and each counts."""
+"""streams/provisional.py: votes under a label that was another node's are moved, and each counts."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged
 from core.refusals import Unavailable
-from replication.tentative import MOVED_AT_ONCE, Tentative
+from replication.streams.provisional import MOVED_AT_ONCE, Tentative
 from tests.redis_server import RedisServer
 from tests.replication.given import Node, assert_folds, finished
 from tests.replication.publishing import publishing

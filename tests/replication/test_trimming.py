@@ -1,4 +1,4 @@
-"""replication/publisher.py: what may go of a stream, and what stays."""
+"""replication/streams/publisher.py: what may go of a stream, and what stays."""
 
 from pathlib import Path
 

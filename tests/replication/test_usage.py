@@ -1,4 +1,4 @@
-"""replication/usage.py: what limiters have allowed is told once, and lost without harm."""
+"""replication/streams/usage.py: what limiters have allowed is told once, and lost without harm."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
@@ -8,9 +8,9 @@ import pytest
 from core.fleet import Fleet
 from core.rows import Policy
 from ratelimit.shared import SharedBuckets
-from replication.entries import Envelopes, Uses
-from replication.link import UNREACHABLE, Link, RedisPlace
-from replication.usage import Usage
+from replication.streams.usage import Usage
+from replication.transport.envelopes import Envelopes, Uses
+from replication.transport.link import UNREACHABLE, Link, RedisPlace
 from storage.sealing import Keyring, new_key
 from tests.cutting import CuttingProxy
 from tests.redis_server import RedisServer

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.events import Event, encode_record
-from replication.capture import Capture
-from replication.entries import Entry, proof_of
-from replication.facts import Fact, ListingFact
+from replication.facts.capture import Capture
+from replication.facts.kinds import Fact, ListingFact
+from replication.transport.envelopes import Entry, proof_of
 
 QUEUED_MOST = 100_000  # records; beyond, they are read back from the journal when there is time
 ENTRY_COST = 128  # facts, of which those of listings are larger

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.votes import leaves_of
-from replication.applying import Applying
-from replication.capture import Capture
-from replication.entries import Envelopes, Piece
-from replication.facts import (
+from replication.copies.forgetting import Forgetting
+from replication.facts.applying import Applying
+from replication.facts.capture import Capture
+from replication.facts.kinds import (
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -25,8 +25,8 @@ from replication.facts import (
     RemovedFact,
     VotesFact,
 )
-from replication.forgetting import Forgetting
-from replication.link import ENVELOPE, Link, Read
+from replication.transport.envelopes import Envelopes, Piece
+from replication.transport.link import ENVELOPE, Link, Read
 
 log = logging.getLogger(__name__)
 

@@ -19,11 +19,11 @@ from core.events import Event, NodeNamed, UnknownEvent, decode_record, encode_re
 from core.fleet import label_of, name_and_epoch
 from core.ledger import Ledger
 from journal.segments import JournalCorrupt, JournalReader
-from replication.entries import Entry, Envelopes, Foreign, Id, id_of, proof_of
-from replication.link import ENVELOPE, Link
-from replication.pacing import Pacing
-from replication.queue import Queue, Told, entries
-from replication.tentative import Tentative
+from replication.streams.provisional import Tentative
+from replication.streams.queue import Queue, Told, entries
+from replication.transport.envelopes import Entry, Envelopes, Foreign, Id, id_of, proof_of
+from replication.transport.link import ENVELOPE, Link
+from replication.transport.pacing import Pacing
 from storage.folder import Folder
 from storage.sealing import KeyMissing
 

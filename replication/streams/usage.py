@@ -7,8 +7,8 @@ counts nowhere: for that long each node allows what the limit allows.
 from collections.abc import Callable, Mapping, Sequence
 
 from core.fleet import FleetView
-from replication.entries import Envelopes, Foreign, Uses
-from replication.link import ENVELOPE, Link, Read
+from replication.transport.envelopes import Envelopes, Foreign, Uses
+from replication.transport.link import ENVELOPE, Link, Read
 
 STREAM_LENGTH = 1_000
 NOTHING = "0-0"

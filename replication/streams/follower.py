@@ -2,7 +2,7 @@
 
 One read waits for all streams at once, each from this node's own cursor, which is in the journal. An entry
 says behind which position it begins: where that is not the cursor, something is missing, and it is taken from
-a copy (`replication/gaps.py`). What does not open with the fleet's keys is not merged and not passed over:
+a copy (`streams/gaps.py`). What does not open with the fleet's keys is not merged and not passed over:
 nothing more is read of that node until it is mended.
 """
 
@@ -10,16 +10,16 @@ import logging
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView, label_of, name_and_epoch
-from replication.applying import Applying
-from replication.contact import described
-from replication.copies import CopyLost, Fetcher, new_copy
-from replication.entries import Entry, Envelopes, Foreign, Id, id_of
-from replication.gaps import Gaps
-from replication.link import Link
-from replication.pacing import Pacing
-from replication.refused import Refused
-from replication.registry import Registry
-from replication.usage import Usage
+from replication.copies.donor import CopyLost, Fetcher, new_copy
+from replication.facts.applying import Applying
+from replication.members.refused_nodes import Refused
+from replication.members.registry import Registry
+from replication.streams.gaps import Gaps
+from replication.streams.usage import Usage
+from replication.transport.envelopes import Entry, Envelopes, Foreign, Id, id_of
+from replication.transport.link import Link
+from replication.transport.pacing import Pacing
+from replication.transport.retrying import described
 
 log = logging.getLogger(__name__)
 

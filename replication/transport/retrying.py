@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from core.clock import NS_PER_SECOND, Clock
 from core.refusals import Unavailable
-from replication.link import UNREACHABLE
+from replication.transport.link import UNREACHABLE
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from core.events import DeliveryTaken
 from core.fleet import name_and_epoch
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from replication.entries import Id, id_of
-from replication.link import Link
-from replication.registry import Registry
+from replication.members.registry import Registry
+from replication.transport.envelopes import Id, id_of
+from replication.transport.link import Link
 
 log = logging.getLogger(__name__)
 

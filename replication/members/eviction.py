@@ -8,8 +8,8 @@ import logging
 
 from redis.exceptions import ResponseError
 
-from replication.concerns import Concerns
-from replication.link import Link
+from replication.members.warnings import Concerns
+from replication.transport.link import Link
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import logging
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView, name_and_epoch
-from replication.registry import Registry
+from replication.members.registry import Registry
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from replication.facts import Fact
+from replication.facts.kinds import Fact
 from storage.sealing import KEY_ID_BYTES, SALT_BYTES, KeyMissing, Keyring, Seal, Unsealable
 
 SEALS_KEPT = 256

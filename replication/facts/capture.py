@@ -10,7 +10,15 @@ from msgspec.structs import replace
 from core import events as ev
 from core.sharing import shared
 from core.state import State
-from replication.facts import DeliveryFact, ErasedFact, Fact, FinishedFact, ListingFact, RemovedFact, VoteFact
+from replication.facts.kinds import (
+    DeliveryFact,
+    ErasedFact,
+    Fact,
+    FinishedFact,
+    ListingFact,
+    RemovedFact,
+    VoteFact,
+)
 
 OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
 Mark = Callable[[str], str]

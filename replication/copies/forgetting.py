@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from core.events import Event, VoteCast
 from core.ledger import Ledger
 from core.votes import leaves_of
-from replication.applying import Applying
-from replication.facts import ErasedFact, Fact
-from replication.merge import Erasure, Merge
+from replication.facts.applying import Applying
+from replication.facts.kinds import ErasedFact, Fact
+from replication.facts.merge import Erasure, Merge
 
 
 class Forgetting:

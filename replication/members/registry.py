@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView, name_and_epoch
-from replication.differences import Differences
-from replication.entries import Envelopes, Foreign, Status
-from replication.link import Link
-from replication.refused import Refused
+from replication.members.differences import Differences
+from replication.members.refused_nodes import Refused
+from replication.transport.envelopes import Envelopes, Foreign, Status
+from replication.transport.link import Link
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ a node may be of any age, and says nothing about its clock.
 from collections.abc import Mapping
 
 from core.clock import Clock
-from replication.concerns import Concerns
-from replication.entries import Status
+from replication.members.warnings import Concerns
+from replication.transport.envelopes import Status
 
 CLOCK_SECONDS = 10.0
 """So far apart clocks may be, beside the age of a word."""

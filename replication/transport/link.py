@@ -2,7 +2,7 @@
 
 redis-py's own retries are off: they would send XADD again without knowing what became of the first, and
 nest. Every command has a time-out; a blocking read waits for less than that. All keys begin with the prefix,
-and what nodes tell is sealed (`replication/entries.py`): names, sizes, positions and times can be read.
+and what nodes tell is sealed (`transport/envelopes.py`): names, sizes, positions and times can be read.
 
     <prefix>:nodes            hash: name -> Status
     <prefix>:alive:<name>     which process bears the name: something random, for five beats

@@ -12,8 +12,8 @@ from typing import Protocol
 from core.events import Event, Merged, UserErased
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from replication.facts import Fact
-from replication.merge import Erasure, Merge
+from replication.facts.kinds import Fact
+from replication.facts.merge import Erasure, Merge
 
 FACTS_AT_ONCE = 32
 DISK_SECONDS = 1.0  # between attempts while the journal takes no writes

@@ -7,10 +7,10 @@ it `BEHIND_SECONDS` later is behind, and is so until nothing is left, or an end 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import name_and_epoch
 from core.ledger import Ledger
-from replication.concerns import Concerns
-from replication.gaps import Gaps
-from replication.publisher import Publisher
-from replication.registry import Registry
+from replication.members.registry import Registry
+from replication.members.warnings import Concerns
+from replication.streams.gaps import Gaps
+from replication.streams.publisher import Publisher
 
 BEHIND_SECONDS = 30.0
 _BEHIND_NS = round(BEHIND_SECONDS * NS_PER_SECOND)

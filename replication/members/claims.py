@@ -16,8 +16,8 @@ from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView
 from core.refusals import VotedTooSoon
 from core.votes import VotesView
-from replication.link import UNREACHABLE, Link
-from replication.marks import Marks
+from replication.facts.keyed_digests import Marks
+from replication.transport.link import UNREACHABLE, Link
 
 log = logging.getLogger(__name__)
 

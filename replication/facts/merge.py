@@ -21,7 +21,7 @@ from core import events as ev
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, remembered, shared, well
 from core.state import State
-from replication.facts import (
+from replication.facts.kinds import (
     DeliveryFact,
     ErasedFact,
     Fact,
