@@ -58,6 +58,7 @@ def bench_of_one_bot() -> Bench:
         max_difference=50,
         max_body_bytes=65_536,
     )
+    ledger.subscribe(public.on_record)
     return Bench(public, ledger.state, ledger, clock, digester, high)
 
 

@@ -93,6 +93,7 @@ def _node(pipe: Connection, folder: Path, more: Mapping[str, object]) -> None:
     async def started(gateway: Gateway) -> None:
         tune_interpreter()
         feeders.append(_Feeder(gateway, pipe, stop))
+        gateway.ledger.subscribe(feeders[0].on_record)
         asyncio.get_running_loop().add_reader(pipe.fileno(), feeders[0].told)
         os.set_blocking(pipe.fileno(), True)  # which libuv has ended, and a long message comes in pieces
         pipe.send(int(gateway.base_url.rpartition(":")[2]))
@@ -126,7 +127,6 @@ class _Feeder:
             "cpu": self._cpu,
             "pid": self._pid,
         }
-        self._ledger.subscribe(self._on_record)
 
     def told(self) -> None:
         try:
@@ -141,7 +141,7 @@ class _Feeder:
     async def _answer(self, what: str, arguments: list[Any]) -> None:
         self._pipe.send(await self._asked[what](*arguments))
 
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
         if isinstance(events[0], Merged):
             now_ns = time.monotonic_ns()
             for event in events:

@@ -9,6 +9,7 @@ from typing import Any
 from core.clock import Clock
 from core.events import NodeNamed
 from core.ledger import Ledger
+from gateway.readers import FleetReaders
 from gateway.store import Store
 from ratelimit.shared import SharedBuckets
 from replication.copies.donor import Donor, Fetcher
@@ -51,6 +52,7 @@ class Membership:
     node: Node
     claims: Claims
     mark: Callable[[str], str]
+    readers: FleetReaders
 
 
 @asynccontextmanager
@@ -91,10 +93,27 @@ async def open_fleet(
     gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
     usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
     telling, reading = (Pacing(clock, redis.pace_seconds) for _ in range(2))
-    follower = _follower(
-        redis.node, link, envelopes, registry, ledger, searches, marks, usage, gaps, clock, reading
+    merge = Merge(ledger.state, marks.user)
+    applying = Applying(ledger, merge, searches)
+    forgetting = Forgetting(ledger, merge, applying, marks.user)
+    fetcher = Fetcher(link, envelopes, redis.node, ledger, applying, forgetting, beat_seconds)
+    follower = Follower(link, envelopes, registry, fleet, applying, fetcher, usage, gaps, clock, reading)
+    queue, tentative = Queue(Capture(ledger.state, marks.user), ledger.head), Tentative(ledger, VoteTable)
+    publisher = Publisher(
+        link,
+        envelopes,
+        redis.node,
+        ledger,
+        queue,
+        folder,
+        clock,
+        telling,
+        lambda: store.journal.durable_position,
+        registry.known,
+        tentative,
+        lambda: registry.newest_epoch,
+        lambda: registry.has_listened,
     )
-    publisher = _publisher(redis.node, link, envelopes, registry, store, folder, marks, clock, telling)
     parts = Parts(
         link,
         ledger,
@@ -113,7 +132,12 @@ async def open_fleet(
     )
     pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     try:
-        yield Membership(Node(parts, pace, clock), claims, marks.user)
+        yield Membership(
+            Node(parts, pace, clock),
+            claims,
+            marks.user,
+            FleetReaders(forgetting, queue, tentative, publisher),
+        )
     finally:
         await claims_link.close()
         await link.close()
@@ -130,61 +154,6 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
     }
-
-
-def _publisher(
-    name: str,
-    link: Link,
-    envelopes: Envelopes,
-    registry: Registry,
-    store: Store,
-    folder: Folder,
-    marks: Marks,
-    clock: Clock,
-    pacing: Pacing,
-) -> Publisher:
-    ledger, journal = store.ledger, store.journal
-    queue = Queue(Capture(ledger.state, marks.user), ledger.head)
-    ledger.subscribe(queue.on_record)
-    publisher = Publisher(
-        link,
-        envelopes,
-        name,
-        ledger,
-        queue,
-        folder,
-        clock,
-        pacing,
-        lambda: journal.durable_position,
-        registry.known,
-        Tentative(ledger, VoteTable),
-        lambda: registry.newest_epoch,
-        lambda: registry.has_listened,
-    )
-    journal.on_durable(publisher.wake)
-    return publisher
-
-
-def _follower(
-    name: str,
-    link: Link,
-    envelopes: Envelopes,
-    registry: Registry,
-    ledger: Ledger,
-    searches: Searches,
-    marks: Marks,
-    usage: Usage,
-    gaps: Gaps,
-    clock: Clock,
-    pacing: Pacing,
-) -> Follower:
-    merge = Merge(ledger.state, marks.user)
-    applying = Applying(ledger, merge, searches)
-    forgetting = Forgetting(ledger, merge, applying, marks.user)
-    fetcher = Fetcher(link, envelopes, name, ledger, applying, forgetting, registry.beat_seconds)
-    return Follower(
-        link, envelopes, registry, ledger.state.fleet, applying, fetcher, usage, gaps, clock, pacing
-    )
 
 
 def _heard(

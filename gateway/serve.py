@@ -29,6 +29,7 @@ from gateway.delivery import (
 )
 from gateway.fleet import Membership, open_fleet
 from gateway.front import HttpServer, http_server, open_front
+from gateway.readers import Readers, subscribe
 from gateway.store import Store, empty_state, held_folder, open_store
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
 from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
@@ -54,6 +55,7 @@ from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import Outbox
+from webhook.suspension_log import SuspensionLog
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
@@ -133,16 +135,21 @@ async def serve(
             lambda: store.journal.durable_position,
             tasks.create_task,
         )
-        store.journal.on_durable(dispatcher.wake)
+        suspensions = SuspensionLog(store.ledger.state, outbox.suspended)
         lag, running = LoopLag(clock), Running()
         is_fleets = settings.redis.url is not None
-        voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger)
+        voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger.state)
         public = _public_api(settings, clock, store.ledger, counts, digester, failures, voters)
         fleet = await stack.enter_async_context(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
         )
         if fleet is not None:
             dispatcher.may_send, fleet.node.awake.on_release = fleet.node.awake.may_send, dispatcher.wake
+        watch = AttemptWatch()
+        of_fleet = fleet.readers if fleet is not None else None
+        subscribe(
+            Readers(dispatcher, suspensions, searches, public, of_fleet, watch), store.ledger, store.journal
+        )
         routes = _routes(
             settings,
             clock,
@@ -156,6 +163,7 @@ async def serve(
             lag,
             stop,
             searches,
+            watch,
             fleet,
             lambda: http.tally(),
         )
@@ -264,6 +272,7 @@ def _routes(
     lag: LoopLag,
     stop: asyncio.Event,
     searches: Searches,
+    watch: AttemptWatch,
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
 ) -> list[Route]:
@@ -285,8 +294,6 @@ def _routes(
         mark=fleet.mark if fleet is not None else lambda _: "",
     )
     sources = _debug_sources(store, outbox, lag, stop, fleet, connections)
-    watch = AttemptWatch()
-    store.ledger.subscribe(watch.on_record)
     return [
         *public_routes(public),
         *open_routes(sources.readiness, openapi_reply(), docs_reply()),

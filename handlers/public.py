@@ -104,7 +104,6 @@ class PublicApi:
         self._dated: dict[str, tuple[int, int]] = {}
         """Of each bot's last window of committed updates: its name in the limiter, and when it began."""
         self._restore_stats_windows(clock.now_ms(), clock.monotonic_ns())
-        ledger.subscribe(self._on_record)
 
     def caller(self, authorization: str | None, address: str) -> Caller:
         """What the checks need to know of a caller; good for as many requests as have these two."""
@@ -256,7 +255,8 @@ class PublicApi:
             return started_ms
         return now_ms - (self._clock.monotonic_ns() - decision.started_ns) // NS_PER_MS
 
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record: what it removes is forgotten, what other nodes counted is counted."""
         for event in events:
             if isinstance(event, ListingRemoved):
                 self._dated.pop(event.ref, None)

@@ -141,6 +141,38 @@ def test_only_the_ledger_and_recovery_apply_events() -> None:
     assert callers == {"core/ledger.py", "snapshot/recovery.py"}
 
 
+READERS = ROOT / "gateway/readers.py"
+
+
+def test_the_log_is_subscribed_to_in_one_list() -> None:
+    callers = {
+        str(path.relative_to(ROOT))
+        for path in EVERYWHERE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and node.attr in {"subscribe", "on_durable"}
+    }
+    assert callers == {"gateway/readers.py"}
+
+
+def test_every_reader_of_the_log_is_in_the_list() -> None:
+    readers = {
+        node.name
+        for path in EVERYWHERE
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any(isinstance(each, ast.FunctionDef) and each.name == "on_record" for each in node.body)
+    }
+    told_by_others = {"Outbox", "Search"}  # by the dispatcher, which has the clock, and by Searches
+    listed = {
+        alias.name
+        for node in ast.walk(ast.parse(READERS.read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told_by_others < readers
+    assert readers - told_by_others <= listed
+
+
 def test_every_module_says_what_it_is_for() -> None:
     for path in EVERYWHERE:
         if path.name != "__init__.py":

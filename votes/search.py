@@ -8,19 +8,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from core.events import DeliveryMerged, DeliveryQueued, Event, VoteCast, VotesMerged
-from core.ledger import Ledger
+from core.state import State
 from votes.queries import listings_that_know
 
 
 class Search:
-    def __init__(self, ledger: Ledger, user: str) -> None:
+    def __init__(self, state: State, user: str) -> None:
         self.user = user
         self.refs: set[str] = set()
-        self._ledger = ledger
+        self._state = state
 
     def slices(self) -> Iterator[None]:
         """To be run through before `refs` are all."""
-        for found in listings_that_know(self._ledger.state, self.user):
+        for found in listings_that_know(self._state, self.user):
             self.refs.update(found)
             yield
 
@@ -31,28 +31,28 @@ class Search:
                     self.refs.add(event.ref)
                 case DeliveryMerged() if event.row.user == self.user:
                     self.refs.add(event.ref)
-                case VotesMerged() if self._ledger.state.votes.get(event.ref, int(self.user)) is not None:
+                case VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
                     self.refs.add(event.ref)
 
 
 class Searches:
     """Those that are under way, for the log to be read once for all."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    def __init__(self, state: State) -> None:
+        self._state = state
         self._running: list[Search] = []
-        ledger.subscribe(self._on_record)
 
     @contextmanager
     def of(self, user: str) -> Iterator[Search]:
         """A search that goes on noting until the context ends."""
-        search = Search(self._ledger, user)
+        search = Search(self._state, user)
         self._running.append(search)
         try:
             yield search
         finally:
             self._running.remove(search)
 
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record for every search."""
         for search in self._running:
             search.on_record(events)

@@ -22,7 +22,6 @@ from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 from webhook.messages import RequestBuilder, attempt_result
 from webhook.outbox import Due, Outbox
-from webhook.suspension_log import SuspensionLog
 
 log = logging.getLogger(__name__)
 
@@ -83,14 +82,13 @@ class Dispatcher:
         self._proxy_failures = 0
         self._proxy_until_ms = 0
         self._chat_until_ms = 0
-        ledger.subscribe(self._on_record)
-        ledger.subscribe(SuspensionLog(ledger.state, outbox.suspended).on_record)
 
     def wake(self) -> None:
         """Something may have become due: a record is durable, or an endpoint has room."""
         self._wake.set()
 
-    def _on_record(self, position: int, events: Sequence[Event]) -> None:
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record for the outbox."""
         self._outbox.on_record(position, events, moment(self._clock))
 
     async def run(self) -> None:

@@ -23,9 +23,9 @@ class Forgetting:
         self._mark = mark
         self._voted: set[str] = set()
         """Who has voted since a search began."""
-        ledger.subscribe(self._on_record)
 
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
         for event in events:
             if isinstance(event, VoteCast) and self._merge.donor_erased:
                 self._voted.add(event.user)

@@ -27,7 +27,6 @@ class Tentative:
         self._label: str | None = None
         """Under which the votes were counted, once they are to be moved."""
         self._begin()
-        ledger.subscribe(self._on_record)
 
     def _begin(self) -> None:
         self._refs: set[str] = set()
@@ -68,7 +67,8 @@ class Tentative:
         heard = self._heard.parts(ref, user).get(_OWN, 0)
         return user, max(before, heard), cast + state.votes.parts(ref, user).get(state.fleet.own, 0)
 
-    def _on_record(self, _: int, events: Sequence[Event]) -> None:
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
         if self._is_over:
             return
         for event in events:

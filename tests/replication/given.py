@@ -60,7 +60,8 @@ class Node:
         self.ledger = Ledger(state, self.journal, len(self.journal.records), stamper)
         self.capture = Capture(state, MARKS.user)
         self.merge = Merge(state, MARKS.user)
-        self.searches = Searches(self.ledger)
+        self.searches = Searches(state)
+        self.ledger.subscribe(self.searches.on_record)
         self.applying = Applying(self.ledger, self.merge, self.searches)
         self.records = []
         self.ledger.subscribe(self._on_record)

@@ -76,7 +76,9 @@ async def publishing(
     async with recording(folder) as (ledger, journal), aclosing(link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
         queue = Queue(Capture(ledger.state, MARKS.user), ledger.head, most)
+        tentative = Tentative(ledger, VoteTable)
         ledger.subscribe(queue.on_record)
+        ledger.subscribe(tentative.on_record)
         publisher = Publisher(
             link,
             envelopes,
@@ -88,7 +90,7 @@ async def publishing(
             Pacing(clock, pace_seconds),
             lambda: journal.durable_position,
             lambda: node.known,
-            Tentative(ledger, VoteTable),
+            tentative,
             lambda: node.newest_epoch,
             lambda: node.has_listened,
         )

@@ -45,6 +45,7 @@ async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[R
     fleet, pacing = node.state.fleet, Pacing(clock, pace_seconds)
     registry = registry_of("b", link, fleet, clock)
     forgetting = Forgetting(node.ledger, node.merge, node.applying, MARKS.user)
+    node.ledger.subscribe(forgetting.on_record)
     follower = Follower(
         link,
         envelopes,

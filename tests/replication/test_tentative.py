@@ -27,6 +27,7 @@ class Restarted:
             self.cast(before)
         self.node.restart()
         self.tentative = Tentative(self.node.ledger, VoteTable)
+        self.node.ledger.subscribe(self.tentative.on_record)
 
     def cast(self, count: int, user: str = USER) -> None:
         """The user's vote, after which this node has counted so many."""

@@ -25,7 +25,9 @@ from votes.search import Search, Searches
 def searches(ledger: Ledger) -> Searches:
     for ref in (BOT, OTHER_BOT, SERVER):
         a_listing(ledger, ref)
-    return Searches(ledger)
+    searches = Searches(ledger.state)
+    ledger.subscribe(searches.on_record)
+    return searches
 
 
 def run(search: Search) -> set[str]:

@@ -20,6 +20,7 @@ from webhook.attempts import RetryPolicy
 from webhook.dispatcher import Dispatcher
 from webhook.messages import RequestBuilder
 from webhook.outbox import Outbox, OutboxPolicy
+from webhook.suspension_log import SuspensionLog
 
 URL = "http://127.0.0.1/hook"
 CHAT_HOST = "chat.example"
@@ -126,6 +127,8 @@ class Stage:
             lambda: self.journal.durable_position,
             self.spawned.append,
         )
+        self.ledger.subscribe(self.dispatcher.on_record)
+        self.ledger.subscribe(SuspensionLog(self.ledger.state, self.outbox.suspended).on_record)
 
     def commit(self, *events: Event) -> None:
         """Commits durably."""

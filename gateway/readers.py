@@ -1,0 +1,78 @@
+"""Everything that reads the log, in one list. Law: nothing else in the program subscribes to it.
+
+`Ledger.commit` tells each reader of a record when all its events are applied. A reader neither commits nor
+changes the state, so every reader finds the state that the whole record has left. The order is the order in
+which effects begin, and a bug in one reader keeps the record from those behind it:
+
+1. The outbox is first, because a vote that it misses reaches no owner before the next start.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account.
+3. The searches come before anything that answers requests: no erasure may leave a voter behind.
+4. The public endpoints forget buckets of what was removed and count what other nodes counted.
+5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
+   and `Tentative` stand beside the queue, because a copy or a new epoch concerns the same records.
+6. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+
+When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
+nodes only lag.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.ledger import Ledger, Reader
+from handlers.manage_webhooks import AttemptWatch
+from handlers.public import PublicApi
+from journal.journal import Journal
+from replication.copies.forgetting import Forgetting
+from replication.streams.provisional import Tentative
+from replication.streams.publisher import Publisher
+from replication.streams.queue import Queue
+from votes.search import Searches
+from webhook.dispatcher import Dispatcher
+from webhook.suspension_log import SuspensionLog
+
+
+@dataclass(frozen=True)
+class FleetReaders:
+    """The readers that a gateway has as a node of a fleet."""
+
+    forgetting: Forgetting
+    queue: Queue
+    tentative: Tentative
+    publisher: Publisher
+
+
+@dataclass(frozen=True)
+class Readers:
+    """The readers of one gateway; `fleet` is None outside of a fleet."""
+
+    dispatcher: Dispatcher
+    suspensions: SuspensionLog
+    searches: Searches
+    public: PublicApi
+    fleet: FleetReaders | None
+    watch: AttemptWatch
+
+
+def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
+    """Subscribe every reader. Runs once, before the first commit that one of them is to hear of."""
+    for on_record in _of_records(readers):
+        ledger.subscribe(on_record)
+    for wake in _of_durability(readers):
+        journal.on_durable(wake)
+
+
+def _of_records(readers: Readers) -> list[Reader]:
+    fleet = readers.fleet
+    return [
+        readers.dispatcher.on_record,
+        readers.suspensions.on_record,
+        readers.searches.on_record,
+        readers.public.on_record,
+        *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.tentative.on_record] if fleet else []),
+        readers.watch.on_record,
+    ]
+
+
+def _of_durability(readers: Readers) -> list[Callable[[], None]]:
+    return [readers.dispatcher.wake, *([readers.fleet.publisher.wake] if readers.fleet else [])]
