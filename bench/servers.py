@@ -21,6 +21,7 @@ PEERS = ROOT / "bench" / "peers"
 PEERS_PYTHON = ROOT / ".venv" / "peers" / "bin" / "python"
 """Where Sanic and FastAPI are: in an environment of their own, see requirements-bench.in."""
 START_SECONDS = 60
+OURS = "Votegate"
 FLOOR = "constant answer, httptools and uvloop"
 KEY = "vg_" + "b" * 43
 DIGEST_SECRET = "digest-secret-of-the-benchmark-0123456789"
@@ -72,11 +73,10 @@ def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> i
     raise AssertionError(f"{server.name} does not serve:\n{log.read_text()}")
 
 
-def votegate(wire: str, folder: Path) -> Server:
+def votegate(folder: Path) -> Server:
     """The gateway as its operators start it, on a data folder that is there, with limits never reached."""
     environment = {
         "VOTEGATE_DATA_DIR": str(folder),
-        "VOTEGATE_SERVER__WIRE": wire,
         "VOTEGATE_SERVER__PORT": "0",
         "VOTEGATE_SERVER__CONNECTIONS_PER_ADDRESS": "8192",  # all the load comes from one address
         "VOTEGATE_SERVER__ACCESS_LOG": "off",
@@ -85,7 +85,7 @@ def votegate(wire: str, folder: Path) -> Server:
         "VOTEGATE_LIMITS__VOTERS__REQUESTS": str(LIMIT),
         "VOTEGATE_SNAPSHOT__INTERVAL_SECONDS": "86400",
     }
-    return Server(f"Votegate, {wire} wire", (sys.executable, "server.py", "serve"), environment)
+    return Server(OURS, (sys.executable, "server.py", "serve"), environment)
 
 
 def peers(world: Path, answer: Path) -> list[Server]:

@@ -53,7 +53,7 @@ def _snapshots(server: Running, ref: str) -> Iterator[list[float]]:
 def measure_under_snapshot(report: Report, place: Path, votes: int, seconds: float) -> None:
     folder, requests, spread = place / "many", place / "many-requests", voters(votes)
     write_requests(requests, seeded(folder, spread))
-    with running(votegate("httptools", folder), place / "many.log", ALL_BUT_THE_LOADS) as server:
+    with running(votegate(folder), place / "many.log", ALL_BUT_THE_LOADS) as server:
         capacity = closed_loop(server.port, FIXED_CONNECTIONS, seconds, requests).rate
         rate = min(capacity / 2, HIGHEST_RATE)
         # As long as it takes for a few snapshots; the quiet time is as long, for as many noisy moments.

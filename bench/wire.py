@@ -5,7 +5,6 @@ median of the rounds, so that a noisy moment of the machine hits all of them or 
 """
 
 import contextlib
-import shutil
 import socket
 import statistics
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from bench.charts import Report
 from bench.load import Measured, ask, closed_loop, fixed_rate, idle_bytes
-from bench.servers import DIGEST_SECRET, FLOOR, OPERATOR, Running, peers, running, votegate
+from bench.servers import DIGEST_SECRET, FLOOR, OPERATOR, OURS, Running, peers, running, votegate
 from bench.state import in_process
 from bench.state_disk import seed_folder
 from bench.world import Caller, add_callers, check_work, write_requests, write_world
@@ -28,7 +27,6 @@ ROUNDS = 3
 COMMON_RATE = 2_000.0
 HIGHEST_RATE = 30_000.0
 """As many a second as the load can still send at their moments."""
-OURS = "httptools wire"
 
 METHOD = f"""Every server runs on one core and the load on another, when the machine has two or more. All have
 the same number of votes in memory, and are asked by 1,000 bots in turn, each with its own key, about a user
@@ -42,8 +40,8 @@ was free then or not, over {FIXED_CONNECTIONS} connections that are open before.
 the load itself was. Half of a server's capacity is half of what it answered in the closed loop, and at most
 {HIGHEST_RATE:,.0f}/s, which is what the load can send at its moments.
 
-The constant answer has as many bytes as Votegate's, and comes from the parser and the loop that Votegate's
-httptools wire runs on: less than that is not to be had."""
+The constant answer has as many bytes as Votegate's, and comes from the parser and the loop that Votegate
+runs on: less than that is not to be had."""
 
 
 def median(measured: Sequence[Measured]) -> Measured:
@@ -70,17 +68,13 @@ def measure_wire(report: Report, place: Path, votes: int, seconds: float) -> Non
 def _servers(place: Path, requests: Path, votes: int) -> Iterator[dict[str, Running]]:
     """All of them, started and asked once, and the file of requests for them."""
     voters = [(f"bots/{10**17 + i}", VOTES_PER_BOT) for i in range(votes // VOTES_PER_BOT)]
-    folder, world, answer = place / "httptools", place / "world.json", place / "answer"
+    folder, world, answer = place / "votegate", place / "world.json", place / "answer"
     callers = seeded(folder, voters)
-    shutil.copytree(folder, place / "tornado")
     write_requests(requests, callers)
     write_world(world, DIGEST_SECRET, voters, callers)
     with contextlib.ExitStack() as stack:
-        servers: dict[str, Running] = {}
-        for wire in ("httptools", "tornado"):
-            server = votegate(wire, place / wire)
-            servers[server.name] = stack.enter_context(running(server, place / f"{wire}.log"))
-        with socket.create_connection(("127.0.0.1", next(iter(servers.values())).port)) as connection:
+        servers = {OURS: stack.enter_context(running(votegate(folder), place / "votegate.log"))}
+        with socket.create_connection(("127.0.0.1", servers[OURS].port)) as connection:
             answer.write_bytes(ask(connection, callers[0].request))
         for number, peer in enumerate(peers(world, answer)):
             servers[peer.name] = stack.enter_context(running(peer, place / f"{number}.log"))
@@ -94,7 +88,7 @@ def seeded(folder: Path, voters: Sequence[tuple[str, int]]) -> list[Caller]:
     """A data folder with so many voters per listing, and callers."""
     folder.mkdir()
     in_process(seed_folder, folder, voters)
-    with running(votegate("httptools", folder), folder.with_suffix(".log")) as gateway:
+    with running(votegate(folder), folder.with_suffix(".log")) as gateway:
         return add_callers(gateway.port, OPERATOR, voters)
 
 
@@ -129,13 +123,12 @@ def _measure(servers: Mapping[str, Running], requests: Path, seconds: float) -> 
 
 
 def _report(report: Report, results: Results) -> None:
-    ours = next(name for name in results.idle if OURS in name)
-    others = [name for name in results.idle if name != ours]
-    common = results.common[ours].rate
+    others = [name for name in results.idle if name != OURS]
+    common = results.common[OURS].rate
     report.text(METHOD)
     report.table(
         "ratios",
-        f"{ours} beside others: above 1 it is better",
+        f"{OURS} beside others: above 1 it is better",
         [
             *(f"requests/s, {connections} connections" for connections in CONNECTIONS),
             f"p99 at {common:,.0f}/s",
@@ -144,9 +137,9 @@ def _report(report: Report, results: Results) -> None:
         [
             (
                 f"beside {name}",
-                *(f"{by[ours].rate / by[name].rate:.2f}" for by in results.closed.values()),
-                f"{results.common[name].p99 / results.common[ours].p99:.2f}",
-                f"{results.idle[name] / results.idle[ours]:.2f}",
+                *(f"{by[OURS].rate / by[name].rate:.2f}" for by in results.closed.values()),
+                f"{results.common[name].p99 / results.common[OURS].p99:.2f}",
+                f"{results.idle[name] / results.idle[OURS]:.2f}",
             )
             for name in others
         ],

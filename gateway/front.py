@@ -1,12 +1,10 @@
-"""The HTTP half of the composition root: where requests come in, and which server reads them. No logic."""
+"""The HTTP half of the composition root: where requests come in, and the server that reads them. No logic."""
 
 import logging
 import os
 import resource
 import socket
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from tornado.web import Application
 
@@ -16,7 +14,6 @@ from handlers.redaction import Redactor
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
-from serving.edge import edge_server
 from settings.model import Settings
 from wire.listening import activated, forget_activation, listen, listen_unix, url_of
 from wire.server import Limits, WireServer
@@ -24,20 +21,6 @@ from wire.tls import Certificates
 
 SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
 log = logging.getLogger("votegate")
-
-
-class HttpServer(Protocol):
-    def add_sockets(self, sockets: Iterable[socket.socket], /) -> None: ...
-    def stop(self) -> None:
-        """Accepts no more; what runs goes on."""
-
-    async def finished(self) -> None:
-        """Returns when every connection has ended that ends by itself."""
-
-    async def close_all_connections(self) -> None: ...
-
-    def tally(self) -> dict[str, int]:
-        """How many connections are open, were refused, and were closed for others."""
 
 
 @dataclass(frozen=True)
@@ -87,19 +70,10 @@ def open_front(settings: Settings, clock: Clock, redactor: Redactor) -> Front:
 
 def http_server(
     settings: Settings, clock: Clock, front: Front, application: Application, public: PublicApi
-) -> HttpServer:
+) -> WireServer:
     server = settings.server
-    connections = _connections(settings)
-    if server.wire == "tornado":
-        return edge_server(
-            application,
-            connections=connections,
-            max_header_bytes=server.max_header_bytes,
-            idle_seconds=server.idle_seconds,
-            body_seconds=server.body_seconds,
-        )
     limits = Limits(
-        connections=connections,
+        connections=_connections(settings),
         header_bytes=server.max_header_bytes,
         headers=server.max_headers,
         pipelined=server.pipelined,

@@ -28,7 +28,7 @@ from gateway.delivery import (
     webhook_sender,
 )
 from gateway.fleet import Membership, open_fleet
-from gateway.front import HttpServer, http_server, open_front
+from gateway.front import http_server, open_front
 from gateway.readers import Readers, subscribe
 from gateway.store import Store, empty_state, held_folder, open_store
 from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
@@ -56,6 +56,7 @@ from votes.search import Searches
 from webhook.dispatcher import Dispatcher
 from webhook.outbox import Outbox
 from webhook.suspension_log import SuspensionLog
+from wire.server import WireServer
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
@@ -197,7 +198,7 @@ async def _dispatch(dispatcher: Dispatcher, fleet: Membership | None, stop: asyn
 async def _drain(
     settings: Settings,
     store: Store,
-    http: HttpServer,
+    http: WireServer,
     running: Running,
     dispatcher: Dispatcher,
     timers: list[asyncio.Task[None]],

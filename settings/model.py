@@ -90,7 +90,6 @@ class Tls(_Section):
 
 
 class Server(_Section):
-    wire: Literal["httptools", "tornado"] = "httptools"
     address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     unix_socket: SocketPath | None = None
@@ -110,12 +109,6 @@ class Server(_Section):
     drain_seconds: Seconds = 10
     access_log: AccessLogForm = "text"
     access_log_sample: Count = 1
-
-    @model_validator(mode="after")
-    def _tls_needs_the_wire(self) -> "Server":
-        if self.tls.certificate is not None and self.wire != "httptools":
-            raise ValueError("server.tls needs server.wire httptools; with tornado put a proxy in front")
-        return self
 
 
 class OperatorSettings(_Section):

@@ -7,7 +7,6 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 from requests import Response
 
 from tests.gateway import BOT, SERVER, USER, Client, ThreadGateway, eventually, running
@@ -35,18 +34,6 @@ MALFORMED_IDS = {
     "space": "1" * 17 + "%20",
 }
 """As they stand in a path, by what is wrong with them."""
-
-ON_ONE_WIRE = pytest.mark.parametrize("wire", ["httptools"], indirect=True, scope="module")
-"""For what a gateway sends by itself: the server that it listens with makes no difference there."""
-
-TORNADO_WHEN_LONG = pytest.mark.parametrize(
-    "wire",
-    ["httptools", pytest.param("tornado", marks=pytest.mark.long)],
-    indirect=True,
-    scope="module",
-)
-"""For what the management view does: `test_every_route` asks each of its routes over both servers, and
-`make test-long` the rest of it too."""
 
 SHORT_DRAIN_SECONDS = 0.1
 """Of a gateway that is to be stopped while a receiver hangs."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, NO_ACTUAL_COUNT, TORNADO_WHEN_LONG, refusal
+from tests.contract import BOT_PATH, NO_ACTUAL_COUNT, refusal
 from tests.gateway import (
     BOT,
     BOT_SUBMISSION,
@@ -18,8 +18,6 @@ from tests.gateway import (
     running,
 )
 from tests.receiver import Answer, Receiver, drop, status
-
-pytestmark = TORNADO_WHEN_LONG
 
 
 @pytest.fixture(params=["no actual count", "no look-up"])

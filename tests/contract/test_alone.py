@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from storage.folder import kept_keys
-from tests.contract import BOT_PATH, ON_ONE_WIRE, set_webhook
+from tests.contract import BOT_PATH, set_webhook
 from tests.cutting import HOST, held_port
 from tests.gateway import BOT, OTHER_USER, ROOT, USER, ThreadGateway, running
 from tests.unit_io.disk import records_of
@@ -18,8 +18,6 @@ from tests.unit_io.disk import records_of
 REPLICATION = str(ROOT / "replication")
 OF_A_FLEET = {"stamp_ms", "mark", "label", "node", "author"}
 """What events have in a fleet alone."""
-
-pytestmark = ON_ONE_WIRE
 
 
 @pytest.fixture

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, ON_ONE_WIRE, TOO_MANY, Limit, limit, refusal, set_webhook
+from tests.contract import BOT_PATH, TOO_MANY, Limit, limit, refusal, set_webhook
 from tests.gateway import OTHER_USER, USER, ThreadGateway
 from tests.receiver import Receiver
-
-pytestmark = ON_ONE_WIRE
 
 HOUR, DAY = 3_600, 86_400
 STATS_WINDOW = 7_200

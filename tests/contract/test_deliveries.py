@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, attempted, deliveries, pending, refusal, set_webhook
+from tests.contract import BOT_PATH, attempted, deliveries, pending, refusal, set_webhook
 from tests.gateway import BOT, OTHER_BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
 from tests.receiver import Receiver, status
-
-pytestmark = TORNADO_WHEN_LONG
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 

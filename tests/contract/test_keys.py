@@ -7,10 +7,8 @@ import pytest
 
 from journal.segments import JournalReader
 from storage.folder import Folder, kept_keys
-from tests.contract import BOT_NOT_FOUND, BOT_PATH, INVALID_KEY, TORNADO_WHEN_LONG, refusal, wrong_fields
+from tests.contract import BOT_NOT_FOUND, BOT_PATH, INVALID_KEY, refusal, wrong_fields
 from tests.gateway import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, ThreadGateway, running
-
-pytestmark = TORNADO_WHEN_LONG
 
 KEYS = f"{BOT_PATH}/keys"
 OVERLAP = 600

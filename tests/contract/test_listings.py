@@ -7,7 +7,7 @@ import pytest
 from requests import Response
 
 from listings.fields import BotCategory, ServerCategory
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, Served, refusal, wrong_fields
+from tests.contract import BOT_PATH, Served, refusal, wrong_fields
 from tests.gateway import (
     BOT,
     BOT_SUBMISSION,
@@ -15,8 +15,6 @@ from tests.gateway import (
     SERVER_SUBMISSION,
     ThreadGateway,
 )
-
-pytestmark = TORNADO_WHEN_LONG
 
 BOT_CATEGORIES = [
     *["Moderation", "Utility", "Fun & Games", "Music", "Economy", "Roleplay", "Technology", "Art & Design"],

@@ -4,10 +4,8 @@ from typing import Any
 
 from requests import Response
 
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, Limit, limit
+from tests.contract import BOT_PATH, Limit, limit
 from tests.gateway import OTHER_BOT, ThreadGateway
-
-pytestmark = TORNADO_WHEN_LONG
 
 UPDATE = {"command_count": 5}
 STATS_WINDOW = 7_200

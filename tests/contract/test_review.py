@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, Served, refusal, wrong_fields
+from tests.contract import BOT_PATH, Served, refusal, wrong_fields
 from tests.gateway import BOT_SUBMISSION, SERVER_SUBMISSION, ThreadGateway
-
-pytestmark = TORNADO_WHEN_LONG
 
 SUBMISSIONS = {"bots": BOT_SUBMISSION, "servers": SERVER_SUBMISSION}
 IN_REVIEW, APPROVED, DENIED = "in_review", "approved", "denied"

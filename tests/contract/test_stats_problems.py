@@ -9,12 +9,9 @@ from tests.contract import (
     COMMAND_COUNT_RANGE,
     NO_COUNT,
     SERVER_COUNT_RANGE,
-    TORNADO_WHEN_LONG,
     refusal,
 )
 from tests.gateway import BOT, OTHER_BOT, OTHER_USER, SERVER, ThreadGateway
-
-pytestmark = TORNADO_WHEN_LONG
 
 Problem = tuple[str, str, str, str]
 COMMANDS_COUNT = ("commands_count", "ignored", "number", "The field is named command_count.")

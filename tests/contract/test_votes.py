@@ -10,7 +10,6 @@ from core.events import VoteCast
 from core.state import State
 from tests.contract import (
     BOT_PATH,
-    TORNADO_WHEN_LONG,
     Served,
     attempted,
     deliveries,
@@ -33,8 +32,6 @@ from tests.receiver import Receiver, status
 from votes import queries
 from votes import search as votes_search
 from votes.queries import listings_that_know
-
-pytestmark = TORNADO_WHEN_LONG
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 UNKNOWN = "9" * 18

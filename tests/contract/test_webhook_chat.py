@@ -9,7 +9,6 @@ import pytest
 
 from tests.contract import (
     BOT_PATH,
-    ON_ONE_WIRE,
     attempted,
     deliveries,
     pending,
@@ -30,8 +29,6 @@ from tests.gateway import (
     eventually,
 )
 from tests.receiver import Receiver, receiving, status
-
-pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 OTHER_PATH = f"/manage/bots/{OTHER_BOT}"

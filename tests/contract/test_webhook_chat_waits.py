@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.contract import (
-    ON_ONE_WIRE,
     arrive,
     attempted,
     counts,
@@ -26,8 +25,6 @@ from tests.gateway import (
     eventually,
 )
 from tests.receiver import Answer, Receiver, status
-
-pytestmark = ON_ONE_WIRE
 
 OTHER_PATH = f"/manage/bots/{OTHER_BOT}"
 

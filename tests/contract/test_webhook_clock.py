@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import ON_ONE_WIRE, attempted, caught_up, idle, set_webhook, users, voters_of, webhook
+from tests.contract import attempted, caught_up, idle, set_webhook, users, voters_of, webhook
 from tests.contract.suspending import ONCE, cast, hold, listed, suspend
 from tests.gateway import ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
-
-pytestmark = ON_ONE_WIRE
 
 HOUR, DAY = 3_600, 86_400
 jumps = pytest.mark.parametrize("jump", [-DAY, -HOUR, HOUR, 15 * DAY])

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.contract import (
-    ON_ONE_WIRE,
     SHORT_DRAIN_SECONDS,
     attempted,
     caught_up,
@@ -22,8 +21,6 @@ from tests.contract import (
 )
 from tests.gateway import OTHER_BOT, ThreadGateway, eventually, running
 from tests.receiver import Answer, Receiver, receiving, status
-
-pytestmark = ON_ONE_WIRE
 
 OTHER_PATH = f"/manage/bots/{OTHER_BOT}"
 LONGEST_SECONDS = 0.02

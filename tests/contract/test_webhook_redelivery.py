@@ -8,7 +8,6 @@ import pytest
 
 from tests.contract import (
     BOT_PATH,
-    ON_ONE_WIRE,
     SHORT_DRAIN_SECONDS,
     all_attempted,
     attempted,
@@ -24,8 +23,6 @@ from tests.contract import (
 )
 from tests.gateway import SERVER, USER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
-
-pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 IMPATIENT: dict[str, object] = {

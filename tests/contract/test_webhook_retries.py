@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, attempted, deliveries, endless, pending, set_webhook
+from tests.contract import BOT_PATH, attempted, deliveries, endless, pending, set_webhook
 from tests.gateway import ThreadGateway, running
 from tests.receiver import Answer, Receiver, drop, status
-
-pytestmark = TORNADO_WHEN_LONG
 
 RETRY_MS = 5_000
 FAILURES: dict[str, tuple[Answer, int | None, str]] = {

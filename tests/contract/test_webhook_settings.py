@@ -4,7 +4,6 @@ import pytest
 
 from tests.contract import (
     BOT_PATH,
-    TORNADO_WHEN_LONG,
     Served,
     attempted,
     deliveries,
@@ -22,8 +21,6 @@ from tests.gateway import (
     eventually,
 )
 from tests.receiver import Receiver, status
-
-pytestmark = TORNADO_WHEN_LONG
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 URL = "https://example.com/votes"

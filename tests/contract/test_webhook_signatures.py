@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from gateway.serve import VERSION
-from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, idle, refusal, set_webhook, webhook
+from tests.contract import BOT_PATH, attempted, idle, refusal, set_webhook, webhook
 from tests.gateway import BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.receiver import Received, Receiver, status
-
-pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 SERVER_PATH = f"/manage/servers/{SERVER}"

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import BOT_PATH, ON_ONE_WIRE, SHORT_DRAIN_SECONDS, attempted, deliveries, set_webhook
+from tests.contract import BOT_PATH, SHORT_DRAIN_SECONDS, attempted, deliveries, set_webhook
 from tests.gateway import OTHER_BOT, WAIT_SECONDS, running
 from tests.receiver import Receiver
-
-pytestmark = ON_ONE_WIRE
 
 OTHER_PATH = f"/manage/bots/{OTHER_BOT}"
 

@@ -8,7 +8,6 @@ import pytest
 
 from tests.contract import (
     BOT_PATH,
-    ON_ONE_WIRE,
     all_attempted,
     attempted,
     caught_up,
@@ -24,8 +23,6 @@ from tests.contract import (
 from tests.contract.suspending import ONCE, cast, listed, probed, settled, suspend, trying_once
 from tests.gateway import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, eventually, running
 from tests.receiver import Receiver, status
-
-pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 

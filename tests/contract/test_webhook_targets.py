@@ -12,12 +12,10 @@ import pytest
 
 from outbound import ranges, resolver
 from outbound.local_addresses import LocalAddresses
-from tests.contract import BOT_PATH, ON_ONE_WIRE, attempted, deliveries, pending, set_webhook, webhook
+from tests.contract import BOT_PATH, attempted, deliveries, pending, set_webhook, webhook
 from tests.gateway import OTHER_USER, WAIT_SECONDS, ThreadGateway, running
 from tests.receiver import Receiver
 from tests.unit_io.name_server import NameServer, Says, naming
-
-pytestmark = ON_ONE_WIRE
 
 WEBHOOK = f"{BOT_PATH}/webhook"
 STRICT: dict[str, object] = {"webhooks.allow_private_targets": False}
@@ -99,10 +97,10 @@ REFUSED: dict[str, str] = {
 
 
 @pytest.fixture(scope="module")
-def strict(wire: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
     """A gateway with an approved bot, as it is by default: webhooks go to public addresses alone."""
     more = {"webhooks.refused_networks": "93.184.216.0/24, 2606:2800::/32"}
-    with running(tmp_path_factory.mktemp(wire) / "data", **STRICT, **more) as gateway:
+    with running(tmp_path_factory.mktemp("strict") / "data", **STRICT, **more) as gateway:
         gateway.list_bot()
         yield gateway
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract import BOT_PATH, TORNADO_WHEN_LONG, attempted, deliveries, endless, pending, set_webhook
+from tests.contract import BOT_PATH, attempted, deliveries, endless, pending, set_webhook
 from tests.gateway import (
     BOT,
     OTHER_BOT,
@@ -16,8 +16,6 @@ from tests.gateway import (
     eventually,
 )
 from tests.receiver import Receiver, status
-
-pytestmark = TORNADO_WHEN_LONG
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 

@@ -208,6 +208,7 @@ def test_every_variable_of_a_section_that_is_none_is_named() -> None:
         ("webhook: {retries: 1}", "webhook: there is no such setting; did you mean webhooks?"),
         ("limits: {stat: {}}", "limits.stat: there is no such setting; did you mean limits.stats?"),
         ("server: {colour: red}", "server.colour: there is no such setting"),
+        ("server: {wire: tornado}", "server.wire: there is no such setting"),
         ("requests: 5", "requests: there is no such setting"),
     ],
 )

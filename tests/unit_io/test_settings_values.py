@@ -20,7 +20,6 @@ from tests.unit_io.given_settings import from_environment, from_file, leaves, mi
         ("server.trusted_proxies", "10.0.0.1/8"),
         ("server.trusted_proxies", "unix:"),
         ("server.trusted_proxies", [10]),
-        ("server.wire", "uvicorn"),
         ("server.unix_socket", ""),
         ("server.unix_socket", "/"),
         ("server.unix_socket", "a\0b"),
@@ -134,11 +133,9 @@ def test_a_certificate_and_its_key_come_together(given: str, missing: str) -> No
     )
 
 
-def test_only_the_fast_wire_speaks_tls() -> None:
+def test_a_certificate_and_its_key_are_enough() -> None:
     tls = {"server.tls.certificate": "certificate.pem", "server.tls.key": "key.pem"}
     assert load_settings(None, {}, tls).server.tls.key == Path("key.pem")
-    (mistake,) = mistakes(flags={**tls, "server.wire": "tornado"})
-    assert mistake == "server: server.tls needs server.wire httptools; with tornado put a proxy in front"
 
 
 @pytest.mark.parametrize("url", [None, "", "ftp://a/{id}", "/{id}"])

@@ -17,6 +17,7 @@ from tests.gateway import ThreadGateway, eventually, running
 from tests.unit.generated import examples
 from tests.wire.conversations import KEY, Asked, conversations
 from tests.wire.differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
+from tests.wire.oracle import running_on_tornado
 from tests.wire.spoken import END, Answer, answers_in, connect, converse, error_text, heard
 from wire.head import HEADERS_TOO_LARGE, MALFORMED
 
@@ -68,11 +69,13 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
     """Two gateways that know the same."""
     folder = tmp_path_factory.mktemp("twins")
     with ExitStack() as stack:
-        started = []
-        for name in ("httptools", "tornado"):
-            started.append(stack.enter_context(running(folder / name, **SETTINGS, **{"server.wire": name})))
-            demonstrate(started[-1])
-        yield Twins(*started)
+        twins = Twins(
+            stack.enter_context(running(folder / "wire", **SETTINGS)),
+            stack.enter_context(running_on_tornado(folder / "tornado", **SETTINGS)),
+        )
+        for each in twins:
+            demonstrate(each)
+        yield twins
 
 
 def compared(asked: Asked, answer: Answer) -> tuple[int, list[tuple[str, str]], bytes]:

@@ -1,0 +1,107 @@
+"""Tornado's own HTTP server in front of the same handlers: the oracle of the differential tests.
+
+Tornado answers a request that it cannot parse with a bare status line, and one whose headers are too long
+with a closed connection. Both happen below any handler, in the stream: so the stream is where they are
+given a body.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream, UnsatisfiableReadError
+from tornado.web import Application
+
+from core.clock import Clock
+from gateway.front import Front
+from handlers.public import PublicApi
+from handlers.reply import failure
+from serving.rendering import rendered
+from settings.model import Settings
+from tests.gateway import ThreadGateway, running
+
+# What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
+_BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+_DRAIN_BYTES = 1 << 20
+_UNLIMITED = 1 << 62  # the application has its own limit, and words for it
+
+
+@contextlib.contextmanager
+def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
+    """A gateway on Tornado's server."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gateway.serve.http_server", _http_server)
+        with running(folder, **settings) as gateway:
+            yield gateway
+
+
+def _http_server(
+    settings: Settings, clock: Clock, front: Front, application: Application, public: PublicApi
+) -> "_Server":
+    """Stands in for `gateway.front.http_server`."""
+    del clock, front, public
+    return _Server(
+        application,
+        max_header_size=settings.server.max_header_bytes,
+        max_body_size=_UNLIMITED,
+        max_buffer_size=1 << 20,
+        idle_connection_timeout=settings.server.idle_seconds,
+        body_timeout=settings.server.body_seconds,
+    )
+
+
+class _Server(HTTPServer):
+    """Tornado's server with what a gateway asks of its own."""
+
+    async def finished(self) -> None:
+        """Returns at once: no connection ends by itself."""
+
+    def handle_stream(self, stream: IOStream, address: Any) -> None:
+        """Serves on a `_Stream` in place of the one that was just made around the same socket."""
+        speaking = _Stream(
+            stream.socket, max_buffer_size=stream.max_buffer_size, read_chunk_size=stream.read_chunk_size
+        )
+        super().handle_stream(speaking, address)
+
+
+class _Stream(IOStream):
+    _in_headers = False
+
+    def read_until_regex(self, regex: bytes, max_bytes: int | None = None) -> Any:
+        self._in_headers = True
+        return super().read_until_regex(regex, max_bytes)
+
+    def read_until(self, delimiter: bytes, max_bytes: int | None = None) -> Any:
+        self._in_headers = False
+        return super().read_until(delimiter, max_bytes)
+
+    def write(self, data: bytes | memoryview) -> Any:
+        return super().write(_malformed() if data == _BARE_REFUSAL else data)
+
+    def close(self, exc_info: Any = False) -> None:
+        if isinstance(exc_info, UnsatisfiableReadError) and not self.closed():
+            # Best effort: the client may be gone, or not reading.
+            with contextlib.suppress(OSError):
+                self.socket.send(_headers_too_large() if self._in_headers else _malformed())
+                # Closing with unread bytes would reset the connection and take the answer with it.
+                left = _DRAIN_BYTES
+                while left > 0 and (read := self.socket.recv(65_536)):
+                    left -= len(read)
+        super().close(exc_info)
+
+
+def _malformed() -> bytes:
+    return _refusal(400, "The HTTP request is malformed.")
+
+
+def _headers_too_large() -> bytes:
+    return _refusal(431, "The request's headers are too large.")
+
+
+def _refusal(status: int, text: str) -> bytes:
+    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
+    return line.encode() + rendered(failure(status, text))
