@@ -19,8 +19,9 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
+ROOMS := $(addprefix tests/,cli core gateway guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes webhook)
 coverage: $(VENV)/dev.stamp ## branch coverage of the core packages: at least 95%
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered tests/unit tests/unit_io tests/contract
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
 
 lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
 	@$(BIN)/ruff format --check .
@@ -30,15 +31,15 @@ lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture
 
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times (5 minutes)
-	@$(BIN)/python -m tests.faults.crash --rounds $(ROUNDS)
+	@$(BIN)/python -m tests.system.faults.crash --rounds $(ROUNDS)
 
 soak: SECONDS := 150
 soak: $(VENV)/dev.stamp ## break all around a fleet for SECONDS=150 (3 minutes)
-	@$(BIN)/python -m tests.replication.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
-	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest tests/unit tests/unit_io tests/test_schemathesis.py tests/replication/test_merge_laws.py
+	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/facts/test_merge_laws.py
 
 bench-state: $(VENV)/dev.stamp ## ten million votes: tables in bench/results/
 	@$(BIN)/python -m bench.state

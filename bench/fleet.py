@@ -28,7 +28,7 @@ from bench.fleet_pace import Paced, measure_paces
 from bench.fleet_serving import CHECKS_PER_SECOND, Checks, Served, measure_serving, ratio
 from bench.load import LOAD_CORES, on_cores
 from bench.wire import FIXED_CONNECTIONS, ROUNDS, fixed_table
-from tests.redis_server import RedisServer
+from tests.support.redis_server import RedisServer
 
 METHOD = f"""The node that is measured runs on one core; the other node, Redis and the load are on another,
 when the machine has two or more. Settings are the defaults. Votes come in over a pipe, spread over

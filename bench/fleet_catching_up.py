@@ -14,7 +14,7 @@ from bench.load import LOAD_CORES
 from bench.state import in_process
 from bench.state_disk import seed_folder
 from storage.folder import KEYS
-from tests.redis_server import RedisServer
+from tests.support.redis_server import RedisServer
 
 ROUNDS = 3
 BURST = 20_000

@@ -25,7 +25,7 @@ from bench.load import LOAD_CORES, on_cores
 from bench.servers import Running
 from bench.wire import seeded
 from bench.world import Caller
-from tests.redis_server import RedisServer
+from tests.support.redis_server import RedisServer
 
 VOTES = 250_000
 CHECKS_PER_SECOND = 50.0

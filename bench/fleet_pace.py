@@ -11,7 +11,7 @@ from bench.fleet_nodes import FleetNode, fleet_node
 from bench.load import LOAD_CORES
 from bench.state import in_process
 from bench.state_disk import seed_folder
-from tests.redis_server import RedisServer
+from tests.support.redis_server import RedisServer
 
 PACES = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03)
 """Seconds."""

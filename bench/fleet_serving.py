@@ -20,7 +20,7 @@ from bench.load import LOAD_CORES, Measured, closed_loop, fixed_rate
 from bench.servers import OPERATOR
 from bench.wire import FIXED_CONNECTIONS, ROUNDS, median, seeded
 from bench.world import write_requests
-from tests.redis_server import RedisServer
+from tests.support.redis_server import RedisServer
 
 ALONE, IDLE = "no redis.url", "in a fleet, idle"
 BUSY = f"in a fleet that casts {STEADY_RATE:g} votes/s elsewhere"

@@ -1,6 +1,6 @@
 """https receivers of every kind, in one process of their own: well-behaved ones, and the worst there are.
 
-The kinds are those of tests/unit_io/hostile_tls.py, where it is tested what becomes of them.
+The kinds are those of tests/support/hostile_tls_servers.py, where it is tested what becomes of them.
 """
 
 import asyncio
@@ -15,9 +15,8 @@ from pathlib import Path
 import uvloop
 
 from bench.load import LOAD_CORES, asking, on_cores
-from tests.unit_io.authority import Authority
-from tests.unit_io.hostile import Serve
-from tests.unit_io.hostile_tls import (
+from tests.support.certificate_authority import Authority
+from tests.support.hostile_tls_servers import (
     APPLICATION,
     HANDSHAKE,
     HELLO_REQUEST,
@@ -30,6 +29,7 @@ from tests.unit_io.hostile_tls import (
     sealing,
     updating,
 )
+from tests.support.raw_receivers import Serve
 
 ANSWER = b"HTTP/1.1 204 No Content\r\n\r\n"
 KEPT, CLOSED = "well-behaved, connections kept", "well-behaved, a connection each"

@@ -6,20 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import Served, serving
-from tests.gateway import ProcessGateway, ThreadGateway, running
-from tests.receiver import Receiver, receiving
+from core.ledger import Ledger
+from core.state import State
+from journal import journal as journal_module
+from tests.support.contract import Served, serving
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.gateways import ProcessGateway, ThreadGateway, running
+from tests.support.journals import Disk
+from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.redis_server import RedisServer
+from tests.support.webhook_receiver import Receiver, receiving
 
 os.umask(0o022)
 """Tests make data folders too, and one that its group may write, as with 002, is refused."""
 
 TESTS = Path(__file__).parent
-LONGEST_FIRST = ["test_schemathesis.py", "wire", "faults", "unit_io", "unit"]
-"""Rooms with modules that take long; those of the others end close together."""
+LONGEST_FIRST = ["openapi/test_schemathesis.py", "wire", "system/faults"]
+SHORTEST_LAST = ["system", "replication", "published", "docs"]
+"""Rooms with modules that take long come first; modules that end close together come last."""
 
 
-def room(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).parts[0]
+def turn(item: pytest.Item) -> int:
+    """The place of an item's room in the order; rooms that are not named share the place in the middle."""
+    path = item.path.relative_to(TESTS)
+    order = [*LONGEST_FIRST, None, *SHORTEST_LAST]
+    named = [place for place, room in enumerate(order) if room is not None and path.is_relative_to(room)]
+    return min(named, default=len(LONGEST_FIRST))
 
 
 @pytest.hookimpl(trylast=True)  # once Hypothesis has marked its own
@@ -29,7 +41,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tracing makes a test twice as slow. A property would pay that for each of its examples, and covers no
     more by them than the examples by hand beside it.
     """
-    items.sort(key=lambda item: [*LONGEST_FIRST, room(item)].index(room(item)))
+    items.sort(key=turn)
     if config.pluginmanager.hasplugin("_cov"):  # otherwise pytest-cov 7.1 trips over its own marker
         for item in items:
             if item.get_closest_marker("hypothesis"):
@@ -71,3 +83,59 @@ def served(shared: Served) -> Iterator[Served]:
     before = shared.digest()
     yield shared
     assert shared.digest() == before
+
+
+@pytest.fixture
+def journal() -> MemoryJournal:
+    """A journal in memory."""
+    return MemoryJournal()
+
+
+@pytest.fixture
+def ledger(journal: MemoryJournal) -> Iterator[Ledger]:
+    """An empty ledger; when its test ends, its records must fold to the state that was live."""
+    ledger = Ledger(empty_state(), journal, head=0)
+    yield ledger
+    assert ledger.head == len(journal.records)
+    assert fold(journal.records).digest() == ledger.state.digest()
+
+
+@pytest.fixture
+def state(ledger: Ledger) -> State:
+    """The state of that ledger."""
+    return ledger.state
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    """A disk that a test watches, holds up and lets fail."""
+    monkeypatch.setattr(journal_module, "RETRY_SECONDS", 0.001)
+    disk = Disk(monkeypatch)
+    yield disk
+    disk.may_sync.set()
+
+
+@pytest.fixture
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment without settings."""
+    for name in [name for name in os.environ if name.startswith("VOTEGATE_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
+    """An empty Redis on this machine."""
+    folder = tmp_path / "redis"
+    folder.mkdir()
+    server = RedisServer(folder)
+    try:
+        yield server.start()
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def proxy(redis_server: RedisServer) -> Iterator[CuttingProxy]:
+    """A wire to that Redis."""
+    with CuttingProxy(redis_server.port) as proxy:
+        yield proxy

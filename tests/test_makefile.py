@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import ROOT, WAIT_SECONDS
+from tests.support.gateways import ROOT, WAIT_SECONDS
 
 PIN = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 

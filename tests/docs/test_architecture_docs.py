@@ -2,7 +2,7 @@
 
 import re
 
-from tests.gateway import ROOT
+from tests.support.gateways import ROOT
 from tests.test_architecture import COMPOSITION, MAY_IMPORT
 
 DOCUMENT = (ROOT / "docs/architecture.md").read_text()

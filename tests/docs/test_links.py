@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import ROOT
+from tests.support.gateways import ROOT
 
 DOCUMENTS = [
     path

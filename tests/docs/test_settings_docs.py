@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from settings.model import SECRETS, Settings
-from tests.gateway import ROOT
+from tests.support.gateways import ROOT
 
 DOCUMENTS = [
     path

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.contract import BOT_PATH, set_webhook
-from tests.gateway import BOT, OTHER_USER, SERVER, USER, WAIT_SECONDS, ThreadGateway
+from tests.support.contract import BOT_PATH, set_webhook
+from tests.support.gateways import BOT, OTHER_USER, SERVER, USER, WAIT_SECONDS, ThreadGateway
 
 HERE = Path(__file__).parent
 TOKEN = "the-token-of-the-owner"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract import Served
-from tests.wire.clients import Caller, calling
+from tests.support.contract import Served
+from tests.support.raw_http_client import Caller, calling
 
 
 @pytest.fixture

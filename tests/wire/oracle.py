@@ -22,7 +22,7 @@ from handlers.public import PublicApi
 from handlers.reply import failure
 from serving.rendering import rendered
 from settings.model import Settings
-from tests.gateway import ThreadGateway, running
+from tests.support.gateways import ThreadGateway, running
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"

@@ -11,11 +11,11 @@ import pytest
 import uvloop
 from tornado.web import Application
 
-from tests.contract import Served, set_webhook
-from tests.gateway import BOT, WAIT_SECONDS, ThreadGateway, eventually
-from tests.receiver import Receiver, status
-from tests.wire.clients import HEALTH, OPERATOR, STATE, Caller, calling, request
-from tests.wire.stories import LIMITS, refuse
+from tests.support.contract import Served, set_webhook
+from tests.support.gateways import BOT, WAIT_SECONDS, ThreadGateway, eventually
+from tests.support.raw_http_client import HEALTH, OPERATOR, STATE, Caller, calling, request
+from tests.support.webhook_receiver import Receiver, status
+from tests.support.wire_stories import LIMITS, refuse
 from wire.connection import Connection
 from wire.listening import listen
 from wire.server import WireServer

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 
 from cli.demo import make_demo
-from tests.gateway import ThreadGateway, eventually, running
-from tests.unit.generated import examples
-from tests.wire.conversations import KEY, Asked, conversations
-from tests.wire.differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
+from tests.support.gateways import ThreadGateway, eventually, running
+from tests.support.generated_conversations import KEY, Asked, conversations
+from tests.support.generated_events import examples
+from tests.support.raw_http import END, Answer, answers_in, connect, converse, error_text, heard
+from tests.support.server_differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
 from tests.wire.oracle import running_on_tornado
-from tests.wire.spoken import END, Answer, answers_in, connect, converse, error_text, heard
 from wire.head import HEADERS_TOO_LARGE, MALFORMED
 
 WINDOW_SECONDS = 300

@@ -8,9 +8,9 @@ import socket
 
 import pytest
 
-from tests.contract import limit
-from tests.gateway import BOT, OTHER_BOT, USER, WAIT_SECONDS, ThreadGateway
-from tests.wire.clients import calling, request
+from tests.support.contract import limit
+from tests.support.gateways import BOT, OTHER_BOT, USER, WAIT_SECONDS, ThreadGateway
+from tests.support.raw_http_client import calling, request
 from wire.direct import HEADS, KnownHeads
 
 TARGET = b"/bots/1/voters/2"

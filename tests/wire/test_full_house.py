@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import set_webhook
-from tests.gateway import BOT, USER, WAIT_SECONDS, ProcessGateway, ThreadGateway, eventually, running
-from tests.receiver import Receiver
-from tests.unit_io.test_tls import HOST, Files, trusting
-from tests.wire.clients import HEALTH, STATE, Caller, calling, request
+from tests.support.contract import set_webhook
+from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, ThreadGateway, eventually, running
+from tests.support.raw_http_client import HEALTH, STATE, Caller, calling, request
+from tests.support.webhook_receiver import Receiver
 from tests.wire.test_timeouts import BODY_BEGUN, TEST, hold
+from tests.wire.test_tls import HOST, Files, trusting
 
 ROOM, SHARE = 4, 3
 PROXY = "127.0.0.9"

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from tests.gateway import ThreadGateway, running
-from tests.unit.generated import examples
-from tests.wire.pipe import Pipe, PipeLoop
-from tests.wire.spoken import END, answers_in, converse, cut, error_text
-from tests.wire.stories import (
+from tests.support.gateways import ThreadGateway, running
+from tests.support.generated_events import examples
+from tests.support.memory_transport import Pipe, PipeLoop
+from tests.support.raw_http import END, answers_in, converse, cut, error_text
+from tests.support.wire_stories import (
     APPLICATION,
     BIG,
     LIMITS,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import STATS, Served, set_webhook
-from tests.gateway import BOT, USER, eventually, running
-from tests.receiver import Receiver, status
-from tests.wire.clients import HEALTH, OPERATOR, TOO_LARGE, Caller, calling, chunked, request
+from tests.support.contract import STATS, Served, set_webhook
+from tests.support.gateways import BOT, USER, eventually, running
+from tests.support.raw_http_client import HEALTH, OPERATOR, TOO_LARGE, Caller, calling, chunked, request
+from tests.support.webhook_receiver import Receiver, status
 
 HEADER_BYTES, HEADERS, PIPELINED, BODY_BYTES = 10_000, 20, 4, 65_536
 DISCARD_BYTES = 4 << 20

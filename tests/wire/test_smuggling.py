@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.contract import NO_COUNT, STATS, Served
-from tests.gateway import BOT, USER
-from tests.wire.clients import HEALTH, MALFORMED, OPERATOR, Answer, calling, chunked, request
+from tests.support.contract import NO_COUNT, STATS, Served
+from tests.support.gateways import BOT, USER
+from tests.support.raw_http_client import HEALTH, MALFORMED, OPERATOR, Answer, calling, chunked, request
 
 POST = f"POST /manage/bots/{BOT}/votes HTTP/1.1\r\nHost: gateway\r\n{OPERATOR}\r\n".encode()
 VOTE = b'{"user": "777777777777777777"}'

@@ -5,10 +5,10 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from tests.contract import NO_COUNT, STATS, Served, serving, set_webhook
-from tests.gateway import BOT, OTHER_USER, USER, ThreadGateway, eventually
-from tests.receiver import Receiver, status
-from tests.wire.clients import HEALTH, OPERATOR, Answer, Caller, calling, chunked, request
+from tests.support.contract import NO_COUNT, STATS, Served, serving, set_webhook
+from tests.support.gateways import BOT, OTHER_USER, USER, ThreadGateway, eventually
+from tests.support.raw_http_client import HEALTH, OPERATOR, Answer, Caller, calling, chunked, request
+from tests.support.webhook_receiver import Receiver, status
 
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 BACKUP = request("GET", "/debug/snapshot", OPERATOR)

@@ -8,11 +8,11 @@ import asyncio
 import pytest
 from tornado.web import Application, RequestHandler
 
-from tests.contract import STATS, Served
-from tests.gateway import BOT, USER, WAIT_SECONDS
-from tests.wire.clients import HEALTH, Caller, request
-from tests.wire.spoken import answers_in
-from tests.wire.stories import LIMITS, refuse
+from tests.support.contract import STATS, Served
+from tests.support.gateways import BOT, USER, WAIT_SECONDS
+from tests.support.raw_http import answers_in
+from tests.support.raw_http_client import HEALTH, Caller, request
+from tests.support.wire_stories import LIMITS, refuse
 from wire.listening import listen
 from wire.server import WireServer
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract import Served, set_webhook
-from tests.gateway import BOT, BOT_SUBMISSION, USER, ProcessGateway, eventually, running
-from tests.receiver import Receiver, status
-from tests.wire.clients import HEALTH, OPERATOR, TOO_SLOW, Caller, calling, request
+from tests.support.contract import Served, set_webhook
+from tests.support.gateways import BOT, BOT_SUBMISSION, USER, ProcessGateway, eventually, running
+from tests.support.raw_http_client import HEALTH, OPERATOR, TOO_SLOW, Caller, calling, request
+from tests.support.webhook_receiver import Receiver, status
 
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 DOCS = request("GET", "/docs")

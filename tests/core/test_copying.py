@@ -1,0 +1,58 @@
+"""core/copying.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
+
+from itertools import islice
+
+import pytest
+from hypothesis import given
+
+from core import copying
+from core.events import Event
+from core.rows import Delivery, Listing
+from core.state import State
+from tests.support.generated_events import examples, frequent, histories, sequences
+from votes.table import VoteTable
+
+Copied = list[tuple[Listing, tuple[Delivery, ...]]]
+
+
+def place(row: Delivery) -> tuple[str, str]:
+    """What came from another node may have the id of one that is pending here."""
+    return row.id, row.owner
+
+
+def rows_now(state: State) -> Copied:
+    return [(state.listings[ref], tuple(sorted(state.deliveries(ref), key=place))) for ref in state.refs]
+
+
+@examples(200)
+@given(before=sequences, during=histories(frequent, 40))
+def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Event]) -> None:
+    state = State(VoteTable(), 100)
+    for event in before:
+        state.apply(event)
+    expected, happening = rows_now(state), iter(during)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copying, "SLICE", 1)
+        copy, copied = state.copy_rows(), Copied()
+        for event in islice(happening, 2):
+            state.apply(event)
+        for rows in copy.slices():
+            for listing, deliveries in rows:
+                assert isinstance(listing, Listing)
+                copied.append((listing, tuple(sorted(deliveries, key=place))))
+            for event in islice(happening, 1):
+                state.apply(event)
+        state.end_copy(copy)
+
+    assert sorted(copied, key=lambda row: row[0].ref) == expected
+
+
+def test_a_copy_given_up_does_not_end_the_one_after_it() -> None:
+    state = State(VoteTable(), 100)
+    given_up = state.copy_rows()
+    current = state.copy_rows()
+    state.end_copy(given_up)
+    assert state._copy is current
+    state.end_copy(current)
+    assert state._copy is None

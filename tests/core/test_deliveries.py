@@ -1,0 +1,130 @@
+"""core/deliveries.py: what other nodes of a fleet are to send, and what becomes of it."""
+
+import pytest
+from msgspec.structs import replace
+
+from core.events import (
+    DeliveryForgotten,
+    DeliveryMerged,
+    DeliveryQueued,
+    DeliveryTaken,
+    Event,
+    ListingRemoved,
+    UserErased,
+    WebhookRemoved,
+)
+from core.ledger import Ledger
+from core.rows import (
+    Delivery,
+)
+from core.state import State
+from tests.support.committed_rows import (
+    BOT,
+    NOW_MS,
+    OTHER_USER,
+    SERVER,
+    USER,
+    a_finished_delivery,
+    a_listing,
+)
+from tests.support.state_laws import assert_indexes_agree
+
+LATER_MS = NOW_MS + 1_000
+ELSEWHERE = Delivery("d", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
+FINISHED = replace(ELSEWHERE, next_attempt_ms=None, delivered=True)
+
+
+def test_what_another_node_is_to_send_is_kept_apart(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    assert (state.elsewhere, state.owners) == ({BOT: {"d": ELSEWHERE}}, {"b.1": 1})
+    assert not state.pending
+    assert not state.pending_of(BOT)
+    assert (state.deliveries(BOT), state.delivery(BOT, "d")) == ([ELSEWHERE], ELSEWHERE)
+
+
+def test_a_delivery_that_is_taken_is_this_node_s(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
+    own = replace(ELSEWHERE, owner="", owned_ms=LATER_MS)
+    assert (state.pending, state.pending_of(BOT)) == ({"d": own}, {"d": own})
+    assert (state.elsewhere, state.owners) == ({}, {})
+
+
+def test_a_delivery_that_is_taken_is_due_at_once_though_the_clock_of_its_owner_was_ahead(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(replace(ELSEWHERE, next_attempt_ms=NOW_MS + 86_400_000))])
+    ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
+    assert state.pending["d"].next_attempt_ms == LATER_MS
+
+
+def test_a_delivery_that_its_owner_has_forgotten_is_nobody_s_to_send(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryForgotten("e", BOT), DeliveryForgotten("d", SERVER)])
+    assert state.owners == {"b.1": 1}
+    ledger.commit([DeliveryForgotten("d", BOT)])
+    assert (state.elsewhere, state.owners, state.deliveries(BOT)) == ({}, {}, [])
+
+
+def test_a_delivery_that_was_taken_over_is_forgotten_by_nobody(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryTaken("d", BOT, LATER_MS), DeliveryForgotten("d", BOT)])
+    assert [*state.pending] == ["d"]
+
+
+@pytest.mark.parametrize("taken", [DeliveryTaken("d", SERVER, NOW_MS), DeliveryTaken("e", BOT, NOW_MS)])
+def test_nothing_is_taken_that_is_not_elsewhere(ledger: Ledger, state: State, taken: DeliveryTaken) -> None:
+    for ref in (BOT, SERVER):
+        a_listing(ledger, ref)
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    ledger.commit([taken])
+    assert (state.elsewhere, state.pending) == ({BOT: {"d": ELSEWHERE}}, {})
+
+
+@pytest.mark.parametrize("first", [ELSEWHERE, FINISHED, replace(ELSEWHERE, owner="")])
+@pytest.mark.parametrize("then", [ELSEWHERE, replace(ELSEWHERE, owner="c.1"), FINISHED])
+def test_a_merged_delivery_takes_the_place_of_what_is_known_of_it(
+    ledger: Ledger, state: State, first: Delivery, then: Delivery
+) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(first)])
+    ledger.commit([DeliveryMerged(then)])
+    assert state.deliveries(BOT) == [then]
+    assert_indexes_agree(state)
+
+
+def test_a_delivery_for_what_is_not_listed_is_not_kept(ledger: Ledger, state: State) -> None:
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    assert not state.elsewhere
+
+
+def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(FINISHED)])
+    ledger.commit([DeliveryQueued("d", BOT, USER, False, LATER_MS)])
+    row = state.pending["d"]
+    assert (row.owner, row.owned_ms, row.round_ms, row.delivered) == ("", LATER_MS, LATER_MS, False)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [UserErased(USER, (BOT,)), WebhookRemoved(BOT), ListingRemoved(BOT)],
+    ids=lambda e: type(e).__name__,
+)
+def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state: State, event: Event) -> None:
+    a_listing(ledger)
+    a_finished_delivery(ledger, "finished")
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    ledger.commit([event])
+    assert (state.elsewhere, state.owners) == ({}, {})
+    assert_indexes_agree(state)
+
+
+def test_what_is_elsewhere_stays_when_another_user_is_erased(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    ledger.commit([UserErased(OTHER_USER, (BOT,))])
+    assert state.elsewhere == {BOT: {"d": ELSEWHERE}}

@@ -1,0 +1,97 @@
+"""core/fleet.py: of everything that is remembered of a fleet, the greater value stands."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.fleet import Fleet, label_of, name_and_epoch
+from tests.support.generated_events import examples
+
+changes = st.one_of(
+    st.tuples(st.just("heard"), st.sampled_from(["a.1", "b.1"]), st.integers(0, 5)),
+    st.tuples(st.just("removed_at"), st.sampled_from(["bots/1", "bots/2"]), st.integers(0, 5)),
+    st.tuples(st.just("erased_at"), st.sampled_from(["m1", "m2"]), st.integers(0, 5)),
+)
+
+
+@examples(100)
+@given(st.lists(changes, max_size=15), st.randoms(use_true_random=False))
+def test_what_is_remembered_does_not_depend_on_the_order(
+    history: list[tuple[str, str, object]], chance: random.Random
+) -> None:
+    again = [*history, *history]
+    chance.shuffle(again)
+    one, other = Fleet(), Fleet()
+    for fleet, steps in ((one, history), (other, again)):
+        for what, name, value in steps:
+            getattr(fleet, what)(name, value)
+    assert other.row == one.row
+
+
+def test_the_greater_value_stands() -> None:
+    fleet = Fleet()
+    for position in (8, 9, 7):
+        fleet.heard("b.1", position)
+    for ms in (5, 7, 6):
+        fleet.removed_at("bots/1", ms)
+        fleet.erased_at("mark", ms + 1)
+    assert fleet.cursors == {"b.1": 9}
+    assert (fleet.removed, fleet.erased) == ({"bots/1": 7}, {"mark": 8})
+    assert fleet.latest_ms == 8
+    fleet.stamped(7)
+    assert fleet.latest_ms == 8
+
+
+def test_nodes_are_numbered_in_the_order_in_which_they_are_heard_of() -> None:
+    fleet = Fleet()
+    fleet.named("a.1")
+    assert [fleet.number(label) for label in ("b.1", "c.1", "b.1", "a.1", "")] == [1, 2, 1, 0, 0]
+    fleet.named("a.2")
+    assert (fleet.own, fleet.number(""), fleet.label) == (3, 3, "a.2")
+    assert list(fleet.numbers) == ["a.1", "b.1", "c.1", "a.2"]
+
+
+def test_a_node_without_a_name_counts_under_the_number_that_its_first_name_gets() -> None:
+    fleet = Fleet()
+    assert fleet.number("") == 0
+    fleet.named("a.1")
+    assert fleet.number("a.1") == 0
+
+
+def test_a_row_is_taken_up_as_it_was_given() -> None:
+    fleet, other = Fleet(), Fleet()
+    fleet.number("b.1")
+    fleet.named("a.2")
+    fleet.heard("b.1", 7)
+    fleet.removed_at("bots/1", 5)
+    fleet.erased_at("mark", 6)
+    other.load(fleet.row)
+    assert other.row == fleet.row
+    assert (other.own, other.number("b.1"), other.number("c.1")) == (1, 0, 2)
+
+
+def test_a_row_does_not_change_with_the_fleet() -> None:
+    fleet = Fleet()
+    row = fleet.row
+    fleet.named("a.1")
+    fleet.heard("b.1", 7)
+    fleet.removed_at("bots/1", 5)
+    fleet.erased_at("mark", 6)
+    assert (row.labels, row.cursors, row.removed, row.erased, row.latest_ms) == ((), {}, {}, {}, 0)
+
+
+def test_who_gets_a_name_is_no_copy_any_more() -> None:
+    fleet = Fleet()
+    fleet.is_copy = True
+    fleet.number("b.1")
+    assert fleet.row.is_copy
+    fleet.named("a.2")
+    assert not fleet.row.is_copy
+
+
+@pytest.mark.parametrize(("name", "epoch"), [("edge", 1), ("edge-2", 17)])
+def test_a_label_is_of_a_name_and_an_epoch(name: str, epoch: int) -> None:
+    assert name_and_epoch(label_of(name, epoch)) == (name, epoch)
+    assert label_of(name, epoch) != label_of(name, epoch + 1)

@@ -1,0 +1,121 @@
+"""core/ledger.py: the one writer."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from core.events import ActualCountSet, Event, ListingReviewed, UserErased, VoteCast, decode_record
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from tests.support.committed_rows import BOT, NOW_MS, USER, a_listing
+from tests.support.generated_events import events, examples
+from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+
+
+def test_a_commit_is_in_the_journal_and_in_the_state(ledger: Ledger, journal: MemoryJournal) -> None:
+    a_listing(ledger)
+    vote = VoteCast(BOT, USER, 1, NOW_MS)
+    ledger.commit([vote])
+    assert decode_record(journal.records[-1]) == [vote]
+    assert ledger.state.votes.get(BOT, int(USER)) == (1, NOW_MS)
+
+
+def test_events_that_happen_together_are_one_record(ledger: Ledger, journal: MemoryJournal) -> None:
+    a_listing(ledger)
+    before = len(journal.records)
+    ledger.commit([ActualCountSet(BOT, 5), VoteCast(BOT, USER, 1, NOW_MS)])
+    assert len(journal.records) == before + 1
+
+
+def test_positions_count_the_records_from_one(ledger: Ledger) -> None:
+    assert ledger.head == 0
+    assert [ledger.commit([UserErased(USER, ())]) for _ in range(3)] == [1, 2, 3]
+    assert ledger.head == 3
+
+
+def test_a_ledger_goes_on_where_its_journal_stands() -> None:
+    journal = MemoryJournal()
+    journal.records = [b"[]", b"[]"]
+    ledger = Ledger(fold(journal.records), journal, head=2)
+    assert ledger.commit([]) == 2
+    assert ledger.commit([UserErased(USER, ())]) == 3
+
+
+def test_without_events_nothing_is_written(ledger: Ledger, journal: MemoryJournal) -> None:
+    ledger.commit([UserErased(USER, ())])
+    assert ledger.commit([]) == 1
+    assert len(journal.records) == 1
+
+
+def test_a_reader_sees_each_commit_once_in_order_and_already_applied(ledger: Ledger) -> None:
+    a_listing(ledger, review="in_review")
+    seen: list[tuple[int, Sequence[Event], str]] = []
+    ledger.subscribe(lambda position, read: seen.append((position, read, ledger.state.listings[BOT].review)))
+    first, second = (ListingReviewed(BOT, review, None, NOW_MS) for review in ("denied", "approved"))
+    ledger.commit([first])
+    ledger.commit([])
+    ledger.commit([second])
+    assert seen == [(2, [first], "denied"), (3, [second], "approved")]
+
+
+def test_every_reader_is_told(ledger: Ledger) -> None:
+    told: list[str] = []
+    ledger.subscribe(lambda _, __: told.append("first"))
+    ledger.subscribe(lambda _, __: told.append("second"))
+    ledger.commit([UserErased(USER, ())])
+    assert told == ["first", "second"]
+
+
+def test_what_the_journal_does_not_take_does_not_happen(ledger: Ledger, journal: MemoryJournal) -> None:
+    a_listing(ledger)
+    told: list[int] = []
+    ledger.subscribe(lambda position, _: told.append(position))
+    digest, head = ledger.state.digest(), ledger.head
+    journal.full = True
+    with pytest.raises(Unavailable):
+        ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    assert (ledger.state.digest(), ledger.head, told) == (digest, head, [])
+
+
+def test_an_event_that_cannot_be_written_does_not_happen(ledger: Ledger, journal: MemoryJournal) -> None:
+    a_listing(ledger, review="in_review")
+    digest, head = ledger.state.digest(), ledger.head
+    with pytest.raises(UnicodeEncodeError):
+        ledger.commit([ListingReviewed(BOT, "denied", "half a character: \ud800", NOW_MS)])
+    assert (ledger.state.digest(), ledger.head, len(journal.records)) == (digest, head, head)
+
+
+def test_what_is_stamped_is_what_is_written_applied_and_read(journal: MemoryJournal) -> None:
+    def stamp(events: Sequence[Event]) -> Sequence[Event]:
+        return [replace(event, stamp_ms=7) if isinstance(event, UserErased) else event for event in events]
+
+    ledger, seen = Ledger(empty_state(), journal, 0, stamp), list[Sequence[Event]]()
+    ledger.subscribe(lambda _, events: seen.append(events))
+    ledger.commit([UserErased(USER, (), "mark")])
+    stamped = UserErased(USER, (), "mark", stamp_ms=7)
+    assert seen == [[stamped]]
+    assert decode_record(journal.records[0]) == [stamped]
+    assert ledger.state.fleet.erased == {"mark": 7}
+
+
+def test_whether_a_position_is_durable_is_for_the_journal_to_say(
+    ledger: Ledger, journal: MemoryJournal
+) -> None:
+    position = ledger.commit([UserErased(USER, ())])
+    asyncio.run(ledger.durable(position))
+    assert journal.waited_for == [position]
+
+
+@examples(100)
+@given(st.lists(st.lists(events, max_size=4), max_size=10))
+def test_the_journal_folds_to_the_live_state(records: list[list[Event]]) -> None:
+    journal = MemoryJournal()
+    ledger = Ledger(empty_state(), journal, head=0)
+    for record in records:
+        ledger.commit(record)
+    assert ledger.head == len(journal.records) == sum(bool(record) for record in records)
+    assert fold(journal.records).digest() == ledger.state.digest()

@@ -1,0 +1,53 @@
+"""core/sharing.py: what is only of one node is left out of a shared listing, or named after it."""
+
+import pytest
+from hypothesis import given
+from msgspec.structs import replace
+
+from core.events import ListingMerged
+from core.rows import Listing, NodeWindow, StatsWindow, Suspension, Webhook
+from core.sharing import as_own, shared, well
+from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER
+from tests.support.generated_events import OF_TYPE, examples, labels
+
+ROW = Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+HEALTHY = Webhook("https://receiver.example/votes", NOW_MS, "a token", secret="a secret")
+ILL = replace(HEALTHY, failed=10, suspension=Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
+
+
+def test_the_own_window_is_told_under_the_node_s_label_among_those_of_others() -> None:
+    others = (NodeWindow("a.1", NOW_MS, 3), NodeWindow("c.1", NOW_MS, 4))
+    row = replace(ROW, stats_window=StatsWindow(NOW_MS + 1, 2), windows=others)
+    told = shared(row, "b.1")
+    assert told.stats_window is None
+    assert told.windows == (others[0], NodeWindow("b.1", NOW_MS + 1, 2), others[1])
+    assert replace(told, stats_window=row.stats_window, windows=others) == row
+
+
+@pytest.mark.parametrize("webhook", [ILL, replace(HEALTHY, failed=1)])
+def test_how_sending_goes_at_this_node_is_told_to_nobody(webhook: Webhook) -> None:
+    assert shared(replace(ROW, webhook=webhook), "a.1") == replace(ROW, webhook=HEALTHY)
+    assert well(webhook) == HEALTHY
+
+
+def test_a_node_finds_its_own_window_among_all() -> None:
+    windows = tuple(NodeWindow(label, NOW_MS, number) for number, label in enumerate(["a.1", "b.1", "c.1"]))
+    own = as_own(replace(ROW, windows=windows), "b.1")
+    assert own == replace(ROW, stats_window=StatsWindow(NOW_MS, 1), windows=(windows[0], windows[2]))
+
+
+def test_a_node_that_has_no_window_among_them_keeps_all_as_those_of_others() -> None:
+    row = replace(ROW, windows=(NodeWindow("a.1", NOW_MS, 1),))
+    assert as_own(row, "a.2") == row
+
+
+@examples(100)
+@given(OF_TYPE[ListingMerged], labels)
+def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) -> None:
+    others = tuple(window for window in event.row.windows if window.node != label)
+    row = replace(event.row, windows=others)
+    told = shared(row, label)
+    kept = as_own(told, label)
+    webhook = well(row.webhook) if row.webhook is not None else None
+    assert kept == replace(row, webhook=webhook)
+    assert shared(kept, label) == told

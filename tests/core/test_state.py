@@ -1,0 +1,239 @@
+"""core/state.py: what each event does to the tables. Its laws: test_state_laws.py.
+
+What becomes of deliveries: test_state_deliveries.py.
+"""
+
+import pytest
+from msgspec.structs import replace
+
+from core.events import (
+    ActualCountSet,
+    DeliveryAttempted,
+    Event,
+    KeyDeleted,
+    KeySaved,
+    LimitsSet,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    StatsUpdated,
+    UserErased,
+    VoteCast,
+    WebhookRemoved,
+    WebhookSaved,
+)
+from core.ledger import Ledger
+from core.rows import Key, KeyGrant, Listing, Policy, StatsWindow, Webhook
+from core.state import State
+from tests.support.committed_rows import (
+    BOT,
+    BOT_PROFILE,
+    NOW_MS,
+    OTHER_BOT,
+    OTHER_USER,
+    OWNER,
+    REFUSED,
+    SERVER,
+    USER,
+    a_delivery,
+    a_finished_delivery,
+    a_key,
+    a_listing,
+    a_webhook,
+)
+
+LATER_MS = NOW_MS + 1_000
+RENAMED = replace(BOT_PROFILE, name="Renamed")
+
+
+def test_a_submitted_listing_begins_with_nothing_but_its_profile(ledger: Ledger, state: State) -> None:
+    ledger.commit([ListingSaved(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
+    assert state.listings[BOT] == Listing(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+    assert state.listings[BOT].id == "111111111111111111"
+
+
+def test_an_edit_leaves_what_hangs_on_the_listing_alone(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    key, webhook = a_key(ledger), a_webhook(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS), ActualCountSet(BOT, 5)])
+    before = state.listings[BOT]
+    ledger.commit([ListingSaved(BOT, OTHER_USER, RENAMED, "approved", LATER_MS)])
+    after = state.listings[BOT]
+    assert after == replace(before, owner_id=OTHER_USER, profile=RENAMED, updated_ms=LATER_MS)
+    assert (after.keys, after.webhook, after.reviewed_ms) == ((key,), webhook, NOW_MS)
+    assert state.votes.voters(BOT) == 1
+
+
+def test_a_denied_listing_that_is_edited_loses_its_denial(ledger: Ledger, state: State) -> None:
+    assert a_listing(ledger, review="denied").reason == "Too quiet."
+    ledger.commit([ListingSaved(BOT, OWNER, RENAMED, "in_review", LATER_MS)])
+    after = state.listings[BOT]
+    assert (after.review, after.reason, after.reviewed_ms) == ("in_review", None, None)
+
+
+def test_a_review_is_kept_with_its_reason_and_time(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, review="in_review")
+    ledger.commit([ListingReviewed(BOT, "denied", "Too quiet.", LATER_MS)])
+    after = state.listings[BOT]
+    assert (after.review, after.reason, after.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+
+
+def test_a_removed_listing_takes_everything_with_it(ledger: Ledger, state: State) -> None:
+    nothing = state.digest()
+    a_listing(ledger)
+    a_key(ledger, "k1", digest="d1")
+    ledger.commit([KeySaved(BOT, Key("k2", "rotated", "d3", "d3", NOW_MS, NOW_MS, "d2", LATER_MS))])
+    a_webhook(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    a_finished_delivery(ledger, "finished")
+    a_delivery(ledger, "pending")
+    ledger.commit([ListingRemoved(BOT)])
+    assert not any([state.listings, state.refs, state.grants, state.pending, state.finished])
+    assert len(state.votes) == 0
+    assert state.deliveries(BOT) == []
+    assert state.digest() == nothing
+
+
+def test_a_removed_listing_leaves_the_others_alone(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, BOT)
+    digest = state.digest()
+    a_listing(ledger, OTHER_BOT)
+    a_key(ledger, ref=OTHER_BOT)
+    ledger.commit([VoteCast(OTHER_BOT, USER, 1, NOW_MS)])
+    ledger.commit([ListingRemoved(OTHER_BOT)])
+    assert list(state.refs) == [BOT]
+    assert state.digest() == digest
+
+
+def test_a_listing_that_comes_back_has_nothing_of_its_past(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_key(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([ListingRemoved(BOT)])
+    a_listing(ledger)
+    assert state.listings[BOT].keys == ()
+    assert state.votes.get(BOT, int(USER)) is None
+
+
+def test_refs_are_sorted(ledger: Ledger, state: State) -> None:
+    for ref in (SERVER, OTHER_BOT, BOT):
+        a_listing(ledger, ref)
+    assert list(state.refs) == [BOT, OTHER_BOT, SERVER]
+
+
+def test_a_key_opens_its_listing_until_it_is_deleted(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    first, second = a_key(ledger, "k1", digest="d1"), a_key(ledger, "k2", digest="d2")
+    assert state.listings[BOT].keys == (first, second)
+    ledger.commit([KeyDeleted(BOT, "k1")])
+    assert state.listings[BOT].keys == (second,)
+    assert dict(state.grants) == {"d2": KeyGrant(BOT, "k2", None)}
+
+
+def test_a_rotated_key_keeps_its_place_and_opens_by_both_values(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    first, second = a_key(ledger, "k1", digest="d1"), a_key(ledger, "k2", digest="d2")
+    rotated = replace(first, digest="d3", old_digest="d1", old_until_ms=LATER_MS)
+    ledger.commit([KeySaved(BOT, rotated)])
+    assert state.listings[BOT].keys == (rotated, second)
+    assert state.grants["d3"] == KeyGrant(BOT, "k1", None)
+    assert state.grants["d1"] == KeyGrant(BOT, "k1", LATER_MS)
+
+
+def test_a_second_rotation_ends_the_overlap_of_the_first(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    key = a_key(ledger, "k1", digest="d1")
+    ledger.commit([KeySaved(BOT, replace(key, digest="d2", old_digest="d1", old_until_ms=LATER_MS))])
+    ledger.commit([KeySaved(BOT, replace(key, digest="d3", old_digest="d2", old_until_ms=LATER_MS))])
+    assert set(state.grants) == {"d2", "d3"}
+
+
+def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: State) -> None:
+    before = a_listing(ledger)
+    window, limit, webhook = StatsWindow(NOW_MS, 2), Policy(5, 60), Webhook("https://r.example/", LATER_MS)
+    ledger.commit([StatsUpdated(BOT, 7, None, window, LATER_MS)])
+    ledger.commit([ActualCountSet(BOT, 9), LimitsSet(BOT, limit, None), WebhookSaved(BOT, webhook)])
+    counted = replace(
+        before,
+        server_count=7,
+        counts_ms=LATER_MS,
+        stats_window=window,
+        actual_server_count=9,
+        webhook=webhook,
+    )
+    assert state.listings[BOT] == replace(counted, stats_limit=limit)
+    ledger.commit([LimitsSet(BOT, None, limit)])
+    assert state.listings[BOT] == replace(counted, voters_limit=limit)
+
+
+def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_webhook(ledger)
+    a_finished_delivery(ledger, "finished")
+    a_delivery(ledger, "pending")
+    ledger.commit([WebhookRemoved(BOT)])
+    assert state.listings[BOT].webhook is None
+    assert not any([state.deliveries(BOT), state.pending, state.finished])
+
+
+def test_a_later_vote_replaces_count_and_time(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT, USER, 2, LATER_MS)])
+    assert state.votes.get(BOT, int(USER)) == (2, LATER_MS)
+    assert len(state.votes) == 1
+
+
+def test_an_erased_user_is_named_nowhere(ledger: Ledger, state: State) -> None:
+    for ref in (BOT, SERVER):
+        a_listing(ledger, ref)
+        ledger.commit([VoteCast(ref, OTHER_USER, 1, NOW_MS)])
+        a_delivery(ledger, f"{ref} other", ref, user=OTHER_USER)
+    digest = state.digest()
+    for ref in (BOT, SERVER):
+        ledger.commit([VoteCast(ref, USER, 1, NOW_MS)])
+        a_finished_delivery(ledger, f"{ref} finished", ref)
+        a_delivery(ledger, f"{ref} pending", ref)
+    ledger.commit([UserErased(USER, (BOT, SERVER))])
+    assert {row.user for ref in (BOT, SERVER) for row in state.deliveries(ref)} == {OTHER_USER}
+    assert state.votes.get(BOT, int(USER)) is None
+    assert state.votes.get(SERVER, int(USER)) is None
+    assert state.digest() == digest
+
+
+def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_finished_delivery(ledger, "theirs", user=OTHER_USER)
+    a_finished_delivery(ledger, "ours")
+    ledger.commit([UserErased(USER, (BOT,))])
+    assert [row.id for row in state.deliveries(BOT)] == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ListingReviewed(BOT, "approved", None, NOW_MS),
+        ListingRemoved(BOT),
+        KeySaved(BOT, Key("k1", "key", "d1", "d1", NOW_MS)),
+        KeyDeleted(BOT, "k1"),
+        StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
+        ActualCountSet(BOT, 9),
+        LimitsSet(BOT, Policy(5, 60), None),
+        WebhookSaved(BOT, Webhook("https://r.example/", NOW_MS)),
+        WebhookRemoved(BOT),
+        VoteCast(BOT, USER, 1, NOW_MS),
+        UserErased(USER, (BOT,)),
+        DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_an_event_about_something_gone_is_a_no_op(ledger: Ledger, state: State, event: Event) -> None:
+    nothing = state.digest()
+    ledger.commit([event])
+    assert state.digest() == nothing
+    assert not any([state.listings, state.grants, state.pending, state.finished, len(state.votes)])
+
+
+def test_a_delivery_for_a_listing_that_is_gone_is_not_queued(ledger: Ledger, state: State) -> None:
+    a_delivery(ledger, "first")
+    assert not state.pending

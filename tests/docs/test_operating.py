@@ -1,0 +1,76 @@
+"""docs/operating.md: its commands are run word by word, and what it names is there."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from storage.folder import OPERATOR_TOKEN
+from tests.support.gateways import ROOT, ProcessGateway
+
+DOCUMENT = (ROOT / "docs/operating.md").read_text()
+
+
+def section(title: str) -> str:
+    return DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks(title: str) -> list[str]:
+    """The commands of a section."""
+    return re.findall(r"^```sh\n(.*?)^```$", section(title), re.MULTILINE | re.DOTALL)
+
+
+def run(script: str, gateway: ProcessGateway) -> str:
+    """Runs it beside the gateway's data folder, as its operator; returns what it prints."""
+    script = script.replace("server.py", str(ROOT / "server.py")).replace(".venv", str(ROOT / ".venv"))
+    environment = {**gateway.environment, "OPERATOR": f"Authorization: Bearer {gateway.operator_token}"}
+    command = ["bash", "-eu"]
+    ended = subprocess.run(
+        command,
+        input=script,
+        cwd=gateway.folder.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_every_command_over_a_unix_socket_works_word_by_word(tmp_path: Path) -> None:
+    path = str(tmp_path / "votegate.sock")
+    on_unix = ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=path).start()
+    try:
+        (script,) = blocks("Over a Unix socket")
+        printed = run(script.replace("/run/votegate.sock", path), on_unix)
+    finally:
+        on_unix.close()
+    assert printed.startswith('{"success":true}{"success":true,"bots":[],"next":null}')
+    assert "positions.head" in printed
+    assert (tmp_path / "votegate.backup").stat().st_size > 0
+
+
+def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp_path: Path) -> None:
+    del process.environment["VOTEGATE_OPERATOR__TOKEN"]
+    process.start()
+    process.operator_token = (process.folder / OPERATOR_TOKEN).read_text().strip()
+    key = process.list_bot()
+    digest = process.done("GET", "/debug/state")["digest"]
+    backup, restore = blocks("Backup and restore")
+    run(backup.replace("http://127.0.0.1:8080", process.base_url), process)
+    process.close()
+    run(restore, process)
+
+    process.environment["VOTEGATE_DATA_DIR"] = str(tmp_path / "new-data")
+    process.start()
+    assert process.done("GET", "/debug/state")["digest"] == digest
+    assert process.voters(key).status_code == 200
+
+
+def test_every_file_and_section_that_the_document_names_exists() -> None:
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]+)?\)", DOCUMENT):
+        target = ROOT / "docs" / (path or "operating.md")
+        assert target.is_file(), path
+        titles = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+        anchors = {"#" + re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
+        assert not anchor or anchor in anchors, anchor

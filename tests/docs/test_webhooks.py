@@ -1,0 +1,208 @@
+"""docs/webhooks.md: its receivers are taken out of it word by word and run, and its facts are the code's.
+
+Each receiver is a process that real requests go to, signed as the gateway signs them, or not quite.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from core.rows import Delivery
+from outbound.http1 import HEAD_BYTES
+from outbound.result import READ_BYTES
+from settings.model import Webhooks
+from tests.support.gateways import ROOT
+from webhook.languages import LANGUAGES
+from webhook.messages import EXCERPT_CHARACTERS
+from webhook.payloads import payload
+from webhook.signature import new_secret, signed_headers
+
+DOCUMENT = (ROOT / "docs/webhooks.md").read_text()
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
+PROGRAMS = {kind: text for kind, text in BLOCKS if kind in {"python", "js"}}
+
+SECRET, OTHER_SECRET = new_secret(lambda size: b"a" * size), new_secret(lambda size: b"b" * size)
+BODY = b'{"bot":"111111111111111111","user":"333333333333333333","test":false}'
+TOLERANCE_SECONDS = 300
+SLACK_SECONDS = 60  # how far the clock may move between signing and checking
+
+
+class Program:
+    """A receiver of the document, on a port of its own."""
+
+    def __init__(self, *command: str) -> None:
+        environment = {**os.environ, "WEBHOOK_SECRET": SECRET}
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().removeprefix("listening on ").strip()
+        self._session = requests.Session()
+        self._session.trust_env = False
+
+    def post(self, headers: Mapping[str, str | bytes], body: bytes = BODY) -> int:
+        return self._session.post(self.url + "/votes", data=body, headers=headers, timeout=15).status_code
+
+    def seen(self) -> list[str]:
+        """What it took for genuine. It prints after it has answered, so one more event is waited for."""
+        assert self._process.stdout is not None
+        assert self.post(signed(delivery_id="last", body=b"the last"), b"the last") == 204
+        seen = []
+        while (line := self._process.stdout.readline()) not in {"", "received the last\n"}:
+            seen.append(line.strip())
+        return seen
+
+    def close(self) -> None:
+        self._session.close()
+        self._process.terminate()
+        self._process.communicate(timeout=15)
+
+
+@pytest.fixture(params=["python", "js"])
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Program]:
+    interpreter = {"python": sys.executable, "js": shutil.which("node")}[request.param]
+    if interpreter is None:
+        pytest.skip("there is no node on this machine")
+    path = tmp_path / f"receiver.{request.param}"
+    path.write_text(PROGRAMS[request.param])
+    program = Program(interpreter, str(path), "0")
+    yield program
+    program.close()
+
+
+def signed(
+    *secrets: str, delivery_id: str = "5f0c7d6a1b2e", age_seconds: int = 0, body: bytes = BODY
+) -> dict[str, str]:
+    return signed_headers(delivery_id, int(time.time()) - age_seconds, body, secrets or [SECRET])
+
+
+def test_a_signed_request_is_received(program: Program) -> None:
+    assert program.post(signed()) == 204
+    assert program.seen() == [f"received {BODY.decode()}"]
+
+
+def test_a_replayed_event_is_accepted_and_counted_once(program: Program) -> None:
+    first = signed(delivery_id="one")
+    retry = signed(delivery_id="one", age_seconds=-5)
+    other = signed(delivery_id="two")
+    assert [program.post(headers) for headers in (first, first, retry, other)] == [204] * 4
+    assert program.seen() == [f"received {BODY.decode()}"] * 2
+
+
+def test_forged_requests_are_refused(program: Program) -> None:
+    genuine = signed()
+    signature = genuine["webhook-signature"]
+    changed = {
+        "webhook-id": ["", "5f0c7d6a1b2f", "5f0c7d6a1b2e."],
+        "webhook-timestamp": [str(int(genuine["webhook-timestamp"]) + 1)],
+        "webhook-signature": [
+            "",
+            "v1",
+            "v1,",
+            signature.removeprefix("v1,"),
+            signature.replace("v1", "v2"),
+            signature[:-1],
+            signature + "A",
+            signature[:8] + signature[8:].swapcase(),
+            "v1," + "A" * 43 + "=",
+            "é" * len(signature),
+        ],
+    }
+    forged = [{**genuine, name: value} for name, values in changed.items() for value in values]
+    forged += [{name: value for name, value in genuine.items() if name != left_out} for left_out in genuine]
+    forged += [{}, signed(OTHER_SECRET), signed(SECRET, body=BODY + b" ")]
+    for headers in forged:
+        assert program.post({name: value.encode("latin-1") for name, value in headers.items()}) == 401, (
+            headers
+        )
+    assert program.post(genuine, BODY.replace(b"333", b"444", 1)) == 401
+    assert program.seen() == []
+
+
+def test_a_request_of_another_time_is_refused_however_well_signed(program: Program) -> None:
+    late, early = TOLERANCE_SECONDS + SLACK_SECONDS, -TOLERANCE_SECONDS - SLACK_SECONDS
+    assert [program.post(signed(age_seconds=age)) for age in (late, early)] == [401, 401]
+    near = TOLERANCE_SECONDS - SLACK_SECONDS
+    assert [program.post(signed(age_seconds=age)) for age in (near, -near)] == [204, 204]
+
+
+@pytest.mark.parametrize("timestamp", ["", "now", "-1", "1e9", "0x7fffffff", "9" * 40, "NaN", "1 "])
+def test_a_timestamp_that_is_none_is_refused(program: Program, timestamp: str) -> None:
+    unread: Any = timestamp  # signed as it is, so that nothing but its form is wrong
+    headers = signed_headers("id", unread, BODY, [SECRET])
+    assert program.post(headers) == 401
+
+
+def test_while_a_secret_is_rotated_the_holder_of_either_accepts(program: Program) -> None:
+    old_holder = signed(OTHER_SECRET, SECRET, delivery_id="a")
+    new_holder = signed(SECRET, OTHER_SECRET, delivery_id="b")
+    afterwards = signed(OTHER_SECRET, delivery_id="c")
+    assert [program.post(headers) for headers in (old_holder, new_holder, afterwards)] == [204, 204, 401]
+    assert len(program.seen()) == 2
+
+
+@pytest.mark.parametrize(("kind", "path"), [("python", "verify.py"), ("js", "verify.js")])
+def test_the_examples_are_the_documents(kind: str, path: str) -> None:
+    assert (ROOT / "examples" / path).read_text() == PROGRAMS[kind]
+
+
+def test_the_payloads_are_those_that_are_sent() -> None:
+    user = "333333333333333333"
+    deliveries = [
+        Delivery("d", "bots/111111111111111111", user, False, 0, 0),
+        Delivery("d", "servers/222222222222222222", user, False, 0, 0),
+        Delivery("d", "bots/111111111111111111", user, True, 0, 0),
+    ]
+    shown = [text.strip().encode() for kind, text in BLOCKS if kind == "json"]
+    assert shown == [payload(delivery) for delivery in deliveries]
+
+
+def test_the_request_shown_is_signed() -> None:
+    (request,) = [text for kind, text in BLOCKS if kind == "http"]
+    head, body = request.rstrip("\n").split("\n\n")
+    headers = dict(line.split(": ", 1) for line in head.splitlines()[1:])
+    signed_with = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+    expected = signed_headers(
+        headers["webhook-id"], int(headers["webhook-timestamp"]), body.encode(), [signed_with]
+    )
+    assert expected.items() <= headers.items()
+    assert json.loads(body)["test"] is False
+
+
+def test_the_languages_named_are_those_there_are() -> None:
+    (line,) = [line for line in DOCUMENT.splitlines() if line.startswith("* `language`")]
+    assert re.findall(r"`([a-zA-Z-]+)`", line.split(": ", 1)[1].split(".")[0]) == list(LANGUAGES)
+
+
+def test_the_numbers_are_the_defaults() -> None:
+    default = Webhooks()
+    sentences = [
+        f"must fit into **{default.timeout_seconds:g} seconds**",
+        f"At most **{READ_BYTES // 1024} KiB**",
+        f"The first {EXCERPT_CHARACTERS} characters",
+        f"more than {HEAD_BYTES // 1024} KiB",
+        f"there are {default.retries} more, each {default.retry_delay_seconds:g} seconds after",
+        f"whose last {default.suspend_after} events all failed",
+        f"is suspended, for {default.suspension_seconds / 60:g} minute at first",
+        f"up to {default.longest_suspension_seconds / 3_600:g} hour.",
+        f"for {default.kept_seconds / 86_400:g} days, and {default.pending_per_endpoint:,} for each endpoint",
+    ]
+    text = " ".join(DOCUMENT.split())
+    assert [sentence for sentence in sentences if sentence not in text] == []
+    assert default.in_flight_per_endpoint == 1, "one request at a time"
+    assert not default.allow_private_targets
+
+
+def test_every_file_that_the_document_names_exists() -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)\)", DOCUMENT)
+    assert links
+    for link in links:
+        assert (ROOT / "docs" / link).is_file(), link

@@ -1,0 +1,274 @@
+"""listings/forms.py: a form that exists is valid."""
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.refusals import Invalid
+from listings.forms import (
+    ActualServerCount,
+    BotEdit,
+    BotSubmission,
+    Denial,
+    FailedSince,
+    Form,
+    KeyName,
+    Limits,
+    Nothing,
+    Overlap,
+    Rotation,
+    ServerEdit,
+    ServerSubmission,
+    User,
+    Users,
+    WebhookSettings,
+    read,
+)
+from tests.support.committed_rows import OTHER_USER, OWNER, USER
+from tests.support.generated_events import examples
+
+Body = dict[str, Any]
+
+BOT_BODY: Body = {
+    "id": "111111111111111111",
+    "owner_id": OWNER,
+    "name": "Test bot",
+    "short_description": "A bot for the tests",
+    "description": "A longer description of a bot for the tests",
+    "categories": ["Utility"],
+}
+SERVER_BODY: Body = {
+    "id": "333333333333333333",
+    "owner_id": OWNER,
+    "name": "Test server",
+    "description": "A server for the tests",
+    "keywords": ["tests"],
+    "category": "Gaming",
+}
+URL = "https://receiver.example/votes"
+
+
+def without(body: Body, name: str) -> Body:
+    return {key: value for key, value in body.items() if key != name}
+
+
+def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:
+    """The reasons why a body is refused, by field."""
+    with pytest.raises(Invalid) as refusal:
+        read(form, body)
+    return dict(refusal.value.fields)
+
+
+def test_a_bot_is_read_as_it_came() -> None:
+    assert read(BotSubmission, BOT_BODY).model_dump() == {
+        **BOT_BODY,
+        "extra_owners": [],
+        "support_invite": None,
+    }
+    extra = {"extra_owners": [USER, OTHER_USER], "support_invite": "https://chat.example/invite"}
+    assert read(BotSubmission, {**BOT_BODY, **extra}).model_dump() == {**BOT_BODY, **extra}
+
+
+def test_a_server_is_read_as_it_came() -> None:
+    assert read(ServerSubmission, SERVER_BODY).model_dump() == SERVER_BODY
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "name"),
+    [
+        *((BotSubmission, BOT_BODY, name) for name in BOT_BODY),
+        *((ServerSubmission, SERVER_BODY, name) for name in SERVER_BODY),
+        (Denial, {"reason": "Too quiet."}, "reason"),
+        (KeyName, {"name": "production"}, "name"),
+        (WebhookSettings, {"url": URL}, "url"),
+        (User, {"user": USER}, "user"),
+        (Users, {"users": [USER]}, "users"),
+        (ActualServerCount, {"server_count": 5}, "server_count"),
+        (FailedSince, {"failed_since": 5}, "failed_since"),
+    ],
+)
+def test_a_required_field_may_not_be_missing_null_or_of_another_type(
+    form: type[Form], body: Body, name: str
+) -> None:
+    read(form, body)
+    assert wrong_fields(form, without(body, name)) == {name: "field required"}
+    others: list[Any] = [None, True, 1.5, {}]
+    for value in others:
+        assert list(wrong_fields(form, {**body, name: value})) == [name]
+
+
+def test_an_edit_cannot_change_the_id() -> None:
+    read(BotEdit, without(BOT_BODY, "id"))
+    read(ServerEdit, without(SERVER_BODY, "id"))
+    assert list(wrong_fields(BotEdit, BOT_BODY)) == ["id"]
+    assert list(wrong_fields(ServerEdit, SERVER_BODY)) == ["id"]
+
+
+def test_an_extra_owner_is_another_user_than_the_owner() -> None:
+    for form, body in ((BotSubmission, BOT_BODY), (BotEdit, without(BOT_BODY, "id"))):
+        reasons = wrong_fields(form, {**body, "extra_owners": [USER, OWNER]})
+        assert reasons == {"extra_owners": "must be other users than the owner"}
+
+
+def test_every_wrong_field_is_reported_at_once() -> None:
+    body = {
+        **without(BOT_BODY, "name"),
+        "owner_id": "me",
+        "categories": ["Chess", "Utility"],
+        "colour": "red",
+    }
+    assert list(wrong_fields(BotSubmission, body)) == ["owner_id", "name", "categories.0", "colour"]
+
+
+def test_a_reason_is_a_sentence_that_follows_its_field() -> None:
+    too_large = {"owner_id": "99999999999999999999"}
+    assert wrong_fields(BotSubmission, {**BOT_BODY, **too_large}) == {
+        "owner_id": "must be a snowflake: 17 to 20 digits"
+    }
+
+
+GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
+    (BotSubmission, BOT_BODY, "id", ["10000000000000000", "18446744073709551615"]),
+    (BotSubmission, BOT_BODY, "name", ["x", "x" * 100, "Ünïcödé 🤖", " spaced "]),
+    (BotSubmission, BOT_BODY, "short_description", ["x" * 16, "x" * 150]),
+    (BotSubmission, BOT_BODY, "description", ["x" * 32, "x" * 8_192, "# Title\r\n\tand text" * 2]),
+    (BotSubmission, BOT_BODY, "categories", [["Fun & Games", "Anime & Manga", "Other"]]),
+    (BotSubmission, BOT_BODY, "extra_owners", [[], [str(10**17 + n) for n in range(4)]]),
+    (BotSubmission, BOT_BODY, "support_invite", [None, "http://chat.example"]),
+    (ServerSubmission, SERVER_BODY, "description", ["", "x", "x" * 256, "two\nlines"]),
+    (ServerSubmission, SERVER_BODY, "keywords", [[], ["x" * 32, "b", "c", "d", "e"]]),
+    (ServerSubmission, SERVER_BODY, "category", ["Public", "Language"]),
+    (Denial, {}, "reason", ["x", "x" * 1_000, "one\ntwo"]),
+    (KeyName, {}, "name", ["production"]),
+    (Rotation, {}, "overlap_seconds", [0, 604_800, 60.0]),
+    (WebhookSettings, {"url": URL}, "token", [None, "x", "two words", "~!" * 256]),
+    (WebhookSettings, {"url": URL}, "language", [None, "en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]),
+    (Overlap, {}, "overlap_seconds", [0, 604_800, 60.0]),
+    (FailedSince, {}, "failed_since", [0, 1_750_000_000_000, 1e12, (1 << 53) - 1]),
+    (Users, {}, "users", [[], [USER, USER], [USER] * 1_000]),
+    (ActualServerCount, {}, "server_count", [0, 10_000_000, 1e6]),
+    (Limits, {}, "stats", [None, {"requests": 1, "window_seconds": 1}]),
+    (Limits, {}, "voters", [{"requests": 1_000_000, "window_seconds": 2_592_000}]),
+]
+WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
+    (BotSubmission, BOT_BODY, "id", ["", "1" * 16, "1" * 21, "0" * 18, "１" * 18, USER + "\n", int(USER)]),
+    (BotSubmission, BOT_BODY, "name", ["", "x" * 101, " ", "two\nlines", "bell\x07", "half \ud800"]),
+    (BotSubmission, BOT_BODY, "short_description", ["x" * 15, "x" * 151, " " * 16, "x" * 16 + "\n"]),
+    (BotSubmission, BOT_BODY, "description", ["x" * 31, "x" * 8_193, "\n" * 32, "\x00" + "x" * 32]),
+    (BotSubmission, BOT_BODY, "categories", [[], ["Chess"], ["Music", "Music"], "Music", ["utility"]]),
+    (BotSubmission, BOT_BODY, "extra_owners", [[str(10**17 + n) for n in range(5)], [USER, USER], None]),
+    (BotSubmission, BOT_BODY, "support_invite", ["", "chat.example", "javascript:alert(1)"]),
+    (ServerSubmission, SERVER_BODY, "description", ["x" * 257, "\x1b[31mred"]),
+    (ServerSubmission, SERVER_BODY, "keywords", [["x" * 33], [""], list("abcdef"), ["a", "a"], ["a\nb"]]),
+    (ServerSubmission, SERVER_BODY, "category", ["Utility", "gaming", ""]),
+    (Denial, {}, "reason", ["", "x" * 1_001, "\t"]),
+    (Rotation, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", float("nan")]),
+    (WebhookSettings, {"url": URL}, "token", ["", "x" * 513, " padded", "padded ", "é", "a\r\nb", "\x7f"]),
+    (WebhookSettings, {"url": URL}, "language", ["EN", "pt-br", "pt", "xx", "", 5]),
+    (Overlap, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", None, float("nan")]),
+    (FailedSince, {}, "failed_since", [-1, 1 << 53, 0.5, True, "1", None, float("inf")]),
+    (Users, {}, "users", [[USER] * 1_001, ["me"]]),
+    (ActualServerCount, {}, "server_count", [-1, 10_000_001, 0.5, True, "1", float("inf")]),
+    (Limits, {}, "stats", [{}, {"requests": 1}, {"requests": 0, "window_seconds": 1}, 5]),
+    (
+        Limits,
+        {},
+        "voters",
+        [{"requests": 1_000_001, "window_seconds": 1}, {"requests": 1, "window_seconds": 0}],
+    ),
+    (Limits, {}, "voters", [{"requests": 1, "window_seconds": 2_592_001}]),
+    (Nothing, {}, "anything", [None, 1]),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "name", "value"),
+    [(form, body, name, value) for form, body, name, values in GOOD for value in values],
+)
+def test_the_bounds_of_a_field_are_inside(form: type[Form], body: Body, name: str, value: object) -> None:
+    assert read(form, {**body, name: value}).model_dump()[name] == value
+
+
+@pytest.mark.parametrize(
+    ("form", "body", "name", "value"),
+    [(form, body, name, value) for form, body, name, values in WRONG for value in values],
+)
+def test_what_breaks_the_rules_of_a_field_is_refused(
+    form: type[Form], body: Body, name: str, value: object
+) -> None:
+    assert {wrong.partition(".")[0] for wrong in wrong_fields(form, {**body, name: value})} == {name}
+
+
+@pytest.mark.parametrize("form", [Rotation, Overlap, Limits, Nothing])
+def test_a_form_of_optional_fields_may_be_empty(form: type[Form]) -> None:
+    read(form, {})
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def filled_in(form: type[Form], body: Body) -> Form | set[str]:
+    """The form, or the names of the body's wrong fields."""
+    try:
+        return read(form, body)
+    except Invalid as refusal:
+        return {name.partition(".")[0] for name in refusal.fields}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [BotSubmission, ServerSubmission, Denial, Limits, Rotation, WebhookSettings, FailedSince, Users, Nothing],
+)
+@examples(30)
+@given(st.data())
+def test_any_json_object_is_read_or_refused(form: type[Form], choice: st.DataObject) -> None:
+    names = st.sampled_from([*form.model_fields, "another"])
+    body = choice.draw(st.dictionaries(names, json_values, max_size=8))
+    filled = filled_in(form, body)
+    if isinstance(filled, Form):
+        assert filled.model_dump().items() >= body.items()
+    else:
+        missing = {name for name, field in form.model_fields.items() if field.is_required()} - set(body)
+        assert missing <= filled <= missing | set(body)
+
+
+SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
+    form: jsonschema_rs.validator_for(form.model_json_schema())
+    for form in (
+        BotSubmission,
+        ServerSubmission,
+        Denial,
+        KeyName,
+        Rotation,
+        Overlap,
+        FailedSince,
+        Limits,
+        Users,
+    )
+}
+WHITE = (
+    " \t\n\r\v\x00\x1c\x7f\x85\u00a0\u1680\u180e\u2007\u200b\u2028\u2800\u3000\ufe0f\ufeff"
+    "\u061c\u200d\u200e\u202a\u202e\u2066\u2069\U0001d159\U0001d173\U000e0001"
+)
+tricky_texts = st.text(st.sampled_from(WHITE + "ax1é🤖"), max_size=40)
+
+
+@pytest.mark.parametrize("form", SCHEMAS)
+@examples(100)
+@given(st.data())
+def test_the_json_schema_of_a_form_says_what_its_validators_say(
+    form: type[Form], choice: st.DataObject
+) -> None:
+    rules = [rule for rule in [*GOOD, *WRONG] if rule[0] is form]
+    _, body, name, values = choice.draw(st.sampled_from(rules))
+    value = choice.draw(st.sampled_from(values) | tricky_texts | tricky_texts.map(lambda text: [text]))
+    body = {**body, name: value}
+    if "\ud800" not in str(value):
+        assert SCHEMAS[form].is_valid(body) == isinstance(filled_in(form, body), Form)

@@ -1,0 +1,180 @@
+"""listings/rules.py: what may happen to a listing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from core.events import Event, VoteCast
+from core.ledger import Ledger
+from core.refusals import Conflict, NotFound
+from core.rows import BotProfile, Policy, Review, ServerProfile
+from core.state import State
+from listings import rules
+from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
+from tests.support.committed_rows import (
+    BOT,
+    NOW_MS,
+    OTHER_USER,
+    OWNER,
+    SERVER,
+    USER,
+    a_key,
+    a_listing,
+    a_webhook,
+)
+
+LATER_MS = NOW_MS + 1_000
+BOT_FIELDS = {
+    "owner_id": OWNER,
+    "name": "Test bot",
+    "short_description": "A bot for the tests",
+    "description": "A longer description of a bot for the tests",
+    "categories": ["Utility", "Music"],
+    "extra_owners": [OTHER_USER],
+    "support_invite": "https://chat.example/invite",
+}
+SERVER_FIELDS = {
+    "owner_id": OWNER,
+    "name": "Test server",
+    "description": "A server for the tests",
+    "keywords": ["tests", "more"],
+    "category": "Gaming",
+}
+BOT_EDIT = read(BotEdit, BOT_FIELDS)
+SERVER_EDIT = read(ServerEdit, SERVER_FIELDS)
+BOT_SUBMISSION = read(BotSubmission, {**BOT_FIELDS, "id": "111111111111111111"})
+SERVER_SUBMISSION = read(ServerSubmission, {**SERVER_FIELDS, "id": "333333333333333333"})
+
+
+def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
+    listing = state.listings[BOT]
+    assert (listing.review, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
+    assert listing.profile == BotProfile(
+        "Test bot",
+        "A bot for the tests",
+        "A longer description of a bot for the tests",
+        ("Utility", "Music"),
+        (OTHER_USER,),
+        "https://chat.example/invite",
+    )
+
+
+def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
+    ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS))
+    assert state.listings[SERVER].review == "in_review"
+    assert state.listings[SERVER].profile == ServerProfile(
+        "Test server", "A server for the tests", ("tests", "more"), "Gaming"
+    )
+
+
+@pytest.mark.parametrize("review", ["in_review", "approved", "denied"])
+def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> None:
+    a_listing(ledger, review=review)
+    with pytest.raises(Conflict) as refusal:
+        rules.submit(state, BOT_SUBMISSION, LATER_MS)
+    assert refusal.value.reason == "listing_exists"
+
+
+def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, "servers/111111111111111111")
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
+    assert list(state.refs) == [BOT, "servers/111111111111111111"]
+
+
+def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit(rules.remove(state, BOT))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS))
+    assert state.listings[BOT].created_ms == LATER_MS
+
+
+@pytest.mark.parametrize(
+    ("review", "after"), [("in_review", "in_review"), ("approved", "approved"), ("denied", "in_review")]
+)
+def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
+    ledger: Ledger, state: State, review: Review, after: Review
+) -> None:
+    before = a_listing(ledger, review=review)
+    ledger.commit(rules.edit(state, BOT, BOT_EDIT, LATER_MS))
+    listing = state.listings[BOT]
+    assert (listing.review, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
+    assert listing.profile != before.profile
+    assert listing.reason is None
+
+
+def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, SERVER)
+    ledger.commit(rules.edit(state, SERVER, SERVER_EDIT, LATER_MS))
+    assert state.listings[SERVER].profile == ServerProfile(
+        "Test server", "A server for the tests", ("tests", "more"), "Gaming"
+    )
+
+
+def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, review="in_review")
+    ledger.commit(rules.approve(state, BOT, LATER_MS))
+    listing = state.listings[BOT]
+    assert (listing.review, listing.reason, listing.reviewed_ms) == ("approved", None, LATER_MS)
+
+
+def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, review="in_review")
+    ledger.commit(rules.deny(state, BOT, "Too quiet.", LATER_MS))
+    listing = state.listings[BOT]
+    assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+
+
+@pytest.mark.parametrize("review", ["approved", "denied"])
+def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, review: Review) -> None:
+    a_listing(ledger, review=review)
+    with pytest.raises(Conflict) as refusal:
+        rules.approve(state, BOT, LATER_MS)
+    assert (refusal.value.reason, refusal.value.facts) == ("not_in_review", {"review": review})
+    with pytest.raises(Conflict):
+        rules.deny(state, BOT, "Too quiet.", LATER_MS)
+
+
+def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_key(ledger)
+    a_webhook(ledger)
+    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit(rules.remove(state, BOT))
+    assert not any([state.listings, state.grants, len(state.votes)])
+
+
+def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit(rules.set_actual_count(state, BOT, 1_000))
+    assert state.listings[BOT].actual_server_count == 1_000
+
+
+def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    limit = {"requests": 5, "window_seconds": 60}
+    ledger.commit(rules.set_limits(state, BOT, read(Limits, {"stats": limit})))
+    assert (state.listings[BOT].stats_limit, state.listings[BOT].voters_limit) == (Policy(5, 60), None)
+    ledger.commit(rules.set_limits(state, BOT, read(Limits, {"voters": limit, "stats": None})))
+    assert (state.listings[BOT].stats_limit, state.listings[BOT].voters_limit) == (None, Policy(5, 60))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        rules.listing_of,
+        lambda state, ref: rules.edit(state, ref, BOT_EDIT, NOW_MS),
+        lambda state, ref: rules.approve(state, ref, NOW_MS),
+        lambda state, ref: rules.deny(state, ref, "Too quiet.", NOW_MS),
+        rules.remove,
+        lambda state, ref: rules.set_actual_count(state, ref, 5),
+        lambda state, ref: rules.set_limits(state, ref, Limits()),
+    ],
+)
+def test_what_is_not_listed_is_not_found(
+    ledger: Ledger, state: State, rule: Callable[[State, str], list[Event]]
+) -> None:
+    a_listing(ledger, SERVER)
+    with pytest.raises(NotFound) as refusal:
+        rule(state, BOT)
+    assert refusal.value.thing == "listing"

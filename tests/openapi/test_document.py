@@ -1,0 +1,116 @@
+"""The OpenAPI document is right: valid, whole, and true to what is served and sent."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
+
+import gateway.serve as composition
+from core.rows import Delivery
+from handlers.reply import JSON
+from handlers.routes import Route
+from openapi.examples import BOT, DELIVERY_ID, SERVER, USER
+from serving.application import EdgePolicy, make_application
+from tests.support.gateways import ThreadGateway, running
+from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
+from webhook.payloads import payload
+
+WITHOUT_EXAMPLES = {("GET", "/openapi.json"), ("GET", "/docs"), ("GET", "/debug/snapshot")}
+
+
+# -- The document itself ----------------------------------------------------------------------------------
+
+
+def test_it_is_valid_openapi_3_1() -> None:
+    OPENAPI_31_VALIDATOR.validate(DOCUMENT)
+    assert DOCUMENT["info"]["version"] == "1.1.0"
+
+
+def test_its_schemas_are_valid_and_its_references_lead_somewhere() -> None:
+    for name, schema in COMPONENTS["schemas"].items():
+        jsonschema_rs.meta.validate(schema)
+        assert validator({"$ref": f"#/components/schemas/{name}"}) is not None
+    for node in nodes(DOCUMENT):
+        assert found(node) is not None
+
+
+def test_nothing_in_it_is_left_unused() -> None:
+    used = {node["$ref"] for node in nodes(DOCUMENT) if "$ref" in node}
+    described = {
+        f"#/components/{kind}/{name}"
+        for kind, named in COMPONENTS.items()
+        if kind != "securitySchemes"
+        for name in named
+    }
+    outside_of_operations = {"MalformedRequest", "NoSuchPath", "MethodNotAllowed", "HeadersTooLarge"}
+    assert described - used == {f"#/components/responses/{name}" for name in outside_of_operations}
+
+
+def test_operations_are_named_once_and_every_tag_is_described() -> None:
+    operations = [*OPERATIONS.values(), DOCUMENT["webhooks"]["vote"]["post"]]
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    assert {tag for operation in operations for tag in operation["tags"]} == {
+        tag["name"] for tag in DOCUMENT["tags"]
+    }
+
+
+def examples() -> Iterator[Any]:
+    for node in nodes(DOCUMENT):
+        if "schema" in node and "example" in node:
+            yield pytest.param(node["schema"], node["example"], id=str(node["example"]))
+        for name, example in node.get("examples", {}).items() if "schema" in node else ():
+            yield pytest.param(node["schema"], found(example)["value"], id=name)
+
+
+@pytest.mark.parametrize(("schema", "value"), list(examples()))
+def test_an_example_is_valid(schema: dict[str, Any], value: Any) -> None:
+    validator(schema).validate(value)
+
+
+def test_operations_with_bodies_or_answers_show_examples() -> None:
+    for (method, path), operation in OPERATIONS.items():
+        holders = [found(response) for response in operation["responses"].values()]
+        holders += [operation["requestBody"]] if "requestBody" in operation else []
+        for holder in holders if (method, path) not in WITHOUT_EXAMPLES else ():
+            assert holder["content"][JSON]["examples"], (method, path)
+        assert all("example" in found(parameter) for parameter in operation.get("parameters", ()))
+
+
+# -- The routes -------------------------------------------------------------------------------------------
+
+
+def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Route] = []
+
+    def recording(routes: Sequence[Route], policy: EdgePolicy) -> Any:
+        served.extend(routes)
+        return make_application(routes, policy)
+
+    monkeypatch.setattr(composition, "make_application", recording)
+    with running(tmp_path / "data") as gateway:
+        assert gateway.request("GET", "/openapi.json").json() == json.loads(json.dumps(DOCUMENT))
+    assert {(method, route.path) for route in served for method in route.endpoints} == set(OPERATIONS)
+
+
+def test_every_path_tells_its_methods(gateway: ThreadGateway) -> None:
+    for path, item in DOCUMENT["paths"].items():
+        described = {*map(str.upper, item), "OPTIONS", *(["HEAD"] if "get" in item else [])}
+        response = gateway.request("OPTIONS", filled(path))
+        assert response.status_code == 204
+        assert set(response.headers["allow"].split(", ")) == described
+
+
+# -- The webhook ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "ref", "test"),
+    [("botVote", f"bots/{BOT}", False), ("serverVote", f"servers/{SERVER}", False), ("testVote", "", True)],
+)
+def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool) -> None:
+    described = found(DOCUMENT["webhooks"]["vote"]["post"]["requestBody"]["content"][JSON]["examples"][name])
+    assert json.loads(payload(Delivery(DELIVERY_ID, ref, USER, test, 0, 0))) == described["value"]

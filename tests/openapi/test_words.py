@@ -1,0 +1,186 @@
+"""What the OpenAPI document says of refusals are the program's own words."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import requests
+
+from core.refusals import Unavailable
+from handlers.reply import JSON
+from journal.journal import Journal
+from openapi.errors import ERRORS, REQUEST_ID
+from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
+from serving.vitals import LoopLag
+from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, running
+from tests.support.openapi_lookup import OPERATIONS, filled, found
+from tests.support.webhook_receiver import Receiver, status
+
+
+def operation_of(request: requests.PreparedRequest) -> Any:
+    """The operation that describes the request, or None."""
+    path = urlsplit(request.url or "").path
+    for (method, template), operation in OPERATIONS.items():
+        if method == request.method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", template), str(path)):
+            return operation
+    return None
+
+
+def expect(name: str, response: requests.Response) -> None:
+    """The answer is the documented error, and its operation is described to give it."""
+    reply = ERRORS[name].reply
+    assert (response.status_code, response.json()) == (reply.status, json.loads(reply.body))
+    assert {header.lower() for header in reply.headers} <= {header.lower() for header in response.headers}
+    operation = operation_of(response.request)
+    if operation is not None:
+        described = found(operation["responses"][str(reply.status)])
+        assert name in described["content"][JSON]["examples"]
+
+
+@pytest.fixture
+def key(gateway: ThreadGateway, receiver: Receiver) -> str:
+    """The key of the examples' bot, which is approved and has a webhook, as their server has."""
+    key = gateway.list_bot(BOT, SERVER_COUNT)
+    gateway.list_server(SERVER)
+    for one in (f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"):
+        gateway.done("PUT", f"{one}/webhook", {"url": receiver.url})
+    return key
+
+
+@pytest.mark.usefixtures("key")
+def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadGateway) -> None:
+    """No token, a wrong one, a listing that is unknown, a body that breaks a rule."""
+    bodies = {"notJson": b"{", "notAnObject": b"[]", "doubledField": b'{"a": 1, "a": 2}'}
+    for (method, path), operation in OPERATIONS.items():
+        if operation["security"] != [{"operator": []}]:
+            continue
+        expect("operatorTokenRequired", gateway.request(method, filled(path)))
+        headers = {"Authorization": "Bearer wrong"}
+        expect("invalidOperatorToken", gateway.request(method, filled(path), headers=headers))
+        headers = {"Authorization": f"Bearer {gateway.operator_token}"}
+        if "/{id}" in path and "/users/" not in path:
+            unknown = filled(path).replace(BOT, USER).replace(SERVER, USER)
+            expect("noSuchListing", gateway.request(method, unknown, headers=headers))
+        if "requestBody" in operation:
+            for name, body in {**bodies, "bodyTooLarge": b" " * 65_537}.items():
+                expect(name, gateway.request(method, filled(path), headers=headers, data=body))
+
+
+ONE, NEW = f"/manage/bots/{BOT}", f"/manage/bots/{OTHER_BOT}"
+
+
+def new(gateway: ThreadGateway) -> ThreadGateway:
+    """Submits another bot, which nobody reviews."""
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT})
+    return gateway
+
+
+def redelivered(gateway: ThreadGateway, receiver: Receiver) -> requests.Response:
+    receiver.default = status(500)
+    delivery = gateway.done("POST", f"{ONE}/webhook/test", {"user": USER})["id"]
+    return gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivery}/redeliver")
+
+
+def flooded(gateway: ThreadGateway, receiver: Receiver) -> requests.Response:
+    receiver.default = status(500)
+    return [gateway.operate("POST", f"{ONE}/webhook/test", {"user": USER}) for _ in range(6)][-1]
+
+
+def unsigned(gateway: ThreadGateway) -> requests.Response:
+    url = "https://discord.com/api/webhooks/723456789012345678/a-secret"
+    gateway.done("PUT", f"{ONE}/webhook", {"url": url})
+    return gateway.operate("POST", f"{ONE}/webhook/secret/rotate")
+
+
+def removed_webhook(gateway: ThreadGateway) -> requests.Response:
+    gateway.done("DELETE", f"{ONE}/webhook")
+    return gateway.operate("GET", f"{ONE}/webhook")
+
+
+Ask = Callable[[ThreadGateway, str, Receiver], requests.Response]
+ASKED: dict[str, Ask] = {
+    "noCountGiven": lambda g, key, _: g.stats(key, {}, BOT),
+    "serverCountOutOfRange": lambda g, key, _: g.stats(key, {"server_count": 10_000_001}, BOT),
+    "commandCountOutOfRange": lambda g, key, _: g.stats(key, {"command_count": "1"}, BOT),
+    "serverCountTooFarOff": lambda g, key, _: g.stats(key, {"server_count": 5_000}, BOT),
+    "authorizationRequired": lambda g, *_: g.voters(None, BOT),
+    "invalidKey": lambda g, *_: g.voters("wrong", BOT),
+    "keyWithScheme": lambda g, key, _: g.voters(f"Bearer {key}", BOT),
+    "botNotFound": lambda g, key, _: g.voters(key, USER),
+    "tooManyRequests": lambda g, key, _: [g.stats(key, {"command_count": 1}, BOT) for _ in "123"][-1],
+    "countUnknown": lambda g, *_: g.stats(g.list_bot(OTHER_BOT, None), {"server_count": 1}, OTHER_BOT),
+    "malformedUser": lambda g, key, _: g.voters(key, BOT, "1"),
+    "invalidFields": lambda g, *_: g.operate(
+        "PUT", ONE, {"owner_id": "123", "name": "", "categories": ["Utility"]}
+    ),
+    "invalidId": lambda g, *_: g.operate("DELETE", "/manage/users/1"),
+    "invalidQuery": lambda g, *_: g.operate("GET", "/manage/servers?limit=0"),
+    "noSuchKey": lambda g, *_: g.operate("DELETE", f"{ONE}/keys/{KEY_ID}"),
+    "noSuchWebhook": lambda g, *_: removed_webhook(g),
+    "noSuchDelivery": lambda g, *_: g.operate("POST", f"{ONE}/webhook/deliveries/{DELIVERY_ID}/redeliver"),
+    "listingExists": lambda g, *_: new(g).operate("POST", "/manage/bots", {**BOT_SUBMISSION, "id": BOT}),
+    "notInReview": lambda g, *_: g.operate("POST", f"{ONE}/approve"),
+    "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
+    "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
+    "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
+    "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
+    "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
+    "notSigned": lambda g, *_: unsigned(g),
+    "tooManyTests": lambda g, _, receiver: flooded(g, receiver),
+    "noSuchPath": lambda g, *_: g.request("GET", "/nowhere"),
+    "methodNotAllowed": lambda g, *_: g.request("DELETE", "/healthz"),
+}
+ELSEWHERE = {
+    "tooManyPending",
+    *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
+    *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
+    *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS.keys() - ELSEWHERE))
+def test_a_refusal_is_in_the_documented_words(
+    name: str, gateway: ThreadGateway, key: str, receiver: Receiver
+) -> None:
+    expect(name, ASKED[name](gateway, key, receiver))
+
+
+def test_a_line_that_is_full_is_told_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
+    with running(tmp_path / "data", **{"webhooks.pending_per_endpoint": 1}) as gateway:
+        gateway.list_bot(BOT)
+        gateway.done("PUT", f"{ONE}/webhook", {"url": receiver.url})
+        delivered = gateway.done("POST", f"{ONE}/webhook/test", {"user": USER})["id"]
+        receiver.default = status(500)
+        gateway.cast(path=ONE)
+        expect("tooManyPending", gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivered}/redeliver"))
+
+
+def test_troubles_of_ours_are_told_in_the_documented_words(
+    gateway: ThreadGateway, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> int:
+        raise Unavailable("the disk does not keep up")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Journal, "append", full)
+        expect("unavailable", gateway.stats(key, {"command_count": 1}, BOT))
+        expect("unavailable", gateway.operate("DELETE", ONE))
+        broken.setattr(Journal, "writable", False)
+        expect("notReady", gateway.request("GET", "/readyz"))
+        broken.delattr(LoopLag, "last_ms")
+        bug = gateway.operate("GET", "/debug/state")
+        told = ERRORS["bug"].reply.body.decode().replace(REQUEST_ID, bug.headers["x-request-id"])
+        assert (bug.status_code, bug.json()) == (500, json.loads(told))
+
+
+def test_what_is_not_http_is_refused_in_the_documented_words(gateway: ThreadGateway) -> None:
+    asked = {"malformedRequest": b"?\r\n\r\n", "headersTooLarge": b"GET / HTTP/1.1\r\na: " + b"a" * 20_000}
+    for name, sent in asked.items():
+        head, _, body = gateway.raw(sent).partition(b"\r\n\r\n")
+        reply = ERRORS[name].reply
+        assert head.startswith(f"HTTP/1.1 {reply.status} ".encode())
+        assert body == reply.body

@@ -1,0 +1,230 @@
+"""replication/facts/capture.py: what a node tells of what it did."""
+
+import pytest
+
+from core.events import (
+    ActualCountSet,
+    DeliveryAttempted,
+    DeliveryDropped,
+    DeliveryMerged,
+    DeliveryQueued,
+    DeliveryTaken,
+    EndpointHealthSet,
+    Event,
+    KeyDeleted,
+    KeySaved,
+    LimitsSet,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    Merged,
+    NodeNamed,
+    StatsUpdated,
+    UserErased,
+    VoteCast,
+    VotesMerged,
+    WebhookRemoved,
+    WebhookSaved,
+)
+from core.rows import (
+    Delivery,
+    Key,
+    NodeWindow,
+    Policy,
+    Revocation,
+    Stamp,
+    StatsWindow,
+    Suspension,
+    Webhook,
+)
+from replication.facts.kinds import DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
+from tests.support.committed_rows import (
+    BOT,
+    BOT_PROFILE,
+    DELIVERED,
+    NOW_MS,
+    OTHER_BOT,
+    OWNER,
+    USER,
+    a_delivery,
+    a_key,
+    a_listing,
+    a_webhook,
+)
+from tests.support.memory_nodes import MARKS, Node, listing_fact
+
+MARK = MARKS.user(USER)
+WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
+ELSEWHERE = Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
+
+
+@pytest.fixture
+def node() -> Node:
+    """One with a bot that has a webhook."""
+    node = Node("a")
+    a_listing(node.ledger)
+    a_webhook(node.ledger)
+    return node
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ListingSaved(BOT, USER, BOT_PROFILE, "approved", NOW_MS + 1),
+        ListingReviewed(BOT, "denied", "No.", NOW_MS),
+        KeySaved(BOT, Key("k2", "second", "d2", "d2", NOW_MS)),
+        KeyDeleted(BOT, "k1"),
+        StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
+        ActualCountSet(BOT, 8),
+        LimitsSet(BOT, Policy(1, 2), None),
+        WebhookSaved(BOT, WEBHOOK),
+        WebhookRemoved(BOT),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_is_written_of_a_listing_tells_all_of_it(node: Node, event: Event) -> None:
+    a_key(node.ledger)
+    before = node.listing()
+    (fact,) = node.commit(event)
+    assert isinstance(fact, ListingFact)
+    assert fact.row.ref == BOT
+    assert fact.row != before
+    assert fact == node.capture.listing(BOT)
+
+
+def test_a_row_is_told_with_stamps_and_without_what_is_of_the_node_alone(node: Node) -> None:
+    node.commit(EndpointHealthSet(BOT, 3, Suspension(NOW_MS, "timeout", 1, NOW_MS)))
+    a_key(node.ledger)
+    node.commit(KeyDeleted(BOT, "k1"))
+    row = listing_fact(node.commit(StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 2), NOW_MS))).row
+    assert row.stats_window is None
+    assert row.windows == (NodeWindow("a.1", NOW_MS, 2),)
+    assert row.webhook is not None
+    assert (row.webhook.failed, row.webhook.suspension) == (0, None)
+    assert row.stamps.counts == Stamp(node.state.fleet.latest_ms, "a.1")
+    assert row.stamps.profile < row.stamps.webhook < row.stamps.counts
+    assert row.revoked == (Revocation(row.stamps.counts.ms - 1, "k1"),)
+
+
+def test_a_vote_tells_the_count_of_the_node_and_the_last_time_of_all(node: Node) -> None:
+    node.merge_facts([VoteFact(BOT, USER, 5, NOW_MS + 9)], "b.1")
+    assert node.commit(VoteCast(BOT, USER, 1, NOW_MS)) == [VoteFact(BOT, USER, 1, NOW_MS + 9)]
+    assert node.votes(BOT, USER) == (6, NOW_MS + 9)
+
+
+def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
+    node.commit(ListingRemoved(BOT))
+    node.commit(UserErased(USER, (), MARK))
+    removed_ms, erased_ms = node.state.fleet.removed[BOT], node.state.fleet.erased[MARK]
+    a_listing(node.ledger)
+    assert 0 < removed_ms < erased_ms
+    assert listing_fact(node.commit(ActualCountSet(BOT, 1))).life == removed_ms
+    vote, delivery = node.commit(
+        VoteCast(BOT, USER, 1, NOW_MS), DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS)
+    )
+    assert isinstance(delivery, DeliveryFact)
+    assert vote == VoteFact(BOT, USER, 1, NOW_MS, removed_ms, erased_ms)
+    assert (delivery.life, delivery.forgotten) == (removed_ms, erased_ms)
+
+
+def test_a_removal_tells_its_time(node: Node) -> None:
+    (fact,) = node.commit(ListingRemoved(BOT))
+    assert fact == RemovedFact(BOT, node.state.fleet.removed[BOT])
+
+
+def test_an_erasure_tells_the_user_and_the_mark(node: Node) -> None:
+    node.commit(VoteCast(BOT, USER, 1, NOW_MS))
+    (fact,) = node.commit(UserErased(USER, (BOT,), MARK))
+    assert fact == ErasedFact(MARK, node.state.fleet.erased[MARK], USER)
+
+
+def test_an_erasure_is_told_even_if_nothing_was_known(node: Node) -> None:
+    (fact,) = node.commit(UserErased(USER, (), MARK))
+    assert isinstance(fact, ErasedFact)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None),
+        DeliveryAttempted("first", BOT, 1, DELIVERED, "retry", NOW_MS + 5),
+        DeliveryDropped("first", BOT, 0, "expired", NOW_MS),
+    ],
+)
+def test_a_delivery_is_told_whole_with_the_node_that_sends_it(node: Node, event: Event) -> None:
+    (queued,) = node.commit(DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS))
+    (fact,) = node.commit(event)
+    assert queued == DeliveryFact(0, 0, Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="a.1"))
+    assert isinstance(fact, DeliveryFact)
+    assert fact == node.capture.delivery(BOT, "first")
+    assert fact.row.made + (fact.row.dropped is not None) == 1
+    assert fact.row.owner == "a.1"
+
+
+def test_a_delivery_taken_over_is_told_as_the_taker_s(node: Node) -> None:
+    node.merge_facts([DeliveryFact(0, 0, ELSEWHERE)], "b.1")
+    (fact,) = node.commit(DeliveryTaken("first", BOT, NOW_MS + 1))
+    assert isinstance(fact, DeliveryFact)
+    assert (fact.row.owner, fact.row.owned_ms) == ("a.1", NOW_MS + 1)
+
+
+def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
+    assert node.commit(EndpointHealthSet(BOT, 1, None)) == []
+    assert node.commit(NodeNamed("a.2")) == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ListingRemoved(BOT, stamp_ms=NOW_MS + 1),
+        VoteCast(BOT, USER, 1, NOW_MS, "b.1"),
+        VotesMerged(BOT, ("b.1",), b"", ((int(USER), "b.1", 1, NOW_MS),)),
+        UserErased(USER, (BOT,), MARK, stamp_ms=NOW_MS + 1),
+        DeliveryMerged(ELSEWHERE),
+        WebhookSaved(BOT, WEBHOOK),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_what_came_from_others_is_not_told_again(node: Node, event: Event) -> None:
+    assert node.commit(Merged("b.1", 7), ListingMerged(node.listing()), event) == []
+
+
+def test_a_record_tells_of_each_thing_once(node: Node) -> None:
+    facts = node.commit(
+        ActualCountSet(BOT, 1),
+        VoteCast(BOT, USER, 1, NOW_MS),
+        DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS),
+        DeliveryDropped("first", BOT, 0, "overflow", NOW_MS),
+        ActualCountSet(BOT, 2),
+    )
+    assert [type(fact) for fact in facts] == [ListingFact, VoteFact, DeliveryFact]
+    assert listing_fact(facts).row.actual_server_count == 2
+
+
+def test_what_is_captured_late_is_told_as_it_is_then(node: Node) -> None:
+    saved = ListingSaved(OTHER_BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS)
+    records: list[list[Event]] = [[saved], [VoteCast(OTHER_BOT, USER, 1, NOW_MS)]]
+    for record in records:
+        node.ledger.commit(record)
+    node.commit(VoteCast(OTHER_BOT, USER, 2, NOW_MS + 1), ActualCountSet(OTHER_BOT, 9))
+    row, vote = (fact for record in records for fact in node.capture.facts(record))
+    assert listing_fact([row]).row.actual_server_count == 9
+    assert vote == VoteFact(OTHER_BOT, USER, 2, NOW_MS + 1)
+
+
+def test_nothing_is_told_late_of_what_is_gone(node: Node) -> None:
+    a_delivery(node.ledger, "first")
+    node.commit(VoteCast(BOT, USER, 1, NOW_MS))
+    records = list(node.records)
+    node.commit(ListingRemoved(BOT))
+    assert [node.capture.facts(record) for record in records] == [[] for _ in records]
+
+
+def test_an_old_removal_is_told_late_as_the_old_one(node: Node) -> None:
+    node.commit(ListingRemoved(BOT))
+    removal = node.records[-1]
+    first_ms = node.state.fleet.removed[BOT]
+    a_listing(node.ledger)
+    node.commit(ListingRemoved(BOT))
+    assert node.capture.facts(removal) == [RemovedFact(BOT, first_ms)]

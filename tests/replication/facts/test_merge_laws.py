@@ -1,0 +1,208 @@
+"""facts/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.rows import (
+    UNSTAMPED,
+    Key,
+    Listing,
+    NodeWindow,
+    Revocation,
+    Stamp,
+    Stamps,
+    Webhook,
+)
+from replication.facts.merge import PARTS, joined
+from tests.support.committed_rows import BOT, HOUR_MS, USER
+from tests.support.fleet_book import Book, Life, values
+from tests.support.generated_events import counts, examples, histories, policies, profiles, reviews
+from tests.support.memory_nodes import MARKS, Node, assert_alike, assert_folds
+from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
+from votes.queries import listings_that_know
+
+ALONE = ["submit", "submit", "edit", "issue", "rotate", "update", "webhook", "vote", "vote", "count"]
+TOGETHER = [
+    *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
+    *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
+]
+
+stamps = st.builds(Stamp, st.integers(0, 2), st.sampled_from(["a.1", "b.1"])) | st.just(UNSTAMPED)
+keys = st.builds(
+    lambda id_, created_ms, digest, stamp: Key(id_, "", digest, "", created_ms, stamp=stamp),
+    st.sampled_from(["k1", "k2", "k3"]),
+    st.integers(0, 1),
+    st.sampled_from(["d1", "d2"]),
+    stamps,
+)
+settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
+rows = st.builds(
+    Listing,
+    st.just(BOT),
+    st.sampled_from(USERS),
+    profiles,
+    reviews,
+    st.integers(0, 2),
+    st.integers(0, 2),
+    server_count=counts,
+    command_count=counts,
+    actual_server_count=st.none() | st.sampled_from([0, 127, 128, 70_000]),
+    stats_limit=policies,
+    webhook=settings_of_webhooks,
+    keys=st.lists(keys, max_size=3).map(tuple),
+    windows=st.lists(
+        st.builds(NodeWindow, st.sampled_from(["a.1", "b.1"]), st.integers(0, 1), st.integers(1, 2)),
+        max_size=3,
+    ).map(tuple),
+    revoked=st.lists(st.builds(Revocation, st.integers(1, 2), st.sampled_from(["k1", "k2"])), max_size=2).map(
+        tuple
+    ),
+    stamps=st.builds(Stamps, stamps, stamps, stamps, stamps, stamps),
+).map(lambda row: joined(row, row))
+"""As they may be told: each key and each node's window is there once, in order."""
+
+
+def steps(kinds: list[str]) -> st.SearchStrategy[Step]:
+    """Those of a few nodes, about few listings and users."""
+    return st.builds(
+        Step,
+        st.sampled_from(kinds),
+        st.integers(0, 3),
+        st.sampled_from(REFS),
+        st.sampled_from(USERS),
+        st.integers(0, 7),
+    )
+
+
+skews_ms = st.lists(st.sampled_from([0, 0, 1, 5 * HOUR_MS, -3 * HOUR_MS]), min_size=2, max_size=4)
+a_bot = st.builds(Step, st.just("submit"), st.integers(0, 3), st.just(BOT), st.just(USER), st.just(1))
+scripts = st.builds(
+    lambda skews_ms, first, alone, together, seed: Script(skews_ms, alone, [first, *together], seed),
+    skews_ms,
+    a_bot,
+    histories(steps(ALONE), 8),
+    histories(steps(TOGETHER), 120),
+    st.integers(0, 1_000),
+)
+
+
+def ended(script: Script) -> Simulation:
+    """A fleet in which everybody has heard everything."""
+    simulation = Simulation(script)
+    simulation.tell_all(script.seed)
+    return simulation
+
+
+@examples(150)
+@given(scripts)
+def test_who_has_heard_the_same_has_the_same(script: Script) -> None:
+    simulation = ended(script)
+    assert_alike(*simulation.nodes)
+    before = [node.state.shared_digest() for node in simulation.nodes]
+    simulation.tell_all(script.seed + 1)
+    assert [node.state.shared_digest() for node in simulation.nodes] == before
+
+
+@examples(150)
+@given(scripts)
+def test_nothing_acknowledged_is_missing_unless_it_was_taken_back(script: Script) -> None:
+    simulation = ended(script)
+    for node in simulation.nodes:
+        assert_as_in(simulation.book, node)
+
+
+@examples(60)
+@given(scripts)
+def test_a_journal_leads_to_the_same_at_any_time(script: Script) -> None:
+    simulation = Simulation(script)
+    for node in simulation.nodes:
+        assert_folds(node)
+
+
+@examples(150)
+@given(rows, rows, rows)
+def test_rows_join_into_the_same_in_any_order_and_twice_is_once(
+    one: Listing, other: Listing, third: Listing
+) -> None:
+    assert joined(one, other) == joined(other, one)
+    assert joined(joined(one, other), third) == joined(one, joined(other, third))
+    assert joined(joined(one, other), other) == joined(one, other)
+    assert joined(one, one) == one
+
+
+@pytest.mark.long
+@examples(2_000)
+@given(scripts)
+def test_whatever_a_fleet_does_it_agrees_on_it(script: Script) -> None:
+    simulation = ended(script)
+    assert_alike(*simulation.nodes)
+    for node in simulation.nodes:
+        assert_as_in(simulation.book, node)
+
+
+def assert_as_in(book: Book, node: Node) -> None:
+    assert_votes(node, book)
+    assert_listings(node, book)
+    assert_keys(node, book)
+
+
+def assert_votes(node: Node, book: Book) -> None:
+    """Just those are counted that no removal or erasure took which their node did not know of."""
+    fleet, votes = node.state.fleet, node.state.votes
+    standing = [
+        vote
+        for vote in book.votes
+        if vote.life == fleet.removed.get(vote.ref, 0)
+        and vote.forgotten == fleet.erased.get(MARKS.user(vote.user), 0)
+    ]
+    for ref in REFS:
+        expected = {
+            int(user): (len(times), max(times))
+            for user in USERS
+            if (times := [vote.at_ms for vote in standing if (vote.ref, vote.user) == (ref, user)])
+        }
+        assert {user: (count, last_ms) for user, count, last_ms in votes.votes(ref)} == expected
+    for user in book.erased - {vote.user for vote in standing}:
+        assert not any(listings_that_know(node.state, user))
+
+
+def assert_listings(node: Node, book: Book) -> None:
+    """Those are there that were submitted since they were last removed; each part as it was last written."""
+    submitted = {life for life, part in book.parts if part == "profile"}
+    lives = [(ref, node.state.fleet.removed.get(ref, 0)) for ref in REFS]
+    assert set(node.state.listings) == {ref for ref, removed_ms in lives if (ref, removed_ms) in submitted}
+    for life in lives:
+        row = node.state.listings.get(life[0])
+        if row is not None:
+            assert_parts(row, life, book)
+            windows = {window.node: (window.started_ms, window.used) for window in row.windows}
+            if row.stats_window is not None:
+                windows[node.label] = (row.stats_window.started_ms, row.stats_window.used)
+            assert windows == {
+                label: (window.started_ms, window.used) for label, window in book.windows[life].items()
+            }
+
+
+def assert_parts(row: Listing, life: Life, book: Book) -> None:
+    for part in PARTS:
+        written = book.parts.get((life, part), [])
+        if not written:
+            continue
+        last = max(stamp for stamp, _ in written)
+        assert getattr(row.stamps, part) == last
+        assert values(row, part) in [values for stamp, values in written if stamp == last]
+
+
+def assert_keys(node: Node, book: Book) -> None:
+    """All that were issued and not deleted are there, as last rotated; nothing else opens anything."""
+    opening = set()
+    for ref, row in node.state.listings.items():
+        life = ref, node.state.fleet.removed.get(ref, 0)
+        expected = {id_: rows for id_, rows in book.keys[life].items() if id_ not in book.deleted[life]}
+        assert {key.id for key in row.keys} == set(expected)
+        for key in row.keys:
+            last = max(written.stamp for written in expected[key.id])
+            assert key in [written for written in expected[key.id] if written.stamp == last]
+            opening |= {key.digest, key.old_digest} - {None}
+    assert set(node.state.grants) == opening

@@ -1,0 +1,240 @@
+"""A wire between clients and a server on loopback that slows down, falls silent and breaks when told to.
+
+The law: bytes arrive unchanged and in order, or not at all; `restore` lets pass what a silence held back.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from tests.support.gateways import WAIT_SECONDS
+
+HOST = "127.0.0.1"
+_RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER of no seconds: closing sends a reset."""
+
+
+def held_port() -> socket.socket:
+    """A socket that keeps a free port from everyone but a listener that comes to it by its number.
+
+    As long as nobody listens there, connections are refused.
+    """
+    held = socket.socket()
+    held.bind((HOST, 0))
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # only now: nobody else was given this port
+    return held
+
+
+class _Way:
+    """One direction, of all connections."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.restore()
+
+    def restore(self) -> None:
+        self.delay_seconds = 0.0
+        self.bytes_left: int | None = None
+        self.open.set()
+
+    async def carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Returns when the source ends; raises ConnectionError when the connection is to be cut."""
+        while True:
+            piece = await source.read(65_536)
+            await asyncio.sleep(self.delay_seconds)
+            await self.open.wait()
+            if not piece:
+                return
+            cut = self.bytes_left is not None and len(piece) >= self.bytes_left
+            if self.bytes_left is not None:
+                piece = piece[: self.bytes_left]
+                self.bytes_left = None if cut else self.bytes_left - len(piece)
+            sink.write(piece)
+            await sink.drain()
+            if cut:
+                raise ConnectionAbortedError
+
+
+class CuttingProxy:
+    """Passes everything to `target_port` until told otherwise; `restore` ends whatever it was told.
+
+    With `tls` it is what clients take for a server that speaks TLS. `connections` counts what it accepted.
+    """
+
+    def __init__(self, target_port: int, tls: ssl.SSLContext | None = None) -> None:
+        self.target_port = target_port
+        self.connections = 0
+        self._tls = tls
+        self._held = held_port()
+        self.port: int = self._held.getsockname()[1]
+        self.url = f"{'rediss' if tls is not None else 'redis'}://{HOST}:{self.port}/0"
+        self._requests, self._answers = _Way(), _Way()
+        self._listener: asyncio.Server | None = None
+        self._closes_new = False
+        self._links: set[asyncio.Task[None]] = set()
+        self._errors: list[dict[str, Any]] = []
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+
+    def start(self) -> "CuttingProxy":
+        self._thread.start()
+        assert self._ready.wait(WAIT_SECONDS)
+        return self
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(WAIT_SECONDS)
+        assert not self._thread.is_alive()
+        self._held.close()
+        assert not self._errors
+
+    def __enter__(self) -> "CuttingProxy":
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def restore(self) -> None:
+        """Connections that were cut stay cut; those that hung go on."""
+
+        def restoring() -> None:
+            self._closes_new = False
+            self._requests.restore()
+            self._answers.restore()
+
+        self._change(restoring, listens=True)
+
+    def delay(self, requests: float = 0.0, answers: float = 0.0) -> None:
+        """Seconds that pass before each piece goes on."""
+
+        def delaying() -> None:
+            self._requests.delay_seconds, self._answers.delay_seconds = requests, answers
+
+        self._change(delaying)
+
+    def hang(self) -> None:
+        """Connections stay open and new ones are accepted, but nothing goes through: half-open."""
+
+        def hanging() -> None:
+            self._requests.open.clear()
+            self._answers.open.clear()
+
+        self._change(hanging)
+
+    def hang_answers(self) -> None:
+        """The server goes on doing what it is asked; nobody hears of it."""
+        self._change(self._answers.open.clear)
+
+    def cut(self, *, accepts: bool = False) -> None:
+        """Resets all connections; refuses new ones, or `accepts` and closes them."""
+        self._change(self._cut, listens=accepts)
+
+    def bytes_cut_after(self, count: int) -> None:
+        """Resets the connection on which the `count`-th byte of answers from now on has gone through."""
+
+        def cutting() -> None:
+            self._answers.bytes_left = count
+
+        self._change(cutting)
+
+    def _change(self, change: Callable[[], None], *, listens: bool | None = None) -> None:
+        """Changes in the loop's thread; by the return everything that was to be cut is cut."""
+
+        async def changing() -> None:
+            if listens is not None:
+                await self._listen(listens)
+            change()
+            cancelled = [link for link in self._links if link.cancelling()]
+            await asyncio.gather(*cancelled, return_exceptions=True)
+
+        asyncio.run_coroutine_threadsafe(changing(), self._loop).result(WAIT_SECONDS)
+
+    def _cut(self) -> None:
+        self._closes_new = True
+        for link in self._links:
+            link.cancel()
+
+    def _note(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What a connection dies of is what this is for; anything else is a fault of the proxy."""
+        if not isinstance(context.get("exception"), OSError):
+            self._errors.append(context)
+
+    async def _listen(self, listens: bool) -> None:
+        if listens and self._listener is None:
+            self._listener = await asyncio.start_server(
+                self._accept, HOST, self.port, ssl=self._tls, reuse_address=True
+            )
+        elif not listens and self._listener is not None:
+            self._listener.close()
+            await self._listener.wait_closed()
+            self._listener = None
+
+    async def _run(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(self._note)
+        self._stop = asyncio.Event()
+        await self._listen(True)
+        self._ready.set()
+        await self._stop.wait()
+        await self._listen(False)
+        self._closes_new = True
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # some are only now being accepted
+            for other in others:
+                other.cancel()
+            await asyncio.wait(others)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A task of our own: streams would report a cancelled one of theirs as an error."""
+        self.connections += 1
+        reset = _resetting(writer)
+        if self._closes_new:
+            reset()
+            return
+        link = asyncio.create_task(self._link(reader, writer))
+        self._links.add(link)
+        link.add_done_callback(self._links.discard)
+        link.add_done_callback(lambda _: reset())
+
+    async def _link(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._requests.open.wait()
+        try:
+            beyond_reader, beyond_writer = await asyncio.open_connection(HOST, self.target_port)
+        except OSError:
+            return
+        reset_beyond = _resetting(beyond_writer)
+        ways = [
+            asyncio.create_task(self._requests.carry(reader, beyond_writer)),
+            asyncio.create_task(self._answers.carry(beyond_reader, writer)),
+        ]
+        try:
+            ended, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            if all(way.exception() is None for way in ended):
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+        finally:
+            for way in ways:
+                way.cancel()
+            reset_beyond()
+            await asyncio.gather(*ways, return_exceptions=True)
+
+
+def _resetting(writer: asyncio.StreamWriter) -> Callable[[], None]:
+    """Resets the connection, if it is not closed by then; to be made early: TLS forgets its socket."""
+    connection = writer.get_extra_info("socket")
+    writer.transport.set_write_buffer_limits(high=1)  # so that drain() waits until all has left
+
+    def reset() -> None:
+        with contextlib.suppress(OSError):  # closed already
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        writer.transport.abort()
+
+    return reset

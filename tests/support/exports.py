@@ -1,0 +1,111 @@
+"""Exports, data folders and disks that end, for tests of both ways."""
+
+import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from core.events import DeliveryQueued, Event, KeySaved
+from core.rows import Key
+from core.state import State
+from snapshot.export import counts_of, export_state
+from snapshot.tables import Format
+from storage.disk import OsDisk
+from storage.folder import Folder
+from tests.support.journals import (
+    KEYS,
+    empty_state,
+)
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+SOME: list[Event] = [
+    *listed(BOT_REF, url="http://127.0.0.1/", token='a "token", of\r\ntwo\rlines\x00'),
+    *listed(OTHER_REF),
+    KeySaved(BOT_REF, Key("id", "näme", "digest", "finger", NOW_MS, None, None)),
+    DeliveryQueued("first", BOT_REF, "7", False, NOW_MS),
+    voted(7, count=3),
+    voted((1 << 64) - 1, ref=OTHER_REF),
+]
+POSITION = 6
+by_format = pytest.mark.parametrize("written_as", FORMATS)
+
+
+def state_of(events: Iterable[Event]) -> State:
+    state = empty_state()
+    for event in events:
+        state.apply(event)
+    return state
+
+
+def exported(folder: Path, written_as: Format, events: Iterable[Event] = SOME) -> tuple[Path, State]:
+    state = state_of(events)
+    export_state(state, POSITION, folder / "out", written_as)
+    return folder / "out", state
+
+
+def data_folder(path: Path, disk: OsDisk | None = None) -> Folder:
+    path.mkdir()
+    return Folder(path, KEYS, disk or OsDisk())
+
+
+def assert_same(state: State, other: State) -> None:
+    assert other.digest() == state.digest()
+    assert dict(other.listings) == dict(state.listings)
+    assert list(other.refs) == list(state.refs)
+    assert dict(other.pending) == dict(state.pending)
+    assert [other.deliveries(ref) for ref in other.refs] == [state.deliveries(ref) for ref in state.refs]
+    assert {ref: rows for ref, rows in state.finished.items() if rows} == dict(other.finished)
+    assert dict(other.grants) == dict(state.grants)
+    assert counts_of(other) == counts_of(state)
+    assert other.key_count == state.key_count
+
+
+class Cut(BaseException):
+    """The process ends here."""
+
+
+class DiskUntil(OsDisk):
+    """Works for some calls; then `end` is raised, and when that is the end of the process, always."""
+
+    def __init__(self, calls: int, end: BaseException) -> None:
+        self.left = calls
+        self._end = end
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == -1 or (self.left < 0 and isinstance(self._end, Cut)):
+            raise self._end
+
+    def create(self, path: Path) -> int:
+        self._count()
+        return super().create(path)
+
+    def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
+        if self.left == 0:
+            super().write(file, content[: len(content) // 2], offset)
+        self._count()
+        return super().write(file, content, offset)
+
+    def sync(self, file: int) -> None:
+        self._count()
+        super().sync(file)
+
+    def rename(self, path: Path, to: Path) -> None:
+        self._count()
+        super().rename(path, to)
+
+    def unlink(self, path: Path) -> None:
+        self._count()
+        super().unlink(path)
+
+    def sync_folder(self, folder: Path) -> None:
+        self._count()
+        super().sync_folder(folder)
+
+
+def full() -> OSError:
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,0 +1,81 @@
+"""What the nodes of a fleet have acknowledged, and how much each knew of removals and erasures then."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from core import events as ev
+from core.fleet import label_of
+from core.rows import Key, Listing, Stamp, StatsWindow
+from replication.facts.merge import PARTS
+from tests.support.memory_nodes import MARKS, Node
+
+Life = tuple[str, int]
+"""A listing's ref, and when the one before it was removed."""
+
+
+class Vote(NamedTuple):
+    ref: str
+    user: str
+    at_ms: int
+    life: int
+    forgotten: int
+
+
+class Book:
+    def __init__(self) -> None:
+        self.votes: list[Vote] = []
+        self.parts: dict[tuple[Life, str], list[tuple[Stamp, list[Any]]]] = defaultdict(list)
+        self.keys: dict[Life, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        self.deleted: dict[Life, set[str]] = defaultdict(set)
+        self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
+        self.erased: set[str] = set()
+
+    def note(self, node: Node, events: Sequence[ev.Event]) -> None:
+        for event in events:
+            match event:
+                case ev.VoteCast():
+                    life, mark = self._life(node, event.ref)[1], MARKS.user(event.user)
+                    forgotten = node.state.fleet.erased.get(mark, 0)
+                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
+                case ev.UserErased():
+                    self.erased.add(event.user)
+                case ev.KeyDeleted():
+                    self.deleted[self._life(node, event.ref)].add(event.key_id)
+                case ev.KeySaved():
+                    key = node.listing(event.ref).key(event.key.id)
+                    assert key is not None
+                    self.keys[self._life(node, event.ref)][key.id].append(key)
+                case _:
+                    self._note_written(node, event)
+
+    def _note_written(self, node: Node, event: ev.Event) -> None:
+        match event:
+            case ev.ListingSaved() | ev.ListingReviewed():
+                self._note_part(node, event.ref, "profile")
+            case ev.StatsUpdated():
+                self._note_part(node, event.ref, "counts")
+            case ev.ActualCountSet():
+                self._note_part(node, event.ref, "actual")
+            case ev.LimitsSet():
+                self._note_part(node, event.ref, "limits")
+            case ev.WebhookSaved() | ev.WebhookRemoved():
+                self._note_part(node, event.ref, "webhook")
+
+    def _note_part(self, node: Node, ref: str, part: str) -> None:
+        life, row = self._life(node, ref), node.listing(ref)
+        self.parts[life, part].append((getattr(row.stamps, part), values(row, part)))
+        if part == "counts" and row.stats_window is not None:
+            self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
+
+    @staticmethod
+    def _life(node: Node, ref: str) -> Life:
+        return ref, node.state.fleet.removed.get(ref, 0)
+
+
+def values(row: Listing, part: str) -> list[Any]:
+    """What is written together. How an endpoint is doing is no setting of it."""
+    fields = [getattr(row, name) for name in PARTS[part]]
+    if part == "webhook" and row.webhook is not None:
+        return [(row.webhook.url, row.webhook.saved_ms, row.webhook.secret)]
+    return fields

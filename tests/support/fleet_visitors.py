@@ -1,0 +1,147 @@
+"""Callers of a fleet who never stop asking, and remember what they were told.
+
+The law: every call is answered, and with what it asked for; nobody here ever takes a 5xx, or no answer.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.fleet_processes import Edge, FleetOfEdges, fleet_of
+from tests.support.gateways import BOT, Client, eventually
+from tests.support.redis_server import RedisServer
+
+BOT_PATH = f"/manage/bots/{BOT}"
+ACTUAL_COUNT = 1_000
+CHECKED_AT_ONCE = 1_000
+UNLIMITED = {
+    "VOTEGATE_LIMITS__STATS__REQUESTS": "1000000",
+    "VOTEGATE_LIMITS__VOTERS__REQUESTS": "1000000",
+}
+LOOPS = {
+    "registry": "hearing of other nodes",
+    "publishing": "telling other nodes",
+    "following": "reading other nodes",
+    "usage": "telling what limits allow",
+}
+"""What a node asks of Redis, as its log calls it."""
+
+
+class Visitors:
+    """`first_user` is the first of all users; each votes once."""
+
+    def __init__(self, fleet: FleetOfEdges, key: str, first_user: int = 700_000_000_000_000_000) -> None:
+        self.fleet = fleet
+        self.key = key
+        self.answered = 0
+        self.voted: list[str] = []
+        """Users whose votes were acknowledged."""
+        self._first_user = first_user
+
+    @property
+    def next_user(self) -> str:
+        """Who votes next."""
+        return str(self._first_user + len(self.voted))
+
+    def vote(self, edge: Client) -> str:
+        user = self.next_user
+        edge.cast(user)
+        self.voted.append(user)
+        self.answered += 1
+        return user
+
+    def visit(self, edge: Client) -> None:
+        """One of every call."""
+        user = self.vote(edge)
+        calls = [
+            edge.voters(self.key, user=user),
+            edge.voters(self.key, user=self.voted[0]),
+            edge.stats(self.key, {"server_count": ACTUAL_COUNT + len(self.voted) % 50}),
+            edge.operate("PUT", f"{BOT_PATH}/actual-server-count", {"server_count": ACTUAL_COUNT}),
+            edge.operate("POST", f"{BOT_PATH}/votes/check", {"users": [user]}),
+            edge.operate("GET", BOT_PATH),
+            edge.request("GET", "/readyz"),
+        ]
+        assert [call.status_code for call in calls] == [200] * len(calls)
+        assert calls[0].json()["voted"] is True
+        self.answered += len(calls)
+
+    def visiting_until(self, condition: Callable[[], bool], *edges: Client) -> None:
+        """Visits them all, again and again, and once more when the condition has come true."""
+
+        def visited() -> bool:
+            for edge in edges:
+                self.visit(edge)
+            return condition()
+
+        eventually(visited)
+        for edge in edges:
+            self.visit(edge)
+
+    def all_known(self, *edges: Edge) -> None:
+        """Waits until the nodes have the same content, with every acknowledged vote in it."""
+        self.fleet.converge(*edges)
+        for edge in edges:
+            assert unknown(edge, self.voted) == []
+
+
+class Place(NamedTuple):
+    """A fleet with its visitors, its Redis, and the wire between."""
+
+    server: RedisServer
+    proxy: CuttingProxy
+    visitors: Visitors
+
+    @property
+    def nodes(self) -> list[Edge]:
+        return self.visitors.fleet.edges
+
+
+def unknown(edge: Client, users: list[str]) -> list[str]:
+    """Those of the users who have not voted, as far as the node knows."""
+    found = []
+    for start in range(0, len(users), CHECKED_AT_ONCE):
+        some = {"users": users[start : start + CHECKED_AT_ONCE]}
+        found += edge.done("POST", f"{BOT_PATH}/votes/check", some)["votes"]
+    return [vote["user"] for vote in found if not vote["voted"]]
+
+
+def failing(edge: Edge) -> set[str]:
+    """The loops of a node that do not get what they ask for."""
+    return set(edge.replication["failing"])
+
+
+def told(log: str, loop: str) -> tuple[int, int]:
+    """How often a node's log says that a loop fails, and that it works again."""
+    return log.count(f"Redis: {LOOPS[loop]} fails"), log.count(f"Redis: {LOOPS[loop]} works again")
+
+
+def with_secrets_of(edge: Edge, folder: Path, *secrets: str) -> Path:
+    """A data folder, new or begun anew, with some of the fleet's secrets."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for secret in secrets:
+        shutil.copy(edge.folder / secret, folder)
+    return folder
+
+
+@contextmanager
+def wired(folder: Path, *arguments: str) -> Iterator[Place]:
+    """Two nodes that know of each other and of a bot, and their wire to Redis."""
+    (folder / "redis").mkdir()
+    server = RedisServer(folder / "redis", *arguments)
+    try:
+        server.start()
+        with CuttingProxy(server.port) as proxy, fleet_of(folder, proxy.url) as fleet:
+            first, second = (fleet.edge(name, **UNLIMITED) for name in ("rome", "oslo"))
+            visitors = Visitors(fleet, first.list_bot(actual=ACTUAL_COUNT))
+            visitors.vote(first)
+            eventually(lambda: second.operate("GET", BOT_PATH).status_code == 200)
+            visitors.vote(second)
+            visitors.all_known(first, second)
+            yield Place(server, proxy, visitors)
+    finally:
+        server.close()

@@ -1,0 +1,307 @@
+"""Gateways to test: one in a thread with a clock of ours, one in a process of its own."""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import requests
+import uvloop
+
+from core.clock import FakeClock
+from core.state import State
+from gateway.serve import Gateway, serve
+from journal.segments import list_segments
+from settings.model import Settings, load_settings
+from snapshot.recovery import recover
+from storage.folder import KEYS, Folder, kept_keys
+from votes.table import VoteTable
+
+ROOT = Path(__file__).parent.parent.parent
+BOT = "111111111111111111"
+OTHER_BOT = "222222222222222222"
+SERVER = "333333333333333333"
+OWNER = "444444444444444444"
+USER = "555555555555555555"
+OTHER_USER = "666666666666666666"
+OPERATOR_TOKEN = "operator-token-of-the-tests"
+WAIT_SECONDS = 15
+
+BOT_SUBMISSION: dict[str, Any] = {
+    "id": BOT,
+    "owner_id": OWNER,
+    "name": "Test bot",
+    "short_description": "A bot for the tests",
+    "description": "A longer description of a bot for the tests",
+    "categories": ["Utility"],
+}
+SERVER_SUBMISSION: dict[str, Any] = {
+    "id": SERVER,
+    "owner_id": OWNER,
+    "name": "Test server",
+    "description": "A server for the tests",
+    "keywords": ["tests"],
+    "category": "Gaming",
+}
+
+T = TypeVar("T")
+
+DEFAULTS: dict[str, object] = {"server.access_log": "off", "webhooks.allow_private_targets": True}
+"""Settings of every gateway in a thread, unless the test has its own: receivers are on loopback."""
+
+
+class Client:
+    """Speaks HTTP to a gateway, as an operator and as a bot."""
+
+    base_url: str
+    operator_token: str
+
+    def __init__(self) -> None:
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def request(self, method: str, path: str, **options: Any) -> requests.Response:
+        return self.session.request(method, self.base_url + path, timeout=WAIT_SECONDS, **options)
+
+    def operate(self, method: str, path: str, body: Any = None) -> requests.Response:
+        """A management or debug call with the operator token."""
+        headers = {"Authorization": f"Bearer {self.operator_token}"}
+        content = None if body is None else json.dumps(body)
+        return self.request(method, path, headers=headers, data=content)
+
+    def done(self, method: str, path: str, body: Any = None) -> Any:
+        """The body of a management call that must succeed."""
+        response = self.operate(method, path, body)
+        assert response.status_code in {200, 201}, response.text
+        return response.json()
+
+    def kept(self, path: str) -> Any:
+        """What GET shows, but for the problems of a bot's pushes, which are of this process alone."""
+        return {name: value for name, value in self.done("GET", path).items() if name != "stats_problems"}
+
+    def voters(self, key: str | None, bot: str = BOT, user: str = USER, **headers: str) -> requests.Response:
+        if key is not None:
+            headers["Authorization"] = key
+        return self.request("GET", f"/bots/{bot}/voters/{user}", headers=headers)
+
+    def stats(self, key: str | None, body: Any, bot: str = BOT, **headers: str) -> requests.Response:
+        """`body` is sent as it is when it is bytes, as JSON otherwise."""
+        if key is not None:
+            headers["Authorization"] = key
+        content = body if isinstance(body, bytes) else json.dumps(body)
+        return self.request("PATCH", f"/bots/{bot}/stats", headers=headers, data=content)
+
+    def list_bot(self, bot: str = BOT, actual: int | None = 1_000) -> str:
+        """An approved bot; returns an API key of it."""
+        self.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot})
+        self.done("POST", f"/manage/bots/{bot}/approve", {})
+        if actual is not None:
+            self.done("PUT", f"/manage/bots/{bot}/actual-server-count", {"server_count": actual})
+        key: str = self.done("POST", f"/manage/bots/{bot}/keys", {"name": "tests"})["key"]
+        return key
+
+    def list_server(self, server: str = SERVER) -> None:
+        self.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "id": server})
+        self.done("POST", f"/manage/servers/{server}/approve", {})
+
+    def cast(self, user: str = USER, path: str = f"/manage/bots/{BOT}") -> Any:
+        return self.done("POST", f"{path}/votes", {"user": user})
+
+    def raw(self, data: bytes) -> bytes:
+        """Sends bytes as they are; returns everything until the server closes or falls silent."""
+        host, port = self.base_url.removeprefix("http://").split(":")
+        received = b""
+        with socket.create_connection((host, int(port)), timeout=WAIT_SECONDS) as connection:
+            with contextlib.suppress(OSError):
+                connection.sendall(data)
+            connection.settimeout(1)
+            with contextlib.suppress(OSError):
+                while piece := connection.recv(65_536):
+                    received += piece
+        return received
+
+
+class ThreadGateway(Client):
+    """A gateway on a real socket in this process, with a clock that stands still until `advance`."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        super().__init__()
+        self.folder = folder
+        self.clock = FakeClock()
+        self.operator_token = OPERATOR_TOKEN
+        own = {"data_dir": folder, "server.port": 0, "operator.token": OPERATOR_TOKEN}
+        self.settings = load_settings(None, {}, {**DEFAULTS, **own, **settings})
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+
+    def start(self) -> "ThreadGateway":
+        ready = threading.Event()
+
+        async def started(gateway: Gateway) -> None:
+            self.gateway = gateway
+            self.base_url = gateway.base_url
+            ready.set()
+
+        async def main() -> None:
+            self._loop = asyncio.get_running_loop()
+            self._stop = asyncio.Event()
+            await serve(self.settings, self.clock, self._stop, started)
+
+        def run() -> None:
+            try:
+                uvloop.run(main())
+            except BaseException as error:
+                self._error = error
+            finally:
+                ready.set()
+
+        self._thread = threading.Thread(target=run)
+        self._thread.start()
+        assert ready.wait(WAIT_SECONDS)
+        if self._error is not None:
+            raise self._error
+        return self
+
+    def stop(self) -> None:
+        """Drains, and proves that what is on disk folds to the state that was live."""
+        if self._thread is None:
+            return
+        self.session.close()  # or the drain would wait for it to be closed
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(WAIT_SECONDS)
+        assert not self._thread.is_alive()
+        self._thread = None
+        if self._error is not None:
+            raise self._error
+        live = self.gateway.ledger.state.digest()
+        assert folded_digest(self.folder, self.settings) == live
+        assert journal_digest(self.folder, self.settings) in {live, None}
+
+    def restart(self, seconds_down: float = 0) -> None:
+        self.stop()
+        self.clock.advance(seconds_down)
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.start()
+
+    def on_loop(self, call: Callable[[], T]) -> T:
+        """Calls in the gateway's own thread."""
+
+        async def calling() -> T:
+            return call()
+
+        return asyncio.run_coroutine_threadsafe(calling(), self._loop).result(WAIT_SECONDS)
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass, and whatever waits for it start."""
+        self.clock.advance(seconds)
+        self.on_loop(self.gateway.dispatcher.wake)
+
+    def set_wall(self, seconds: float) -> None:
+        """Sets the wall clock forth, or back, by so much, and lets everything look at it."""
+        self.clock.set_wall(seconds)
+        self.on_loop(self.gateway.dispatcher.wake)
+
+
+class ProcessGateway(Client):
+    """`server.py serve` in a process of its own, to be killed."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        super().__init__()
+        self.folder = folder
+        self.operator_token = OPERATOR_TOKEN
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("VOTEGATE_")},
+            "VOTEGATE_DATA_DIR": str(folder),
+            "VOTEGATE_SERVER__PORT": "0",
+            "VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN,
+            "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS": "true",
+            **environment,
+        }
+        self.program = ["server.py", "serve"]
+        self.log = ""
+
+    def start(self, *arguments: str) -> "ProcessGateway":
+        self.process = subprocess.Popen(
+            [sys.executable, *self.program, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.log += line
+            if "serving on " in line:
+                self.base_url = line.split("serving on ")[1].split(",")[0]
+                self._reader = threading.Thread(target=self._read_on)
+                self._reader.start()
+                return self
+        self.process.wait()
+        self.process.stdout.close()
+        raise AssertionError(f"the gateway did not start:\n{self.log}")
+
+    def _read_on(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self.log += line
+
+    def signal(self, number: signal.Signals) -> int:
+        """Sends a signal and returns the exit status."""
+        self.process.send_signal(number)
+        status = self.process.wait(WAIT_SECONDS)
+        self._reader.join(WAIT_SECONDS)
+        return status
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.signal(signal.SIGKILL)
+        self.session.close()
+
+
+def folded_digest(folder: Path, settings: Settings) -> str:
+    """The digest of what a start would recover."""
+    on = Folder(folder, kept_keys(folder, needed=True))
+    return recover(on, lambda: State(VoteTable(), settings.webhooks.deliveries_kept)).state.digest()
+
+
+def journal_digest(folder: Path, settings: Settings) -> str | None:
+    """The digest of the journal folded from nothing; None when its beginning was deleted for a snapshot."""
+    segments = list_segments(folder)
+    if not segments or segments[0][0] != 1:
+        return None
+    with tempfile.TemporaryDirectory() as name:
+        for path in [path for _, path in segments] + [folder / KEYS]:
+            shutil.copy(path, name)
+        return folded_digest(Path(name), settings)
+
+
+def eventually(condition: Callable[[], T]) -> T:
+    """The first true value of the condition; fails after a generous while."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.005)  # between two looks; the condition alone decides when it is over
+    return value
+
+
+@contextlib.contextmanager
+def running(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
+    gateway = ThreadGateway(folder, **settings).start()
+    try:
+        yield gateway
+    finally:
+        gateway.stop()

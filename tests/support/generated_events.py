@@ -1,0 +1,261 @@
+"""Events as hypothesis makes them. What every state must keep whatever led to it: state_laws.py.
+
+Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from core import events as ev
+from core.rows import (
+    Attempt,
+    BotProfile,
+    Delivery,
+    Key,
+    Listing,
+    NodeWindow,
+    Outcome,
+    Policy,
+    Review,
+    Revocation,
+    ServerProfile,
+    Stamp,
+    Stamps,
+    StatsWindow,
+    Suspension,
+    Webhook,
+)
+from tests.support.committed_rows import BOT, NOW_MS, OTHER_USER, SERVER, USER
+from votes.table import VoteTable
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def examples(count: int) -> Callable[[F], F]:
+    """Runs a property on `count` examples, the same ones every time, however slow the machine.
+
+    `make test` has time for a third of them.
+    """
+    slow = [HealthCheck.too_slow]
+    if "VOTEGATE_ALL_EXAMPLES" not in os.environ:
+        count = max(count // 3, min(count, 20))
+    return settings(max_examples=count, derandomize=True, suppress_health_check=slow, deadline=None)
+
+
+texts = st.text(max_size=8)
+refs = st.sampled_from([BOT, SERVER])
+users = st.sampled_from([USER, OTHER_USER, str((1 << 64) - 1)])
+delivery_ids = st.sampled_from(["first", "second", "third", "fourth"])
+key_ids = st.sampled_from(["k1", "k2"])
+times = st.integers(NOW_MS, NOW_MS + 4)
+labels = st.sampled_from(["a.1", "b.1", "b.2"])
+authors = st.just("") | labels
+stamp_times = st.just(0) | times
+stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
+counts = st.none() | st.integers(0, 3)
+moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
+reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
+policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
+profiles = st.builds(
+    BotProfile,
+    texts,
+    texts,
+    texts,
+    st.tuples(texts),
+    extra_owners=st.tuples() | st.tuples(users),
+    support_invite=st.none() | texts,
+) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
+failures = st.integers(0, 3)
+suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
+webhooks = st.builds(Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions)
+attempts = st.builds(
+    Attempt,
+    times,
+    st.integers(0, 1),
+    st.none() | st.sampled_from([204, 500]),
+    st.none() | st.just("timeout"),
+    texts,
+)
+
+
+def key_of(draw: st.DrawFn, ref: str, key_id: str) -> Key:
+    """Digests are never shared between keys: they have 256 bits."""
+    version = draw(st.integers(1, 3))
+    old = f"{ref} {key_id} {version - 1}" if draw(st.booleans()) else None
+    digest = f"{ref} {key_id} {version}"
+    return Key(
+        key_id,
+        draw(texts),
+        digest,
+        digest[:8],
+        draw(times),
+        draw(st.none() | times),
+        old,
+        draw(times) if old else 0,
+        draw(stamps),
+    )
+
+
+@st.composite
+def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
+    ref = draw(refs)
+    return ev.KeySaved(ref, key_of(draw, ref, draw(key_ids)), stamp_ms=draw(stamp_times))
+
+
+@st.composite
+def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
+    ref = draw(refs)
+    windows = st.builds(NodeWindow, labels, times, st.integers(1, 3))
+    row = Listing(
+        ref,
+        draw(users),
+        draw(profiles),
+        draw(reviews),
+        draw(times),
+        draw(times),
+        server_count=draw(counts),
+        stats_window=draw(st.none() | st.builds(StatsWindow, times, st.integers(1, 3))),
+        webhook=draw(st.none() | webhooks),
+        keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
+        windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
+        revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
+        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 5)),
+    )
+    return ev.ListingMerged(row, draw(st.integers(0, 2)))
+
+
+@st.composite
+def votes_merged(draw: st.DrawFn) -> ev.VotesMerged:
+    """One leaf of another node's table, and the voters of several nodes among them."""
+    named, ref = tuple(draw(st.permutations(["a.1", "b.1", "c.1"]))), draw(refs)
+    table = VoteTable()
+    put = st.tuples(users, st.integers(1, 3), times, st.integers(0, len(named) - 1))
+    for user, count, last_ms, node in draw(st.lists(put, max_size=4)):
+        table.put(ref, int(user), count, last_ms, node)
+    leaf, several = table.by_node(ref, table.next_leaf(ref, -1) or b"")
+    parts = tuple(
+        (user, named[node], count, (table.get(ref, user) or (0, 0))[1])
+        for user in several
+        for node, count in table.parts(ref, user).items()
+    )
+    return ev.VotesMerged(ref, named, leaf, parts)
+
+
+@st.composite
+def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
+    """A next attempt is due unless this was the last."""
+    outcome: Outcome = draw(st.sampled_from(["delivered", "retry", "held", "failed"]))
+    next_attempt_ms = draw(times) if outcome in {"retry", "held"} else None
+    return ev.DeliveryAttempted(
+        draw(delivery_ids), draw(refs), draw(st.integers(1, 3)), draw(attempts), outcome, next_attempt_ms
+    )
+
+
+# Other nodes tell of these deliveries. An id is never shared between listings: it has 128 bits.
+LISTING_OF = {"third": BOT, "fourth": SERVER}
+
+
+@st.composite
+def deliveries_queued(draw: st.DrawFn) -> ev.DeliveryQueued:
+    id_, ref = draw(delivery_ids), draw(refs)
+    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), draw(users), draw(st.booleans()), draw(times))
+
+
+@st.composite
+def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
+    id_ = draw(st.sampled_from(sorted(LISTING_OF)))
+    due_ms = draw(st.none() | times)
+    made = draw(st.integers(0, 2))
+    owner, owned_ms = draw(authors), draw(stamp_times)
+    row = Delivery(
+        id_, LISTING_OF[id_], draw(users), False, draw(times), due_ms, made, owner=owner, owned_ms=owned_ms
+    )
+    return ev.DeliveryMerged(row)
+
+
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, stamp_ms=stamp_times)
+named = st.builds(ev.NodeNamed, labels)
+
+OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
+    ev.ListingSaved: listings_saved,
+    ev.ListingReviewed: st.builds(
+        ev.ListingReviewed, refs, reviews, st.none() | texts, times, stamp_ms=stamp_times
+    ),
+    ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
+    ev.KeySaved: keys_saved(),
+    ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, stamp_ms=stamp_times),
+    ev.StatsUpdated: st.builds(
+        ev.StatsUpdated,
+        refs,
+        counts,
+        counts,
+        st.builds(StatsWindow, times, st.integers(1, 3)),
+        times,
+        stamp_ms=stamp_times,
+    ),
+    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3), stamp_ms=stamp_times),
+    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, stamp_ms=stamp_times),
+    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, stamp_ms=stamp_times),
+    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, stamp_ms=stamp_times),
+    ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
+    ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.UserErased: st.builds(
+        ev.UserErased,
+        users,
+        st.lists(refs, max_size=3).map(tuple),
+        st.sampled_from(["", "m1", "m2"]),
+        stamp_ms=times,
+    ),
+    ev.DeliveryQueued: deliveries_queued(),
+    ev.DeliveryAttempted: deliveries_attempted(),
+    ev.DeliveryDropped: st.builds(
+        ev.DeliveryDropped,
+        delivery_ids,
+        refs,
+        st.integers(0, 3),
+        st.sampled_from(["expired", "overflow"]),
+        times,
+    ),
+    ev.DeliveryTaken: st.builds(ev.DeliveryTaken, delivery_ids, refs, times),
+    ev.NodeNamed: named,
+    ev.Merged: st.builds(ev.Merged, authors, st.integers(0, 5)),
+    ev.ListingMerged: listings_merged(),
+    ev.VotesMerged: votes_merged(),
+    ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
+    ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
+    ev.DeliveryMerged: deliveries_merged(),
+}
+
+events = st.one_of(*OF_TYPE.values())
+# Deliveries have the longest lives, so their events come oftener.
+frequent = st.sampled_from(
+    [
+        events,
+        OF_TYPE[ev.KeySaved],
+        OF_TYPE[ev.VoteCast],
+        OF_TYPE[ev.DeliveryQueued],
+        OF_TYPE[ev.DeliveryQueued],
+        OF_TYPE[ev.DeliveryAttempted],
+        OF_TYPE[ev.DeliveryAttempted],
+        OF_TYPE[ev.DeliveryMerged],
+    ]
+).flatmap(lambda chosen: chosen)
+
+
+def histories(steps: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:
+    """Lists of which the long ones are as frequent as the short ones."""
+    return st.integers(0, most).flatmap(lambda length: st.lists(steps, min_size=length, max_size=length))
+
+
+# Most events need a listing to be about, and many mean more at a node that has a name.
+sequences = st.builds(
+    lambda name, first, then: [*name, *first, *then],
+    st.lists(named, max_size=1),
+    st.lists(listings_saved, min_size=1, max_size=3),
+    histories(frequent, 40),
+)

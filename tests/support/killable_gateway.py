@@ -1,0 +1,132 @@
+"""The real gateway in a process of its own, to be killed. Law: it differs from `server.py serve` in its disk.
+
+Processes are forked off one that has imported everything already, so that a thousand starts take no longer
+than they must. What a process logs goes to a file beside its data folder.
+"""
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as ready
+from pathlib import Path
+
+from core.clock import SystemClock
+from gateway.serve import Gateway, serve
+from settings.model import load_settings
+from snapshot.recovery import UNREADABLE
+from storage.folder import FolderUnusable
+from tests.support.failing_disk import FailingDisk, Fault
+from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS
+
+LOG_LINES = 5  # of the end: they tell why
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload([__name__])
+_one_at_a_time = threading.Lock()
+"""`multiprocessing` asks after all of its processes whenever one is started, and an answer comes once."""
+
+
+class DidNotStart(Exception):
+    """The process ended before it served, and nobody had killed it."""
+
+
+class KillableGateway:
+    """Gateways on one data folder, one after the other. A process keeps to a plan of faults."""
+
+    def __init__(self, folder: Path, **settings: object) -> None:
+        self.folder = folder
+        self.log = folder.with_name(folder.name + ".log")
+        self._flags = {
+            "data_dir": folder,
+            "server.port": 0,
+            "operator.token": OPERATOR_TOKEN,
+            **DEFAULTS,
+            **settings,
+        }
+
+    def launch(self, *plan: Fault) -> None:
+        """Returns before the process serves."""
+        self._told, telling = _processes.Pipe(duplex=False)
+        arguments = (self._flags, plan, telling, self.log)
+        self._process = _processes.Process(target=_serve_until_told, args=arguments, daemon=True)
+        with _one_at_a_time:
+            self._process.start()
+        telling.close()
+
+    def served(self) -> str | None:
+        """Waits until the process serves, and returns its URL; None when it was killed before.
+
+        Raises DidNotStart.
+        """
+        try:
+            if not self._told.poll(WAIT_SECONDS):
+                raise DidNotStart(f"it neither serves nor ends: {self.log_tail()}")
+            base_url: str = self._told.recv()
+        except EOFError:
+            if not self.was_killed:
+                raise DidNotStart(self.log_tail()) from None
+            return None
+        return base_url
+
+    @property
+    def has_told(self) -> bool:
+        """Whether it serves already, or has ended by itself."""
+        return self._told.poll()
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Lets it finish what runs and save everything."""
+        self._end(signal.SIGTERM)
+        assert self._status() == 0, self.log_tail()
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it ends, within a generous while, because it was killed."""
+        return self._status() == -signal.SIGKILL
+
+    def log_tail(self) -> str:
+        return "\n".join(self.log.read_text(encoding="utf-8").splitlines()[-LOG_LINES:])
+
+    def _end(self, number: signal.Signals) -> None:
+        if self._status(0) is None and self._process.pid is not None:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(self._process.pid, number)
+        assert self._status() is not None, "the process does not end"
+        self._told.close()
+
+    def _status(self, seconds: float = WAIT_SECONDS) -> int | None:
+        """The exit status; None when it has not ended after some seconds."""
+        if not ready([self._process.sentinel], seconds):
+            return None
+        with _one_at_a_time:
+            return self._process.exitcode
+
+
+def _serve_until_told(
+    flags: Mapping[str, object], plan: tuple[Fault, ...], telling: Connection, log: Path
+) -> None:
+    with log.open("ab") as file:
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr)
+
+    async def started(gateway: Gateway) -> None:
+        telling.send(gateway.base_url)
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        await serve(load_settings(None, {}, flags), SystemClock(), stop, started, FailingDisk(plan))
+
+    try:
+        asyncio.run(main())
+    except (FolderUnusable, *UNREADABLE) as error:
+        sys.exit(f"cannot serve: {error}")

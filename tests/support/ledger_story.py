@@ -1,0 +1,266 @@
+"""A ledger that lives through a story, and an outside record of what it promised.
+
+Law: what the record says is promised is in every folder that the story may leave behind, and such a folder
+holds the first so many of the committed records: none is missing in between, none is there that never was.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from random import Random
+
+from core.events import (
+    DeliveryAttempted,
+    DeliveryQueued,
+    Event,
+    KeySaved,
+    ListingRemoved,
+    StatsUpdated,
+    UserErased,
+)
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from core.rows import Attempt, Key, StatsWindow
+from core.state import State
+from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
+from snapshot.recovery import recover
+from snapshot.snapshotter import Snapshotter
+from storage.disk import OS_DISK, Disk
+from storage.folder import Folder, refuse_foreign_files, remove_unfinished
+from storage.sealing import Keyring
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
+from tests.support.turn_loop import LoopClock, run_in_turns
+from votes.table import VoteTable
+
+ALWAYS = JournalPolicy("always", interval_seconds=60, segment_bytes=1_500, pending_bytes=1 << 20)
+KEYS = Keyring([bytes(range(32))])
+DELIVERIES_KEPT = 100
+INTERVAL = replace(ALWAYS, fsync="interval")
+
+
+class Step(StrEnum):
+    COMMIT = "commit"
+    """Some records, without waiting for them."""
+    WAIT = "wait"
+    """Until all that is committed is durable."""
+    ROTATE = "rotate"
+    SNAPSHOT = "snapshot"
+    BUSY_SNAPSHOT = "busy snapshot"
+    """One during which more is committed."""
+    IDLE = "idle"
+    """Long enough for the journal to vouch for everything, and to try again what had no space."""
+    FULL = "full"
+    ROOM = "room"
+    RESTART = "restart"
+    KILL = "kill"
+    """The process ends at any moment, and starts again."""
+
+
+def empty_state() -> State:
+    return State(VoteTable(), DELIVERIES_KEPT)
+
+
+def events_of(position: int, random: Random) -> list[Event]:
+    """What a record holds: events of every kind that changes something large, or takes something away."""
+    if position == 1:
+        return [*listed(BOT_REF, "https://receiver.example/votes"), *listed(OTHER_REF)]
+    user, at_ms, ref = random.randrange(1, 40), NOW_MS + position, random.choice([BOT_REF, OTHER_REF])
+    attempt = Attempt(at_ms, 12, 204, None, "")
+    others: list[list[Event]] = [
+        [StatsUpdated(ref, position, None, StatsWindow(at_ms, 1), at_ms)],
+        [KeySaved(ref, Key(f"k{position}", "a key", f"{position:064x}", "aa", at_ms))],
+        [DeliveryQueued(f"d{position}", BOT_REF, str(user), test=False, at_ms=at_ms)],
+        [DeliveryAttempted(f"d{position - 1}", BOT_REF, 1, attempt, "delivered", None)],
+        [UserErased(str(user), (BOT_REF, OTHER_REF))],
+        [ListingRemoved(OTHER_REF), *listed(OTHER_REF)],
+    ]
+    if random.random() < 0.3:
+        return random.choice(others)
+    return [voted(user, position, at_ms, ref)] * random.randrange(1, 4)
+
+
+class Record:
+    """What was committed, as an outsider keeps it, and the digest of each beginning of it."""
+
+    def __init__(self, committed: Iterable[Sequence[Event]] = ()) -> None:
+        self.committed = list(committed)
+        self._state = empty_state()
+        self._digests = [self._state.digest()]
+
+    def add(self, events: Sequence[Event]) -> None:
+        self.committed.append(events)
+
+    def cut(self, head: int) -> None:
+        """What was committed behind `head` is gone, and was never on disk."""
+        del self.committed[head:]
+        if len(self._digests) > head + 1:
+            self._state, self._digests = empty_state(), [empty_state().digest()]
+
+    def digest(self, head: int) -> str:
+        """Of the fold, in memory, of the first `head` records."""
+        while len(self._digests) <= head:
+            for event in self.committed[len(self._digests) - 1]:
+                self._state.apply(event)
+            self._digests.append(self._state.digest())
+        return self._digests[head]
+
+
+class Story:
+    """What it does is decided by its steps and its seed. `promise` is told up to where a power cut may take
+    nothing, `fill` whether there is space."""
+
+    def __init__(
+        self,
+        path: Path,
+        disk: Disk = OS_DISK,
+        policy: JournalPolicy = ALWAYS,
+        seed: int = 0,
+        promise: Callable[[int], None] = lambda _: None,
+        fill: Callable[[bool], None] = lambda _: None,
+    ) -> None:
+        self.record = Record()
+        self.acknowledged = 0
+        """Up to where a caller was told that its record is durable."""
+        self._folder = Folder(path, KEYS, disk)
+        self._policy = policy
+        self._random = Random(seed)
+        self._promise = promise
+        self._fill = fill
+
+    async def tell(self, steps: Iterable[Step]) -> None:
+        """Raises OSError when the journal cannot be opened."""
+        await self.open()
+        for step in steps:
+            await self._perform(step)
+
+    async def open(self) -> None:
+        recovered = recover(self._folder, empty_state)
+        head = recovered.tail.head
+        assert self.acknowledged <= head <= len(self.record.committed)
+        assert recovered.state.digest() == self.record.digest(head)
+        self.record.cut(head)
+        remove_unfinished(self._folder)
+        clock = LoopClock()
+        self.journal = Journal(self._folder, recovered.tail, self._policy, clock)
+        self.journal.begin()
+        self._promise(head)
+        self.ledger = Ledger(recovered.state, self.journal, head)
+        self.snapshotter = Snapshotter(
+            self._folder, self.ledger, self.journal, clock, 3_600, recovered.snapshot_position
+        )
+        self.running = asyncio.create_task(self.journal.run())
+
+    async def stop(self) -> None:
+        """Raises OSError when the journal has failed, or fails now."""
+        await self.journal.close()
+        await self.running
+
+    def _commit(self) -> None:
+        events = events_of(self.ledger.head + 1, self._random)
+        with contextlib.suppress(Unavailable):
+            self.ledger.commit(events)
+            self.record.add(events)
+
+    async def _perform(self, step: Step) -> None:
+        match step:
+            case Step.COMMIT:
+                await self._commit_some()
+            case Step.WAIT:
+                await self._wait()
+            case Step.ROTATE:
+                self.journal.rotate()
+            case Step.SNAPSHOT:
+                await self._snapshot()
+            case Step.BUSY_SNAPSHOT:
+                await asyncio.gather(self._snapshot(), self._be_busy())
+            case Step.IDLE:
+                await self._idle()
+            case Step.FULL | Step.ROOM:
+                self._fill(step is Step.FULL)
+            case Step.RESTART | Step.KILL:
+                await self._begin_again(clean=step is Step.RESTART)
+
+    async def _commit_some(self) -> None:
+        for _ in range(self._random.randrange(1, 4)):
+            self._commit()
+        await self._some_turns()
+
+    async def _idle(self) -> None:
+        await asyncio.sleep(2 * max(RETRY_SECONDS, self._policy.interval_seconds))
+        if self.journal.writable:
+            self._promise(self.acknowledged)
+
+    async def _wait(self) -> None:
+        head = self.ledger.head
+        with contextlib.suppress(Unavailable):
+            await self.ledger.durable(head)
+            self.acknowledged = max(self.acknowledged, head)
+            if self._policy.fsync == "always":
+                self._promise(head)
+
+    async def _snapshot(self) -> None:
+        with contextlib.suppress(Unavailable, OSError):
+            taken = await self.snapshotter.take()
+            self._promise(taken.position)
+
+    async def _be_busy(self) -> None:
+        for _ in range(3):
+            self._commit()
+            await self._some_turns()
+            await self._wait()
+
+    async def _begin_again(self, *, clean: bool) -> None:
+        if clean:
+            with contextlib.suppress(OSError):  # no space for the last records: never acknowledged
+                await self.stop()
+        else:
+            await self._some_turns()
+            self.running.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self.running
+        self._fill(False)
+        await self.open()
+
+    async def _some_turns(self) -> None:
+        for _ in range(self._random.randrange(12)):
+            await asyncio.sleep(0)
+
+
+def check_folder(
+    path: Path,
+    record: Record,
+    promised: int,
+    disk: Disk = OS_DISK,
+    promise: Callable[[int], None] = lambda _: None,
+) -> Record:
+    """Starts on a folder that a story left behind, checks it against the record, commits once more, and
+    starts again. Returns the record of what is in the folder then."""
+    folder = Folder(path, KEYS, disk)
+    refuse_foreign_files(path)
+    recovered = recover(folder, empty_state)
+    head = recovered.tail.head
+    assert promised <= head <= len(record.committed), "promised, recovered, committed"
+    assert recovered.state.digest() == record.digest(head)
+    record = Record(record.committed[:head])
+
+    async def go_on() -> None:
+        remove_unfinished(folder)
+        journal = Journal(folder, recovered.tail, ALWAYS, LoopClock())
+        journal.begin()
+        promise(head)
+        running = asyncio.create_task(journal.run())
+        ledger = Ledger(recovered.state, journal, head)
+        record.add([*listed(BOT_REF), voted(99, head)])
+        await ledger.durable(ledger.commit(record.committed[-1]))
+        promise(head + 1)
+        await journal.close()
+        await running
+
+    run_in_turns(go_on())
+    again = recover(folder, empty_state)
+    assert (again.tail.head, again.tail.closed) == (head + 1, True)
+    assert again.state.digest() == record.digest(head + 1)
+    return record

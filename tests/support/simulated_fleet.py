@@ -1,0 +1,269 @@
+"""A fleet that does random things in a random order; what it acknowledged is in its book.
+
+Every node follows the real rules with a clock of its own, and hears of the others whenever a step says so: in
+any order, again, late, and a part at a time, while it goes on with its own work, or stops in the midst of it.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from core import events as ev
+from core.fleet import name_and_epoch
+from core.refusals import Refusal
+from core.rows import Attempt
+from listings import keys, rules, stats, webhooks
+from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from tests.support.committed_rows import BOT, DELIVERED, HOUR_MS, NOW_MS, OTHER_BOT, OTHER_USER, SECRET, USER
+from tests.support.fleet_book import Book
+from tests.support.memory_nodes import MARKS, Node, Told
+from votes.rules import cast_vote, erase_user
+
+REFS = [BOT, OTHER_BOT]
+USERS = [USER, OTHER_USER]
+NAMES = "abcd"
+COOLDOWN_MS = 1
+WINDOW_SECONDS = 7_200
+
+
+class Step(NamedTuple):
+    what: str
+    node: int
+    ref: str
+    user: str
+    number: int
+
+
+class Script(NamedTuple):
+    skews_ms: list[int]
+    """Of the clocks, one for each node."""
+    before: list[Step]
+    """What the nodes do before they are a fleet."""
+    steps: list[Step]
+    seed: int
+    """Of the order in which everything is heard in the end."""
+
+
+class Simulation:
+    def __init__(self, script: Script) -> None:
+        self.book = Book()
+        self.nodes = [
+            Node(name, now_ms=NOW_MS + skew, alone=True)
+            for name, skew in zip(NAMES, script.skews_ms, strict=False)
+        ]
+        self._working: dict[str, list[Coroutine[Any, Any, None]]] = {node.name: [] for node in self.nodes}
+        self._is_reading = dict.fromkeys(self._working, False)
+        self._heard: dict[tuple[str, str], int] = defaultdict(int)
+        self._numbers = 0
+        for step in script.before:
+            self._step(step)
+        self._meet()
+        for step in script.steps:
+            self._step(step)
+        for node in self.nodes:
+            self._go_on(node, len(script.steps) * 1_000)
+
+    def tell_all(self, seed: int) -> None:
+        """Everybody hears everything, in some order."""
+        random = Random(seed)
+        for node in self.nodes:
+            told = [told for other in self.nodes if other is not node for told in other.told]
+            random.shuffle(told)
+            for one in told:
+                node.merge_facts(one.facts, one.author)
+
+    def _meet(self) -> None:
+        """The nodes become a fleet, and tell each other what they have."""
+        for node in self.nodes:
+            node.join()
+        copies = [(node, node.label, node.everything()) for node in self.nodes]
+        for donor, label, facts in copies:
+            for node in self.nodes:
+                if node is not donor:
+                    node.merge_facts(facts, label)
+
+    def _step(self, step: Step) -> None:
+        node = self.nodes[step.node % len(self.nodes)]
+        if step.what in _OTHERWISE:
+            _OTHERWISE[step.what](self, node, step)
+            return
+        node.clock.advance_ms(step.number)
+        self._numbers += 1
+        try:
+            events = _RULES[step.what](node, step, f"{node.name}{self._numbers}")
+        except Refusal:
+            return
+        self._commit(node, events)
+
+    def _commit(self, node: Node, events: Sequence[ev.Event]) -> None:
+        for event in events:
+            node.ledger.commit([event])
+            self.book.note(node, [event])
+
+    # -- what is not a rule ----------------------------------------------------------------------------
+
+    def _wait(self, node: Node, step: Step) -> None:
+        node.clock.advance_ms(step.number * HOUR_MS)
+
+    def _hear(self, node: Node, step: Step) -> None:
+        """What another node told since it was last heard, or a part of that; or something old, or too new."""
+        if not self._is_reading[node.name]:
+            others = [other for other in self.nodes if other is not node]
+            other = others[step.number % len(others)]
+            heard = self._heard[node.name, other.name]
+            begin = step.number * 7 % max(len(other.told), 1) if step.number % 3 == 0 else heard
+            told = other.told[begin : begin + 2 * step.number + 1]
+            if begin == heard:
+                self._heard[node.name, other.name] += len(told)
+            self._is_reading[node.name] = True
+            self._working[node.name].append(self._entries(node, told))
+        self._go_on(node, step.number * 5 + 1)
+
+    async def _entries(self, node: Node, told: Sequence[Told]) -> None:
+        for one in told:
+            await node.applying.entry(one.facts, one.author, one.position)
+        self._is_reading[node.name] = False
+
+    def _go_on(self, node: Node, turns: int) -> None:
+        """Gives so many turns to what the node has begun."""
+        for _ in range(turns):
+            if not self._working[node.name]:
+                return
+            work = self._working[node.name].pop(0)
+            try:
+                work.send(None)
+            except StopIteration:
+                continue
+            self._working[node.name].append(work)
+
+    def _stop(self, node: Node, _: Step) -> None:
+        for work in self._working[node.name]:
+            work.close()
+        self._working[node.name], self._is_reading[node.name] = [], False
+        node.restart()
+
+    def _rename(self, node: Node, _: Step) -> None:
+        node.join(name_and_epoch(node.label)[1] + 1)
+
+    def _erase(self, node: Node, step: Step) -> None:
+        self._working[node.name].append(self._erasure(node, step.user))
+        self._go_on(node, step.number)
+
+    async def _erasure(self, node: Node, user: str) -> None:
+        with node.searches.of(user) as search:
+            for _ in search.slices():
+                await asyncio.sleep(0)
+            self._commit(node, erase_user(user, search.refs, MARKS.user(user)))
+
+
+def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    form = BotSubmission(id=step.ref.partition("/")[2], **_WRITTEN[step.number])
+    submitted = rules.submit(node.state, form, node.clock.now_ms())
+    approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
+    return [*submitted, approved] if step.number else submitted
+
+
+def _key_id(node: Node, step: Step) -> str:
+    rows = rules.listing_of(node.state, step.ref).keys
+    return rows[step.number % len(rows)].id if rows else "none"
+
+
+def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
+    return cast_vote(
+        node.state,
+        step.ref,
+        step.user,
+        now_ms=node.clock.now_ms(),
+        cooldown_ms=COOLDOWN_MS,
+        delivery_id=new,
+        pending_most=3,
+    )
+
+
+def _update(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    now_ms = node.clock.now_ms()
+    given = stats.StatsUpdate(step.number, None)
+    return stats.update_stats(
+        node.state, step.ref, given, window_started_ms=now_ms, window_seconds=WINDOW_SECONDS, now_ms=now_ms
+    )
+
+
+def _attempt(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    attempt = Attempt(node.clock.now_ms(), 1, 500, None, "")
+    return [
+        ev.DeliveryAttempted(row.id, row.ref, row.made + 1, attempt, "retry", NOW_MS)
+        if step.number % 2
+        else ev.DeliveryAttempted(row.id, row.ref, row.made + 1, DELIVERED, "delivered", None)
+        for row in node.state.pending_of(step.ref).values()
+    ][:1]
+
+
+def _take(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    elsewhere = list(node.state.elsewhere.get(step.ref, ()))
+    return [ev.DeliveryTaken(id_, step.ref, node.clock.now_ms()) for id_ in elsewhere]
+
+
+_WRITTEN: Sequence[dict[str, Any]] = [
+    {
+        "owner_id": "444444444444444444",
+        "name": f"Bot {number}",
+        "short_description": "Sixteen letters or more",
+        "description": "A description of thirty-two letters or more.",
+        "categories": ["Utility"],
+    }
+    for number in range(8)
+]
+_POLICY = webhooks.WebhookPolicy(lambda _: False, lambda: SECRET, 3, 100)
+_RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
+    "submit": _submit,
+    "edit": lambda node, step, _: rules.edit(
+        node.state, step.ref, BotEdit(**_WRITTEN[step.number]), node.clock.now_ms()
+    ),
+    "approve": lambda node, step, _: rules.approve(node.state, step.ref, node.clock.now_ms()),
+    "deny": lambda node, step, _: rules.deny(node.state, step.ref, "No.", node.clock.now_ms()),
+    "remove": lambda node, step, _: rules.remove(node.state, step.ref),
+    "count": lambda node, step, _: rules.set_actual_count(node.state, step.ref, step.number),
+    "limit": lambda node, step, _: rules.set_limits(
+        node.state, step.ref, Limits(stats=Limit(requests=step.number + 1, window_seconds=1))
+    ),
+    "issue": lambda node, step, new: keys.issue_key(
+        node.state,
+        step.ref,
+        name=new,
+        key_id=new,
+        digest=f"digest {new}",
+        now_ms=node.clock.now_ms(),
+        keys_per_listing=4,
+    ),
+    "rotate": lambda node, step, new: keys.rotate_key(
+        node.state,
+        step.ref,
+        _key_id(node, step),
+        digest=f"digest {new}",
+        overlap_seconds=step.number % 2,
+        now_ms=node.clock.now_ms(),
+    ),
+    "revoke": lambda node, step, _: keys.delete_key(node.state, step.ref, _key_id(node, step)),
+    "update": _update,
+    "webhook": lambda node, step, _: webhooks.save_webhook(
+        node.state,
+        step.ref,
+        WebhookSettings(url=f"https://receiver.example/{step.number}"),
+        _POLICY,
+        node.clock.now_ms(),
+    ),
+    "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref),
+    "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
+    "vote": _vote,
+    "attempt": _attempt,
+    "take": _take,
+}
+_OTHERWISE: Mapping[str, Callable[[Simulation, Node, Step], None]] = {
+    "wait": Simulation._wait,
+    "hear": Simulation._hear,
+    "erase": Simulation._erase,
+    "stop": Simulation._stop,
+    "rename": Simulation._rename,
+}

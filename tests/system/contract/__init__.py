@@ -1,0 +1,1 @@
+"""The contract, sentence by sentence, over real sockets."""

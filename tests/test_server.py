@@ -1,0 +1,246 @@
+"""The command line: what each command prints, and how it ends when it cannot do its work."""
+
+import json
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.serve import VERSION
+from journal.frames import FRAME_BYTES
+from journal.segments import segment_path
+from server import cli
+from storage.folder import keep_keys
+from tests.support.gateways import BOT, OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
+from tests.support.journals import KEYS, write_segment
+
+
+@pytest.fixture(autouse=True)
+def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPERATOR__TOKEN", "DATA_DIR", "SERVER__PORT"):
+        monkeypatch.delenv(f"VOTEGATE_{name}", raising=False)
+
+
+def votegate(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs `server.py` to its end."""
+    return subprocess.run(
+        [sys.executable, "server.py", *arguments],
+        cwd=ROOT,
+        env={f"VOTEGATE_{name}": value for name, value in environment.items()},
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+    )
+
+
+def refusal(folder: Path, *arguments: str) -> str:
+    """The one line with which `serve` ends when it cannot serve from the folder."""
+    ended = votegate("serve", "--data-dir", str(folder), "--port", "0", *arguments)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("votegate cannot serve: ")
+    return line.removeprefix("votegate cannot serve: ")
+
+
+def put_secret(path: Path, secret: str) -> None:
+    """As an operator restores one, for one user only."""
+    path.touch(mode=0o600)
+    path.write_text(secret)
+
+
+def test_version_prints_the_version() -> None:
+    ended = votegate("version")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{VERSION}\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["-h"], ["serve", "--help"], ["admin", "-h"], ["check-config", "-h"]]
+)
+def test_every_command_tells_how_it_is_used(arguments: list[str]) -> None:
+    assert "Usage: " in CliRunner().invoke(cli, arguments).output
+
+
+def test_a_valid_configuration_is_called_valid() -> None:
+    result = CliRunner().invoke(cli, ["check-config", "--config", str(ROOT / "config.yaml"), "--port", "0"])
+    assert (result.exit_code, result.output) == (0, "The settings are valid.\n")
+
+
+@pytest.mark.parametrize("command", ["check-config", "serve"])
+def test_an_invalid_configuration_ends_with_2_and_every_mistake(tmp_path: Path, command: str) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"data_dir: {tmp_path / 'data'}\nserver: {{port: http, colour: red}}\n")
+    arguments = [command, "--config", str(config), "--address", "127.0.0.1"]
+
+    ended = votegate(*arguments, STATS__MAX_DIFFERENCE="49", OPERATOR__TOKEN="short-secret")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    first, *mistakes = ended.stderr.splitlines()
+    assert first == "The settings are not valid:"
+    names = [mistake.partition(":")[0] for mistake in mistakes]
+    assert sorted(names) == ["operator.token", "server.colour", "server.port", "stats.max_difference"]
+    assert "short-secret" not in ended.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("address", ["nowhere.invalid", "a..b", "256.0.0.1"])
+def test_an_address_that_is_none_is_refused_by_its_name(tmp_path: Path, address: str) -> None:
+    assert f"cannot listen on {address} port 0: " in refusal(tmp_path / "data", "--address", address)
+
+
+def test_a_busy_port_is_refused_by_its_number(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = str(busy.getsockname()[1])
+        line = refusal(tmp_path / "data", "--port", port)
+    assert "Address already in use" in line
+    assert port in line
+
+
+def test_a_data_folder_in_use_is_refused(process: ProcessGateway) -> None:
+    process.start()
+    line = refusal(process.folder)
+    assert line.startswith(f"{process.folder} is in use by another process (pid {process.process.pid});")
+    assert process.request("GET", "/readyz").status_code == 200
+
+
+def test_a_data_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    assert str(tmp_path / "data") in refusal(tmp_path / "data")
+
+
+def test_a_data_folder_that_others_may_write_is_refused_with_the_command_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o775)
+    assert refusal(tmp_path / "data") == (
+        f"{tmp_path / 'data'} can be written by others (mode 0775), who could plant files in it; "
+        f"mend it with: chmod go-w {tmp_path / 'data'}"
+    )
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_a_corrupt_journal_is_refused_with_its_place_and_left_alone(tmp_path: Path) -> None:
+    keep_keys(tmp_path, KEYS)
+    write_segment(tmp_path, 1, 0, [[b"[]"], [b"[]"], []])
+    path = segment_path(tmp_path, 1)
+    content = bytearray(path.read_bytes())
+    end = len(content) - FRAME_BYTES  # of the frame before the last, which vouches for it
+    content[end - 1] ^= 1
+    path.write_bytes(content)
+
+    assert re.match(rf"{path}: the frame fails its checksum \(at byte \d+\); restore", refusal(tmp_path))
+    assert path.read_bytes() == content
+
+
+def test_a_journal_of_another_version_is_refused_with_the_number_of_the_record(tmp_path: Path) -> None:
+    keep_keys(tmp_path, KEYS)
+    write_segment(tmp_path, 1, 0, [[b'[{"type":"listing_saved.99"}]']])
+    assert refusal(tmp_path).startswith(f"record 1 in {tmp_path} was written by another version: ")
+
+
+@pytest.mark.parametrize(
+    ("length", "why"),
+    [(0, "is empty"), (15, "is damaged: its length is 15"), (65, "is damaged: its length is 65")],
+)
+def test_a_damaged_secret_is_refused_and_left_alone(tmp_path: Path, length: int, why: str) -> None:
+    secret = "x" * length
+    path = tmp_path / "key-digest.secret"
+    put_secret(path, secret)
+    assert refusal(tmp_path).startswith(f"{path} {why}; restore it")
+    assert path.read_text() == secret
+
+
+def test_the_secret_of_the_keys_is_not_made_anew_once_there_are_keys(process: ProcessGateway) -> None:
+    process.start()
+    process.list_bot()
+    process.close()
+    path = process.folder / "key-digest.secret"
+    secret = path.read_text()
+    path.unlink()
+    assert refusal(process.folder) == f"{path} is missing, and no API key works without it; restore it"
+    put_secret(path, secret)
+    process.start()
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
+    gateway = ProcessGateway(tmp_path / "data").start("--demo")
+    yield gateway
+    gateway.close()
+
+
+def answers_of_the_demo(demo: ProcessGateway) -> list[Any]:
+    """What the requests answer that it prints."""
+    return [
+        json.loads(subprocess.run(["curl", "--silent", *shlex.split(options)], capture_output=True).stdout)
+        for options in re.findall(r"^  curl (.+)$", demo.log, re.MULTILINE)
+    ]
+
+
+def test_a_demo_prints_requests_that_work(demo: ProcessGateway) -> None:
+    eventually(lambda: "Stop with Ctrl-C" in demo.log)
+    voted, pushed = answers_of_the_demo(demo)
+    assert (voted["voted"], voted["vote"]) == (True, 1)
+    assert pushed == {"success": True}
+    assert demo.request("GET", "/bots/123456789012345678/voters/" + USER).status_code == 401
+
+
+def test_a_demo_on_a_unix_socket_prints_requests_that_work(tmp_path: Path) -> None:
+    path = tmp_path / "a gateway.sock"
+    gateway = ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=str(path)).start("--demo")
+    try:
+        eventually(lambda: "Stop with Ctrl-C" in gateway.log)
+        voted, pushed = answers_of_the_demo(gateway)
+    finally:
+        gateway.close()
+    assert f"curl --unix-socket '{path}' " in gateway.log
+    assert (voted["voted"], pushed) == (True, {"success": True})
+
+
+def test_a_demo_is_made_on_an_empty_folder_only(tmp_path: Path) -> None:
+    gateway = ProcessGateway(tmp_path / "data").start()
+    gateway.list_bot()
+    gateway.close()
+    again = ProcessGateway(tmp_path / "data").start("--demo")
+    try:
+        assert len(again.done("GET", "/manage/bots")["bots"]) == 1
+    finally:
+        again.close()
+    assert "curl" not in again.log
+
+
+def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> None:
+    tokens = []
+    for _ in range(2):
+        gateway = ProcessGateway(tmp_path / "data")
+        del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
+        gateway.start()
+        try:
+            gateway.operator_token = (gateway.folder / "operator.token").read_text().strip()
+            assert gateway.operate("GET", "/debug/state").status_code == 200
+        finally:
+            gateway.close()
+        assert gateway.operator_token not in gateway.log
+        tokens.append(gateway.operator_token)
+    assert tokens[0] == tokens[1] != OPERATOR_TOKEN
+    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize(("arguments", "status"), [([], 400), (["--allow-private-targets"], 200)])
+def test_a_flag_lets_webhooks_into_private_networks(
+    tmp_path: Path, arguments: list[str], status: int
+) -> None:
+    gateway = ProcessGateway(tmp_path, VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS="false").start(*arguments)
+    try:
+        gateway.list_bot()
+        body = {"url": "https://10.0.0.1/votes"}
+        assert gateway.operate("PUT", f"/manage/bots/{BOT}/webhook", body).status_code == status
+    finally:
+        gateway.close()

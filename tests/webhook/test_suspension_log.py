@@ -1,0 +1,109 @@
+"""webhook/suspension_log.py: a suspension is told of when it begins and when it ends, and not in between."""
+
+import pytest
+
+from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.rows import Webhook
+from outbound.result import HttpResult
+from tests.support.dispatcher_stage import FAILED, Stage, staged
+from tests.support.journals import run
+from tests.support.sample_rows import BOT_REF, NOW_MS
+
+SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"
+BEGINS = f"the endpoint of {BOT_REF} is suspended: http_410; its webhooks wait, and one probes it in 60 s"
+ENDS = f"the endpoint of {BOT_REF} is no longer suspended: "
+
+
+async def suspended() -> Stage:
+    """Its endpoint has just said that it is gone."""
+    stage = staged()
+    stage.commit(WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)))
+    stage.sender.answers = [HttpResult(410, "http_410", body=b"a secret")]
+    stage.queue()
+    await stage.attempt()
+    return stage
+
+
+async def probed(stage: Stage) -> None:
+    stage.clock.advance(3_600)
+    assert await stage.attempt() == 1
+
+
+def test_a_suspension_is_one_line_however_many_probes_fail_and_its_end_another(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        stage = await suspended()
+        assert caplog.messages == [BEGINS]
+        stage.sender.answers = [FAILED] * 3
+        stage.queue("next")
+        for _ in range(3):
+            await probed(stage)
+        assert caplog.messages == [BEGINS]
+        await probed(stage)
+        assert caplog.messages == [BEGINS, f"{ENDS}it took a webhook"]
+        stage.sender.answers = [HttpResult(410, "http_410")]
+        assert await stage.attempt() == 1
+        assert caplog.messages == [BEGINS, f"{ENDS}it took a webhook", BEGINS]
+
+    run(main())
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+    assert "secret" not in caplog.text
+    assert "token" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("ending", "cause"),
+    [
+        (WebhookSaved(BOT_REF, Webhook(SECRET_URL, NOW_MS)), "its settings were saved"),
+        (WebhookRemoved(BOT_REF), "it was removed"),
+        (ListingRemoved(BOT_REF), "it was removed"),
+    ],
+    ids=type,
+)
+def test_what_ends_a_suspension_is_told(ending: Event, cause: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        stage = await suspended()
+        stage.commit(ending)
+        assert caplog.messages == [BEGINS, ENDS + cause]
+
+    run(main())
+
+
+def test_a_new_secret_ends_no_suspension(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        stage = await suspended()
+        rotated = Webhook(SECRET_URL, NOW_MS, secret="whsec_new", suspension=stage.webhook().suspension)
+        stage.commit(WebhookSaved(BOT_REF, rotated))
+        assert caplog.messages == [BEGINS]
+
+    run(main())
+
+
+def test_a_suspension_of_before_a_start_is_told_of_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        stage = Stage((await suspended()).ledger.state)
+        caplog.clear()
+        stage.sender.answers = [FAILED]
+        await probed(stage)
+        assert caplog.messages == []
+        await probed(stage)
+        assert caplog.messages == [f"{ENDS}it took a webhook"]
+
+    run(main())
+
+
+def test_an_endpoint_that_was_never_suspended_is_never_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        stage = staged()
+        stage.sender.answers = [FAILED] * 4
+        stage.queue()
+        for _ in range(4):
+            await stage.attempt()
+            stage.clock.advance(5)
+        stage.queue("d2")
+        await stage.attempt()
+        stage.commit(WebhookRemoved(BOT_REF))
+
+    run(main())
+    assert caplog.messages == []
