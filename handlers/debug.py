@@ -4,7 +4,9 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
+
+from msgspec import Meta, convert
 
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
@@ -15,7 +17,22 @@ from handlers.manage import bot_ref
 from handlers.public import PublicApi, PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import delivery_view, key_view, listing_view, stats_problems_view, webhook_view
+from handlers.views import (
+    Amount,
+    BotView,
+    Count,
+    DeliveryView,
+    KeyView,
+    StatsProblemViews,
+    Success,
+    View,
+    WebhookView,
+    bot_view,
+    delivery_view,
+    key_view,
+    stats_problem_views,
+    webhook_view,
+)
 from listings.rules import listing_of
 
 RECENT_DELIVERIES = 10
@@ -24,6 +41,167 @@ DIGEST_ROUNDS = 3
 SLICES_AT_ONCE, BREATH_SECONDS = 8, 0.001
 """Of a digest, each of some 0.1 ms. A loop that is never idle keeps the interpreter's lock from the journal's
 thread: without a breath one vote in a hundred waited 100 to 200 ms for its fsync to return."""
+
+
+# -- Answers ----------------------------------------------------------------------------------------------
+
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states.")]
+
+
+class Positions(View):
+    """Records of the journal: the newest, the newest on disk, the newest in a snapshot."""
+
+    head: Count
+    durable: Count
+    snapshot: Count
+
+
+class Counts(View):
+    """Sizes of the state."""
+
+    bots: Count
+    servers: Count
+    keys: Count
+    votes: Count
+    webhooks_pending: Count
+    webhooks_in_flight: Count
+    endpoints_suspended: Count
+
+
+class LimiterCounts(View):
+    """How many bots and addresses are being counted."""
+
+    stats_buckets: Count
+    voters_buckets: Count
+    failing_addresses: Count
+
+
+class NodeHeard(View):
+    """Another node of the fleet."""
+
+    node: str
+    state: Annotated[
+        Literal["there", "silent", "unknown"],
+        Meta(description="`there` while it is heard of; `unknown` while Redis is away."),
+    ]
+    silent_ms: Annotated[
+        Count | None, Meta(description="The time since it was heard of; null while that is unknown.")
+    ]
+    read_to: Count
+    behind: Annotated[Count, Meta(description="How many of its positions are not merged here yet.")]
+
+
+class FleetView(View):
+    """A node of a fleet."""
+
+    node: Annotated[str, Meta(description="Its name and its epoch.")]
+    holds_name: Annotated[
+        bool, Meta(description="True once Redis has been reached, and no other process bears the name.")
+    ]
+    claims_votes: Annotated[
+        bool, Meta(description="True while Redis answers in time when votes are claimed.")
+    ]
+    failing: Annotated[dict[str, str], Meta(description="What fails, and why; empty if all is well.")]
+    stream_position: Count | None
+    unsent: Annotated[Count, Meta(description="How many positions the stream is behind the journal.")]
+    copying_from: Annotated[str | None, Meta(description="The node whose state is being taken.")]
+    digest: Annotated[Digest, Meta(description="Equal at all nodes that know the same.")]
+    nodes: dict[str, NodeHeard]
+    refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
+    concerns: Annotated[tuple[str, ...], Meta(description="What is not as it should be, in words.")]
+
+
+class Connections(View):
+    """Connections of clients: open now; refused as they came; closed while idle, to make room for others."""
+
+    open: Count
+    refused: Count
+    closed_for_others: Count
+
+
+class Memory(View):
+    """The memory of the process."""
+
+    resident_bytes: Count
+
+
+class LoopLagView(View):
+    """How late the event loop ran what was due, in milliseconds, in the last minute."""
+
+    last: Amount
+    max: Amount
+
+
+class DebugState(Success):
+    """The process."""
+
+    version: Annotated[str, Meta(description="The program's.")]
+    uptime_seconds: Count
+    ready: bool
+    not_ready_because: str | None
+    positions: Positions
+    counts: Counts
+    limiter: LimiterCounts
+    webhook_proxy_down: Annotated[
+        bool, Meta(description="True while the webhooks' proxy fails, so that none leaves.")
+    ]
+    digest: Digest
+    replication: Annotated[FleetView | None, Meta(description="The node of a fleet; null outside of one.")]
+    connections: Connections
+    memory: Memory
+    loop_lag_ms: LoopLagView
+
+
+class NextRequest(View):
+    """What the next request would meet."""
+
+    limit: Count
+    remaining: Count
+    reset_seconds: Count
+    window_seconds: Count
+
+
+class NextRequests(View):
+    """What the next request to each endpoint would meet."""
+
+    stats: NextRequest
+    voters: NextRequest
+
+
+class DebugBot(Success):
+    """All about a bot."""
+
+    listing: BotView
+    keys: tuple[KeyView, ...]
+    webhook: WebhookView | None
+    stats_problems: StatsProblemViews
+    voters: Annotated[Count, Meta(description="How many users have voted for the bot.")]
+    limits: NextRequests
+    deliveries: Annotated[tuple[DeliveryView, ...], Meta(description="The newest.")]
+    deliveries_pending: Count
+
+
+class SnapshotTaken(Success):
+    """The snapshot that is on disk now."""
+
+    position: Count
+    bytes: Count
+    seconds: Amount
+
+
+class Verified(Success):
+    """Both digests at one position of the log."""
+
+    position: Count
+    digest: Annotated[Digest, Meta(description="Of the state in memory.")]
+    folded_digest: Annotated[
+        Digest | None, Meta(description="Of what the disk gives back; null when it gives nothing back.")
+    ]
+    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back.")]
+    equal: bool
+
+
+# -- Sources ----------------------------------------------------------------------------------------------
 
 
 class Taken(Protocol):
@@ -66,6 +244,9 @@ class DebugSources:
     loop_lag_ms: Callable[[], dict[str, float]]
 
 
+# -- Endpoints --------------------------------------------------------------------------------------------
+
+
 class Debug:
     def __init__(
         self,
@@ -89,61 +270,63 @@ class Debug:
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
         first_server = bisect_left(state.refs, rows.SERVERS)  # refs are sorted, and bots come first
-        return success(
+        shown = DebugState(
             version=self._version,
             uptime_seconds=(self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
             ready=not_ready is None,
             not_ready_because=not_ready,
-            positions={
-                "head": self._ledger.head,
-                "durable": sources.durable_position(),
-                "snapshot": sources.snapshot_position(),
-            },
-            counts={
-                "bots": first_server,
-                "servers": len(state.refs) - first_server,
-                "keys": state.key_count,
-                "votes": len(state.votes),
-                "webhooks_pending": len(state.pending),
-                "webhooks_in_flight": sources.webhooks_in_flight(),
-                "endpoints_suspended": sources.endpoints_suspended(),
-            },
-            limiter={
-                "stats_buckets": len(limits.stats),
-                "voters_buckets": len(limits.voters),
-                "failing_addresses": len(limits.guard),
-            },
+            positions=Positions(
+                head=self._ledger.head,
+                durable=sources.durable_position(),
+                snapshot=sources.snapshot_position(),
+            ),
+            counts=Counts(
+                bots=first_server,
+                servers=len(state.refs) - first_server,
+                keys=state.key_count,
+                votes=len(state.votes),
+                webhooks_pending=len(state.pending),
+                webhooks_in_flight=sources.webhooks_in_flight(),
+                endpoints_suspended=sources.endpoints_suspended(),
+            ),
+            limiter=LimiterCounts(
+                stats_buckets=len(limits.stats),
+                voters_buckets=len(limits.voters),
+                failing_addresses=len(limits.guard),
+            ),
             webhook_proxy_down=sources.proxy_down(),
             digest=state.digest(),
-            replication=sources.replication(),
-            connections=sources.connections(),
-            memory={"resident_bytes": sources.resident_bytes()},
-            loop_lag_ms=sources.loop_lag_ms(),
+            replication=convert(sources.replication(), FleetView | None),
+            connections=convert(sources.connections(), Connections),
+            memory=Memory(resident_bytes=sources.resident_bytes()),
+            loop_lag_ms=convert(sources.loop_lag_ms(), LoopLagView),
         )
+        return success(shown)
 
     def bot(self, request: Request) -> Reply:
         ref, state = bot_ref(request), self._ledger.state
         listing = listing_of(state, ref)
         deliveries, pending, now_ms = state.deliveries(ref), state.waiting(ref), self._clock.now_ms()
-        limits: dict[str, Any] = {
-            name: {
-                "limit": decision.limit,
-                "remaining": decision.remaining,
-                "reset_seconds": decision.reset_seconds,
-                "window_seconds": decision.window_seconds,
-            }
+        next_requests = {
+            name: NextRequest(
+                limit=decision.limit,
+                remaining=decision.remaining,
+                reset_seconds=decision.reset_seconds,
+                window_seconds=decision.window_seconds,
+            )
             for name, decision in self._public.limits_of(listing).items()
         }
-        return success(
-            listing=listing_view(listing),
-            keys=[key_view(key, now_ms) for key in listing.keys],
+        shown = DebugBot(
+            listing=bot_view(listing),
+            keys=tuple(key_view(key, now_ms) for key in listing.keys),
             webhook=webhook_view(listing.webhook, pending, now_ms) if listing.webhook is not None else None,
-            stats_problems=stats_problems_view(self._public.problems.of(ref)),
+            stats_problems=stats_problem_views(self._public.problems.of(ref)),
             voters=state.votes.voters(ref),
-            limits=limits,
-            deliveries=[delivery_view(row, listing.webhook) for row in deliveries[:RECENT_DELIVERIES]],
+            limits=NextRequests(**next_requests),
+            deliveries=tuple(delivery_view(row, listing.webhook) for row in deliveries[:RECENT_DELIVERIES]),
             deliveries_pending=pending,
         )
+        return success(shown)
 
     def backup(self, _: Request) -> Reply:
         """The state in one file, sealed, as of when its last byte leaves."""
@@ -155,12 +338,13 @@ class Debug:
             taken = await self._sources.take_snapshot()
         except OSError as error:
             raise Unavailable(f"the disk takes no snapshot ({error.strerror})") from None
-        return success(position=taken.position, bytes=taken.bytes, seconds=round(taken.seconds, 3))
+        seconds = round(taken.seconds, 3)
+        return success(SnapshotTaken(position=taken.position, bytes=taken.bytes, seconds=seconds))
 
     async def verify(self, _: Request) -> Reply:
         """Compares the state in memory with what the disk would give back, at one position."""
         found = await self._sources.verify()
-        return success(**found._asdict(), equal=found.digest == found.folded_digest)
+        return success(Verified(**found._asdict(), equal=found.digest == found.folded_digest))
 
 
 async def refreshed_digest(state: State) -> None:

@@ -10,6 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import UNSET, UnsetType
+
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
@@ -17,6 +19,7 @@ from core.ledger import Ledger
 from core.refusals import Invalid
 from handlers.reply import TOO_MANY_REQUESTS, Reply, failure, limited, success
 from handlers.request import Endpoint, Request
+from handlers.views import DELIVERY_CURSOR_PATTERN
 from listings.keys import KeyDigester
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
@@ -24,8 +27,6 @@ from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
 from votes.search import Searches
 
-ID_PATTERN = r"^[0-9a-f]{24}$"  # of keys and deliveries
-DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 PAGE = 50
 MAX_PAGE = 500
 KNOWN_SECONDS = 86_400
@@ -74,10 +75,10 @@ class ManageContext:
         await self.ledger.durable(position)
         return made
 
-    def hint(self, ref: str) -> dict[str, str]:
-        """The field that an answer has while the bot's first push of server_count would be answered 500."""
+    def hint(self, ref: str) -> str | UnsetType:
+        """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
         missing = self.missing_count(ref)
-        return {} if missing is None else {"hint": missing}
+        return UNSET if missing is None else missing
 
 
 class Operator:

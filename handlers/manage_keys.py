@@ -3,7 +3,7 @@
 from handlers.manage import ManageContext, bot_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import key_view
+from handlers.views import IssuedKey, KeyList, RotatedKey, key_view
 from listings.forms import KeyName, Rotation, read
 from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
 from listings.rules import listing_of
@@ -29,13 +29,14 @@ class ManageKeys:
             keys_per_listing=context.keys_per_listing,
         )
         return await context.commit(
-            events, lambda: success(201, id=key_id, name=form.name, key=value, **context.hint(ref))
+            events,
+            lambda: success(IssuedKey(id=key_id, name=form.name, key=value, hint=context.hint(ref)), 201),
         )
 
     def index(self, request: Request) -> Reply:
         listing = listing_of(self._state, bot_ref(request))
         now_ms = self._context.clock.now_ms()
-        return success(keys=[key_view(key, now_ms) for key in listing.keys], next=None)
+        return success(KeyList(keys=tuple(key_view(key, now_ms) for key in listing.keys)))
 
     async def rotate(self, request: Request) -> Reply:
         context, ref, key_id = self._context, bot_ref(request), request.params[1]
@@ -50,7 +51,7 @@ class ManageKeys:
             overlap_seconds=form.overlap_seconds,
             now_ms=context.clock.now_ms(),
         )
-        return await context.commit(events, lambda: success(id=key_id, key=value))
+        return await context.commit(events, lambda: success(RotatedKey(id=key_id, key=value)))
 
     async def delete(self, request: Request) -> Reply:
         return await self._context.commit(delete_key(self._state, bot_ref(request), request.params[1]))

@@ -4,7 +4,9 @@ The class serves bots and servers alike: `kind` names the plural in paths and an
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
+
+from msgspec.structs import asdict
 
 from core.refusals import Invalid
 from core.rows import Review
@@ -12,7 +14,19 @@ from core.snowflake import is_snowflake
 from handlers.manage import ManageContext, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import limits_view, listing_view, stats_problems_view
+from handlers.views import (
+    ApprovedBot,
+    BotPage,
+    LimitsAnswer,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+    bot_view,
+    limits_view,
+    listing_answer,
+    server_view,
+    stats_problem_views,
+)
 from listings import rules
 from listings.forms import (
     ActualServerCount,
@@ -56,15 +70,17 @@ class ManageListings:
         listings, following = page(
             self._state, self.kind + "/", after=after, review=cast(Review | None, review), limit=limit
         )
-        shown: dict[str, Any] = {self.kind: [listing_view(listing) for listing in listings]}
-        return success(**shown, next=following)
+        if self.kind == "bots":
+            return success(BotPage(bots=tuple(map(bot_view, listings)), next=following))
+        return success(ServerPage(servers=tuple(map(server_view, listings)), next=following))
 
     def show(self, request: Request) -> Reply:
         ref = self._ref(request)
-        view = listing_view(rules.listing_of(self._state, ref))
-        if self.kind == "bots":
-            view["stats_problems"] = stats_problems_view(self._context.problems.of(ref))
-        return success(**view)
+        if self.kind == "servers":
+            return self._show(ref)
+        view = bot_view(rules.listing_of(self._state, ref))
+        problems = stats_problem_views(self._context.problems.of(ref))
+        return success(ShownBot(**asdict(view), stats_problems=problems))
 
     async def edit(self, request: Request) -> Reply:
         ref = self._ref(request)
@@ -83,8 +99,10 @@ class ManageListings:
         events = rules.approve(self._state, ref, self._clock.now_ms())
 
         def approved() -> Reply:
-            hint = self._context.hint(ref) if self.kind == "bots" else {}
-            return success(**listing_view(rules.listing_of(self._state, ref)), **hint)
+            if self.kind == "servers":
+                return self._show(ref)
+            view = bot_view(rules.listing_of(self._state, ref))
+            return success(ApprovedBot(**asdict(view), hint=self._context.hint(ref)))
 
         return await self._context.commit(events, approved)
 
@@ -100,16 +118,20 @@ class ManageListings:
         rules.listing_of(self._state, ref)
         form = read(ActualServerCount, request.json_object())
         events = rules.set_actual_count(self._state, ref, form.server_count)
-        return await self._context.commit(events, lambda: success(server_count=form.server_count))
+        return await self._context.commit(
+            events, lambda: success(ServerCount(server_count=form.server_count))
+        )
 
     async def set_limits(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Limits, request.json_object())
-        return await self._context.commit(
-            rules.set_limits(self._state, ref, form),
-            lambda: success(**limits_view(rules.listing_of(self._state, ref))),
-        )
+
+        def limited() -> Reply:
+            view = limits_view(rules.listing_of(self._state, ref))
+            return success(LimitsAnswer(**asdict(view)))
+
+        return await self._context.commit(rules.set_limits(self._state, ref, form), limited)
 
     def _show(self, ref: str, status: int = 200) -> Reply:
-        return success(status, **listing_view(rules.listing_of(self._state, ref)))
+        return success(listing_answer(rules.listing_of(self._state, ref)), status)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from core.events import Event
 from core.refusals import Invalid
@@ -11,6 +11,7 @@ from core.snowflake import is_snowflake
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
+from handlers.views import CastVote, UserVote, UserVotes
 from listings.forms import User, Users, read
 from listings.rules import listing_of
 from votes.queries import vote_status
@@ -51,7 +52,8 @@ class ManageVotes:
     async def _commit(self, ref: str, user: str, events: Sequence[Event], now_ms: int) -> Reply:
         def cast() -> Reply:
             count, _ = self._state.votes.get(ref, int(user)) or (0, 0)
-            return success(201, vote=count, lastVote=now_ms, nextVoteAt=now_ms + self._context.cooldown_ms)
+            next_ms = now_ms + self._context.cooldown_ms
+            return success(CastVote(vote=count, last_ms=now_ms, next_ms=next_ms), 201)
 
         return await self._context.commit(events, cast)
 
@@ -63,8 +65,8 @@ class ManageVotes:
         votes = []
         for user in form.users:
             status = vote_status(self._state, ref, user, now_ms, window_ms)
-            votes.append({"user": user, **to_builtins(status)})
-        return success(votes=votes, next=None)
+            votes.append(UserVote(user=user, **asdict(status)))
+        return success(UserVotes(votes=tuple(votes)))
 
 
 class ManageUsers:

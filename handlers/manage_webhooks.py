@@ -3,14 +3,25 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+
+from msgspec.structs import asdict
 
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
 from handlers.manage import ManageContext, is_delivery_cursor, page_of
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import delivery_view, webhook_view
+from handlers.views import (
+    DeliveryAnswer,
+    DeliveryPage,
+    Redelivered,
+    RotatedSecret,
+    SavedWebhook,
+    WebhookAnswer,
+    WebhookView,
+    delivery_view,
+    webhook_view,
+)
 from listings.forms import FailedSince, Nothing, Overlap, User, WebhookSettings, read
 from listings.queries import deliveries_page
 from listings.rules import listing_of
@@ -79,14 +90,14 @@ class ManageWebhooks:
         def saved() -> Reply:
             now = webhook_of(self._state, ref).secret
             made = now is not None and (before is None or before.secret is None)
-            return success(**self._view(ref), secret=now if made else None)
+            return success(SavedWebhook(**asdict(self._view(ref)), secret=now if made else None))
 
         return await self._context.commit(events, saved)
 
     def show(self, request: Request) -> Reply:
-        return success(**self._view(self._ref(request)))
+        return success(WebhookAnswer(**asdict(self._view(self._ref(request)))))
 
-    def _view(self, ref: str) -> dict[str, Any]:
+    def _view(self, ref: str) -> WebhookView:
         pending = self._state.waiting(ref)
         return webhook_view(webhook_of(self._state, ref), pending, self._clock.now_ms())
 
@@ -96,7 +107,14 @@ class ManageWebhooks:
         webhook_of(self._state, ref)
         overlap_ms = read(Overlap, request.json_object()).overlap_seconds * 1_000
         events = rotate_secret(self._state, ref, policy, overlap_ms=overlap_ms, now_ms=self._clock.now_ms())
-        return await self._context.commit(events, lambda: success(secret=webhook_of(self._state, ref).secret))
+
+        def rotated() -> Reply:
+            secret = webhook_of(self._state, ref).secret
+            if secret is None:
+                raise AssertionError("a webhook whose secret was rotated has one")
+            return success(RotatedSecret(secret=secret))
+
+        return await self._context.commit(events, rotated)
 
     async def remove(self, request: Request) -> Reply:
         return await self._context.commit(remove_webhook(self._state, self._ref(request)))
@@ -117,7 +135,8 @@ class ManageWebhooks:
         after, limit = page_of(request.query, is_delivery_cursor)
         shown, following = deliveries_page(self._state, ref, after=after, limit=limit)
         webhook = listing_of(self._state, ref).webhook
-        return success(deliveries=[delivery_view(row, webhook) for row in shown], next=following)
+        views = tuple(delivery_view(row, webhook) for row in shown)
+        return success(DeliveryPage(deliveries=views, next=following))
 
     async def redeliver(self, request: Request) -> Reply:
         ref, delivery_id = self._ref(request), request.params[1]
@@ -135,7 +154,7 @@ class ManageWebhooks:
         webhook_of(self._state, ref)
         since_ms = read(FailedSince, request.json_object()).failed_since
         events = redeliver_failed(self._state, ref, since_ms, self._context.webhooks, self._clock.now_ms())
-        return await self._context.commit(events, lambda: success(redelivered=len(events)))
+        return await self._context.commit(events, lambda: success(Redelivered(redelivered=len(events))))
 
     async def _attempted(self, ref: str, delivery_id: str, events: Sequence[Event]) -> Reply:
         with self._watch.expecting(delivery_id) as attempt:
@@ -146,7 +165,8 @@ class ManageWebhooks:
                 await self._context.ledger.durable(attempt.result())
         for delivery in self._state.deliveries_of(ref):
             if delivery.id == delivery_id:
-                return success(**delivery_view(delivery, listing_of(self._state, ref).webhook))
+                view = delivery_view(delivery, listing_of(self._state, ref).webhook)
+                return success(DeliveryAnswer(**asdict(view)))
         raise NotFound("delivery")  # removed meanwhile
 
     def _is_held(self, ref: str, delivery_id: str) -> bool:

@@ -7,13 +7,14 @@ The one table from refusals to statuses and texts is here; the contract's texts 
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from core import refusals as no
+from handlers.views import Moment, Success, View
 from ratelimit.bucket import Decision
 
 encode_json = msgspec.json.Encoder().encode
@@ -53,13 +54,35 @@ class BadRequest(Exception):
         self.text = text
 
 
-def success(status: int = 200, /, **fields: Any) -> Reply:
-    return Reply(status, encode_json({"success": True, **fields}))
+class ErrorBody(View):
+    """The common shape of errors."""
+
+    success: Annotated[bool, Meta(extra_json_schema={"const": False})] = False
+    error: Annotated[str, Meta(description="What is wrong, in a sentence.")]
+    status: Annotated[int, Meta(ge=400, le=599, description="The HTTP status.")]
 
 
-def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS, /, **fields: Any) -> Reply:
-    body = {"success": False, "error": text, "status": status, **fields}
-    return Reply(status, encode_json(body), headers)
+class InvalidFieldsBody(ErrorBody):
+    """The error of a body or a query that breaks rules."""
+
+    fields: Annotated[Mapping[str, str], Meta(min_length=1, description="What is wrong with each field.")]
+
+
+class VotedTooSoonBody(ErrorBody, rename={"next_vote_ms": "nextVoteAt"}):
+    """The error of a vote within the cooldown."""
+
+    next_vote_ms: Moment
+
+
+_DONE = Success()
+
+
+def success(view: Success = _DONE, status: int = 200) -> Reply:
+    return Reply(status, encode_json(view))
+
+
+def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
+    return Reply(status, encode_json(ErrorBody(error=text, status=status)), headers)
 
 
 def method_not_allowed(methods: Collection[str], allow: str) -> Reply:
@@ -81,12 +104,14 @@ def limited(reply: Reply, limits: Decision) -> Reply:
 
 def _too_soon(error: no.VotedTooSoon) -> Reply:
     wait_seconds = -(-error.wait_ms // 1_000)
-    return failure(
-        409,
-        f"This user can vote again in {wait_seconds} seconds.",
-        {"retry-after": str(wait_seconds)},
-        nextVoteAt=error.next_vote_ms,
-    )
+    text = f"This user can vote again in {wait_seconds} seconds."
+    body = VotedTooSoonBody(error=text, status=409, next_vote_ms=error.next_vote_ms)
+    return Reply(409, encode_json(body), {"retry-after": str(wait_seconds)})
+
+
+def _invalid(error: no.Invalid) -> Reply:
+    body = InvalidFieldsBody(error="Some fields are not valid.", status=400, fields=error.fields)
+    return Reply(400, encode_json(body))
 
 
 def _too_far_off(error: no.ServerCountTooFarOff) -> Reply:
@@ -128,7 +153,7 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
     no.Conflict: lambda error: failure(409, _CONFLICTS[error.reason].format(**error.facts)),
     no.VotedTooSoon: _too_soon,
-    no.Invalid: lambda error: failure(400, "Some fields are not valid.", fields=error.fields),
+    no.Invalid: _invalid,
     no.NoCountGiven: lambda _: failure(
         400, "One of the following fields is required: command_count, server_count."
     ),

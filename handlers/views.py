@@ -1,23 +1,287 @@
-"""Rows as the management API shows them. Law: no secret is in a view, whole or in part.
+"""Views: the bodies of answers, as types. Law: no secret is in a view, whole or in part.
 
-Times are Unix milliseconds; what never happened is null.
+A view is a frozen struct whose JSON is the body, or a part of one. Its fields have the order, the names and
+the nulls that clients see, and the OpenAPI document reads its schema off them. Every field is in every
+answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
+
+The view of a bot or a server takes the fields of the profile row (`core/rows.py`): a new field of a profile
+needs no line here.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
-from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, Webhook
+from msgspec import NODEFAULT, UNSET, Meta, Struct, StructMeta, UnsetType
+from msgspec.structs import asdict, fields
+
+from core.rows import (
+    Attempt,
+    BotProfile,
+    Delivery,
+    Key,
+    Language,
+    Listing,
+    Policy,
+    Review,
+    ServerProfile,
+    Webhook,
+)
+from core.snowflake import MAX
 from handlers.redaction import Redactor
-from listings.stats_problems import StatsProblem
+from listings.patterns import SNOWFLAKE
+from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+from votes.queries import LastVote, VoteCount, Voted
 
+ID_PATTERN = r"^[0-9a-f]{24}$"
+DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
+ERROR_CLASSES = (
+    *("timeout", "dns", "resolver", "tls", "refused", "reset", "connect", "protocol", "too_large", "blocked"),
+    *("proxy", "internal", "expired", "overflow"),
+)
+_ERROR_PATTERN = f"^(?:http_[0-9]{{3}}|{'|'.join(ERROR_CLASSES)})$"
 _REDACTED = Redactor()
 
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Amount = Annotated[float, Meta(ge=0)]
+Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.")]
+Snowflake = Annotated[
+    str,
+    Meta(
+        title="Snowflake", pattern=SNOWFLAKE, description=f"A number of 17 to 20 digits, up to {MAX}."
+    ),  # a schema with a title is a component of the document
+]
+OurId = Annotated[str, Meta(pattern=ID_PATTERN)]
+"""The id of a key or a delivery."""
+DeliveryCursor = Annotated[str, Meta(pattern=DELIVERY_CURSOR_PATTERN)]
+KeyValue = Annotated[
+    str, Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone.")
+]
+Secret = Annotated[str, Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$")]
+ErrorClass = Annotated[str, Meta(pattern=_ERROR_PATTERN)]
+HttpStatus = Annotated[int, Meta(ge=100, le=999)]
+Excerpt = Annotated[
+    str, Meta(max_length=500, description="The beginning of the answer's body. Never trust it.")
+]
+_NEXT = "Give it as `after` to get the next page; null on the last one."
+NoMore = Annotated[None, Meta(description="The list is whole.")]
 
-def listing_view(listing: Listing) -> dict[str, Any]:
-    view: dict[str, Any] = {"id": listing.id, "owner_id": listing.owner_id}
-    profile = listing.profile
-    view |= {name: getattr(profile, name) for name in profile.__struct_fields__}
-    view |= {
+V = TypeVar("V", bound=Struct)
+
+
+class _ViewType(StructMeta):
+    """Make views frozen, and their fields known by name: a default may stand before a field without one."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        config = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, **config}
+        return super().__new__(cls, name, bases, namespace, **config)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class View(Struct, frozen=True, metaclass=_ViewType):
+    """The base of all views."""
+
+
+class Success(View):
+    """The body of a call that succeeded."""
+
+    success: Annotated[bool, Meta(extra_json_schema={"const": True})] = True
+
+
+def including(source: type[Struct], after: str = "success") -> Callable[[type[V]], type[V]]:
+    """Put the fields of `source` into a view, by name and in order, behind its field `after`.
+
+    msgspec lets no struct have two bases with fields, and appends the fields of a subclass. Type checkers see
+    the view's own fields alone: fill the others in from `asdict`.
+    """
+
+    def included(view: type[V]) -> type[V]:
+        own = fields(view)
+        place = [field.name for field in own].index(after) + 1
+        every = (*own[:place], *fields(source), *own[place:])
+        body = {
+            **{name: getattr(view, name) for name in ("__doc__", "__module__", "__qualname__")},
+            **{field.name: field.default for field in every if field.default is not NODEFAULT},
+            "__annotations__": {field.name: field.type for field in every},
+        }
+        return cast(type[V], _ViewType(view.__name__, (View,), body))
+
+    return included
+
+
+# -- Listings ---------------------------------------------------------------------------------------------
+
+
+class LimitView(View):
+    """Requests per window."""
+
+    requests: Positive
+    window_seconds: Positive
+
+
+OwnLimit = Annotated[
+    LimitView | None, Meta(description="The bot's own limit; null for the deployment's default.")
+]
+
+
+class OwnLimits(View):
+    """The limits that the operator gave a bot."""
+
+    stats: OwnLimit
+    voters: OwnLimit
+
+
+class ListingView(View):
+    """The fields that bots and servers share. Those of the profile come behind `owner_id`."""
+
+    id: Snowflake
+    owner_id: Snowflake
+    state: Review
+    reason: Annotated[str | None, Meta(description="The reason why the listing was denied.")]
+    created_at: Moment
+    updated_at: Moment
+    reviewed_at: Moment | None
+    has_webhook: bool
+
+
+@including(BotProfile, after="owner_id")
+class BotView(ListingView):
+    """A bot as the management API shows it."""
+
+    server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
+    command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
+    counts_updated_at: Moment | None
+    actual_server_count: Annotated[Count | None, Meta(description="The count that the operator has set.")]
+    limits: OwnLimits
+
+
+@including(ServerProfile, after="owner_id")
+class ServerView(ListingView):
+    """A server as the management API shows it."""
+
+
+class StatsProblemView(View):
+    """A field of a bot's pushes that was not taken."""
+
+    field: Annotated[str, Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.")]
+    problem: Problem
+    given: Annotated[JsonType, Meta(description="The type of what it held.")]
+    reason: str
+    times: Positive
+    last_at: Moment
+
+
+StatsProblemViews = Annotated[
+    tuple[StatsProblemView, ...],
+    Meta(
+        description="Fields of the bot's pushes that were not taken since this process began: the last "
+        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
+    ),
+]
+Hint = Annotated[
+    str,
+    Meta(
+        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
+        "to do. Left out where nothing is missing."
+    ),
+]
+
+
+@including(BotView)
+class BotAnswer(Success):
+    """The bot."""
+
+
+@including(BotView)
+class ShownBot(Success):
+    """The bot, and what its pushes did wrong lately."""
+
+    stats_problems: StatsProblemViews
+
+
+@including(BotView)
+class ApprovedBot(Success):
+    """The bot, and what it lacks before its first push."""
+
+    hint: Hint | UnsetType = UNSET
+
+
+class BotPage(Success):
+    """Bots in the order of their ids as text."""
+
+    bots: tuple[BotView, ...]
+    next: Annotated[Snowflake | None, Meta(description=_NEXT)]
+
+
+@including(ServerView)
+class ServerAnswer(Success):
+    """The server."""
+
+
+class ServerPage(Success):
+    """Servers in the order of their ids as text."""
+
+    servers: tuple[ServerView, ...]
+    next: Annotated[Snowflake | None, Meta(description=_NEXT)]
+
+
+@including(OwnLimits)
+class LimitsAnswer(Success):
+    """The bot's own limits."""
+
+
+class ServerCount(Success):
+    """The actual server count that was set."""
+
+    server_count: Count
+
+
+def bot_view(listing: Listing) -> BotView:
+    return BotView(
+        **_shared(listing),
+        server_count=listing.server_count,
+        command_count=listing.command_count,
+        counts_updated_at=listing.counts_ms,
+        actual_server_count=listing.actual_server_count,
+        limits=limits_view(listing),
+    )
+
+
+def server_view(listing: Listing) -> ServerView:
+    return ServerView(**_shared(listing))
+
+
+def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:
+    """Return the answer that shows a listing and nothing else."""
+    if isinstance(listing.profile, BotProfile):
+        return BotAnswer(**asdict(bot_view(listing)))
+    return ServerAnswer(**asdict(server_view(listing)))
+
+
+def limits_view(listing: Listing) -> OwnLimits:
+    return OwnLimits(stats=_limit_view(listing.stats_limit), voters=_limit_view(listing.voters_limit))
+
+
+def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemView, ...]:
+    return tuple(
+        StatsProblemView(
+            field=_REDACTED(problem.field),  # whoever names the fields may have sent the key as one
+            problem=problem.problem,
+            given=problem.given,
+            reason=problem.reason,
+            times=problem.times,
+            last_at=problem.last_ms,
+        )
+        for problem in problems
+    )
+
+
+def _shared(listing: Listing) -> dict[str, Any]:
+    """The fields of `ListingView` and those of the profile."""
+    return {
+        "id": listing.id,
+        "owner_id": listing.owner_id,
+        **asdict(listing.profile),
         "state": listing.review,
         "reason": listing.reason,
         "created_at": listing.created_ms,
@@ -25,110 +289,268 @@ def listing_view(listing: Listing) -> dict[str, Any]:
         "reviewed_at": listing.reviewed_ms,
         "has_webhook": listing.webhook is not None,
     }
-    if isinstance(profile, BotProfile):
-        view |= {
-            "server_count": listing.server_count,
-            "command_count": listing.command_count,
-            "counts_updated_at": listing.counts_ms,
-            "actual_server_count": listing.actual_server_count,
-            "limits": limits_view(listing),
-        }
-    return view
 
 
-def limits_view(listing: Listing) -> dict[str, Any]:
-    """The bot's own limits; null where the deployment's default holds."""
-    return {"stats": _policy_view(listing.stats_limit), "voters": _policy_view(listing.voters_limit)}
+def _limit_view(policy: Policy | None) -> LimitView | None:
+    if policy is None:
+        return None
+    return LimitView(requests=policy.requests, window_seconds=policy.window_seconds)
 
 
-def stats_problems_view(problems: Sequence[StatsProblem]) -> list[dict[str, Any]]:
-    return [
-        {
-            "field": _REDACTED(problem.field),  # whoever names the fields may have sent the key as one
-            "problem": problem.problem,
-            "given": problem.given,
-            "reason": problem.reason,
-            "times": problem.times,
-            "last_at": problem.last_ms,
-        }
-        for problem in problems
+# -- Keys -------------------------------------------------------------------------------------------------
+
+
+class KeyView(View):
+    """An API key without its value, which nobody keeps."""
+
+    id: OurId
+    name: str
+    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart.")]
+    created_at: Moment
+    rotated_at: Moment | None
+    old_key_until: Annotated[
+        Count | None, Meta(description="The time when the key before the rotation stops; null once it has.")
     ]
 
 
-def _policy_view(policy: Policy | None) -> dict[str, int] | None:
-    if policy is None:
-        return None
-    return {"requests": policy.requests, "window_seconds": policy.window_seconds}
+class KeyList(Success):
+    """The API keys of a bot."""
+
+    keys: tuple[KeyView, ...]
+    next: NoMore = None
 
 
-def key_view(key: Key, now_ms: int) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "name": key.name,
-        "fingerprint": key.fingerprint,
-        "created_at": key.created_ms,
-        "rotated_at": key.rotated_ms,
-        "old_key_until": key.old_until_ms if key.old_until_ms > now_ms else None,
-    }
+class IssuedKey(Success):
+    """A new API key with its value."""
+
+    id: OurId
+    name: str
+    key: KeyValue
+    hint: Hint | UnsetType = UNSET
 
 
-def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> dict[str, Any]:
-    """`pending` deliveries wait for it."""
-    suspension = webhook.suspension
-    return {
-        "url": webhook.shown_url,
-        "has_token": webhook.token is not None,
-        "language": webhook.language,
-        "signed": webhook.secret is not None,
-        "old_secret_until": webhook.old_secret_until_ms if webhook.old_secret_until_ms > now_ms else None,
-        "saved_at": webhook.saved_ms,
-        "pending": pending,
-        "failed_in_a_row": webhook.failed,
-        "suspension": None
-        if suspension is None
-        else {
-            "since": suspension.since_ms,
-            "reason": suspension.reason,
-            "probes_failed": suspension.times - 1,
-            "next_probe_at": suspension.probe_ms,
-        },
-    }
+class RotatedKey(Success):
+    """An API key with its new value."""
+
+    id: OurId
+    key: KeyValue
 
 
-def delivery_view(delivery: Delivery, webhook: Webhook | None) -> dict[str, Any]:
-    """`status`, `duration_ms`, `error` and `excerpt` are those of the last attempt; `error` may also say why
+def key_view(key: Key, now_ms: int) -> KeyView:
+    return KeyView(
+        id=key.id,
+        name=key.name,
+        fingerprint=key.fingerprint,
+        created_at=key.created_ms,
+        rotated_at=key.rotated_ms,
+        old_key_until=key.old_until_ms if key.old_until_ms > now_ms else None,
+    )
+
+
+# -- Webhooks ---------------------------------------------------------------------------------------------
+
+
+class SuspensionView(View):
+    """A pause of an endpoint whose events failed again and again."""
+
+    since: Moment
+    reason: Annotated[ErrorClass, Meta(description="The error class of the last failure.")]
+    probes_failed: Count
+    next_probe_at: Moment
+
+
+class WebhookView(View):
+    """A webhook's settings without their secrets, and how its deliveries go."""
+
+    url: Annotated[str, Meta(description="A chat platform's without its last part, which is a password.")]
+    has_token: Annotated[bool, Meta(description="True if a token is set; it is never shown.")]
+    language: Annotated[
+        Language | None,
+        Meta(description="The language of messages to a chat platform; null for any other URL."),
+    ]
+    signed: Annotated[
+        bool,
+        Meta(
+            description="True if requests are signed; the secret is shown when it is made, and never again."
+        ),
+    ]
+    old_secret_until: Annotated[
+        Count | None, Meta(description="The time when the secret before the rotation stops signing.")
+    ]
+    saved_at: Moment
+    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    failed_in_a_row: Annotated[
+        Count, Meta(description="Events that failed for good since the last that was delivered.")
+    ]
+    suspension: Annotated[
+        SuspensionView | None,
+        Meta(description="The reason why nothing is sent at the moment; null while events flow."),
+    ]
+
+
+@including(WebhookView)
+class WebhookAnswer(Success):
+    """The settings without the token, and how deliveries go."""
+
+
+@including(WebhookView)
+class SavedWebhook(Success):
+    """The settings without the token, and the secret if it is new."""
+
+    secret: Annotated[
+        Secret | None,
+        Meta(description="The secret that signs requests, when this call has made it; else null."),
+    ]
+
+
+class RotatedSecret(Success):
+    """The new signing secret."""
+
+    secret: Annotated[Secret, Meta(description="Shown in this answer alone.")]
+
+
+OutcomeStatus = Annotated[HttpStatus | None, Meta(description="The answer's status; null when none came.")]
+OutcomeError = Annotated[
+    ErrorClass | None,
+    Meta(
+        description="Null when delivered; `http_<status>` for a status outside 200 to 299; else why no "
+        "answer came, or why nothing was sent."
+    ),
+]
+
+
+class AttemptView(View):
+    """One request to an endpoint."""
+
+    at: Moment
+    duration_ms: Count
+    status: OutcomeStatus
+    error: OutcomeError
+    excerpt: Excerpt
+
+
+class DeliveryView(View):
+    """An event for an endpoint, with its latest attempts.
+
+    `status`, `duration_ms`, `error` and `excerpt` are those of the last attempt; `error` may also say why
     there was none.
-
-    While the webhook is suspended, nothing but a test is attempted before the next probe.
     """
+
+    id: OurId
+    user: Snowflake
+    test: bool
+    state: Literal["pending", "delivered", "failed"]
+    queued_at: Moment
+    next_attempt_at: Annotated[
+        Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
+    ]
+    status: OutcomeStatus
+    duration_ms: Count | None
+    error: OutcomeError
+    excerpt: Excerpt | None
+    attempts: tuple[AttemptView, ...]
+
+
+@including(DeliveryView)
+class DeliveryAnswer(Success):
+    """The delivery."""
+
+
+class DeliveryPage(Success):
+    """Deliveries of an endpoint, newest first."""
+
+    deliveries: tuple[DeliveryView, ...]
+    next: Annotated[DeliveryCursor | None, Meta(description=_NEXT)]
+
+
+class Redelivered(Success):
+    """The size of a redelivery."""
+
+    redelivered: Annotated[Count, Meta(description="How many deliveries are sent again.")]
+
+
+def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
+    """Show a webhook for which `pending` deliveries wait."""
+    suspension = webhook.suspension
+    return WebhookView(
+        url=webhook.shown_url,
+        has_token=webhook.token is not None,
+        language=webhook.language,
+        signed=webhook.secret is not None,
+        old_secret_until=webhook.old_secret_until_ms if webhook.old_secret_until_ms > now_ms else None,
+        saved_at=webhook.saved_ms,
+        pending=pending,
+        failed_in_a_row=webhook.failed,
+        suspension=None
+        if suspension is None
+        else SuspensionView(
+            since=suspension.since_ms,
+            reason=suspension.reason,
+            probes_failed=suspension.times - 1,
+            next_probe_at=suspension.probe_ms,
+        ),
+    )
+
+
+def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
+    """Show a delivery. While its webhook is suspended, only a test is attempted before the next probe."""
     next_ms = delivery.next_attempt_ms
     if next_ms is not None and not delivery.test and webhook is not None and webhook.suspension is not None:
         next_ms = max(next_ms, webhook.suspension.probe_ms)
-    if delivery.next_attempt_ms is not None:
-        state = "pending"
-    else:
-        state = "delivered" if delivery.delivered else "failed"
     last = delivery.attempts[-1] if delivery.attempts else None
-    return {
-        "id": delivery.id,
-        "user": delivery.user,
-        "test": delivery.test,
-        "state": state,
-        "queued_at": delivery.queued_ms,
-        "next_attempt_at": next_ms,
-        "status": last.status if last else None,
-        "duration_ms": last.duration_ms if last else None,
-        "error": delivery.dropped or (last.error if last else None),
-        "excerpt": last.excerpt if last else None,
-        "attempts": [_attempt_view(attempt) for attempt in delivery.attempts],
-    }
+    return DeliveryView(
+        id=delivery.id,
+        user=delivery.user,
+        test=delivery.test,
+        state=_delivery_state(delivery),
+        queued_at=delivery.queued_ms,
+        next_attempt_at=next_ms,
+        status=last.status if last else None,
+        duration_ms=last.duration_ms if last else None,
+        error=delivery.dropped or (last.error if last else None),
+        excerpt=last.excerpt if last else None,
+        attempts=tuple(_attempt_view(attempt) for attempt in delivery.attempts),
+    )
 
 
-def _attempt_view(attempt: Attempt) -> dict[str, Any]:
-    return {
-        "at": attempt.at_ms,
-        "duration_ms": attempt.duration_ms,
-        "status": attempt.status,
-        "error": attempt.error,
-        "excerpt": attempt.excerpt,
-    }
+def _delivery_state(delivery: Delivery) -> Literal["pending", "delivered", "failed"]:
+    if delivery.next_attempt_ms is not None:
+        return "pending"
+    return "delivered" if delivery.delivered else "failed"
+
+
+def _attempt_view(attempt: Attempt) -> AttemptView:
+    return AttemptView(
+        at=attempt.at_ms,
+        duration_ms=attempt.duration_ms,
+        status=attempt.status,
+        error=attempt.error,
+        excerpt=attempt.excerpt,
+    )
+
+
+# -- Votes ------------------------------------------------------------------------------------------------
+
+
+class CastVote(Success, rename={"last_ms": "lastVote", "next_ms": "nextVoteAt"}):
+    """The vote that was cast."""
+
+    vote: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    last_ms: Moment
+    next_ms: Annotated[Moment, Meta(description="The time when the user can vote again.")]
+
+
+class UserVote(View, rename={"last_ms": "lastVote"}):
+    """A user's vote status for a listing."""
+
+    user: Snowflake
+    voted: Voted
+    vote: VoteCount
+    last_ms: LastVote
+
+
+class UserVotes(Success):
+    """Vote statuses in the order in which the users were given."""
+
+    votes: tuple[UserVote, ...]
+    next: NoMore = None

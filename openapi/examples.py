@@ -7,19 +7,58 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
-from handlers.reply import Reply, success
+from handlers.debug import (
+    Connections,
+    Counts,
+    DebugBot,
+    DebugState,
+    FleetView,
+    LimiterCounts,
+    LoopLagView,
+    Memory,
+    NextRequest,
+    NextRequests,
+    NodeHeard,
+    Positions,
+    SnapshotTaken,
+    Verified,
+)
+from handlers.reply import encode_json
 from handlers.views import (
+    ApprovedBot,
+    BotPage,
+    CastVote,
+    DeliveryAnswer,
+    DeliveryPage,
+    IssuedKey,
+    KeyList,
+    LimitsAnswer,
+    Redelivered,
+    RotatedKey,
+    RotatedSecret,
+    SavedWebhook,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+    Success,
+    UserVote,
+    UserVotes,
+    WebhookAnswer,
+    bot_view,
     delivery_view,
     key_view,
     limits_view,
-    listing_view,
-    stats_problems_view,
+    listing_answer,
+    server_view,
+    stats_problem_views,
     webhook_view,
 )
 from listings.stats_problems import StatsProblem
+from votes.queries import NEVER, VoteStatus
 
 BOT = "123456789012345678"
 SERVER = "423456789012345678"
@@ -39,11 +78,6 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
 class Example(NamedTuple):
     summary: str
     value: Any
-
-
-def shown(reply: Reply) -> Any:
-    """A reply's body as its receiver sees it."""
-    return msgspec.json.decode(reply.body)
 
 
 _ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
@@ -123,144 +157,137 @@ _DENIED: dict[str, Any] = {
 }
 
 
-def _vote(user: str, voted: bool, vote: int, last_ms: int | None) -> dict[str, Any]:
-    return {"user": user, "voted": voted, "vote": vote, "lastVote": last_ms}
+def _limit(limit: int, window_seconds: int) -> NextRequest:
+    return NextRequest(
+        limit=limit, remaining=limit, reset_seconds=window_seconds, window_seconds=window_seconds
+    )
 
 
-def _limit(decision_limit: int, window_seconds: int) -> dict[str, int]:
-    return {
-        "limit": decision_limit,
-        "remaining": decision_limit,
-        "reset_seconds": window_seconds,
-        "window_seconds": window_seconds,
-    }
+_PROBLEM_VIEWS = stats_problem_views(_PROBLEMS)
+_ISSUED = IssuedKey(id=KEY_ID, name="production", key=KEY)
+_STATE = DebugState(
+    version="0.1.0",
+    uptime_seconds=86_400,
+    ready=True,
+    not_ready_because=None,
+    positions=Positions(head=1_024, durable=1_024, snapshot=1_000),
+    counts=Counts(
+        bots=12,
+        servers=3,
+        keys=14,
+        votes=5_120,
+        webhooks_pending=1,
+        webhooks_in_flight=0,
+        endpoints_suspended=1,
+    ),
+    limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
+    webhook_proxy_down=False,
+    digest=DIGEST,
+    replication=FleetView(
+        node="paris.1795265000000",
+        holds_name=True,
+        failing={},
+        claims_votes=True,
+        stream_position=6_204,
+        unsent=0,
+        copying_from=None,
+        digest=DIGEST,
+        refused={},
+        concerns=(),
+        nodes={
+            "tokyo": NodeHeard(
+                node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0
+            )
+        },
+    ),
+    connections=Connections(open=214, refused=0, closed_for_others=0),
+    memory=Memory(resident_bytes=67_108_864),
+    loop_lag_ms=LoopLagView(last=0.112, max=1.904),
+)
+_INSIDE = DebugBot(
+    listing=bot_view(APPROVED_BOT),
+    keys=(key_view(PRODUCTION_KEY, NOW_MS),),
+    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
+    stats_problems=_PROBLEM_VIEWS,
+    voters=321,
+    limits=NextRequests(stats=_limit(10, 7_200), voters=_limit(100, 300)),
+    deliveries=(delivery_view(DELIVERED, WEBHOOK),),
+    deliveries_pending=0,
+)
+
+
+def _example(summary: str, view: Struct) -> Example:
+    """The view as its receiver sees it."""
+    return Example(summary, msgspec.json.decode(encode_json(view)))
+
+
+def _webhook(webhook: Webhook, pending: int = 0) -> dict[str, Any]:
+    return asdict(webhook_view(webhook, pending, NOW_MS))
+
+
+def _bot(listing: Listing) -> dict[str, Any]:
+    return asdict(bot_view(listing))
 
 
 ANSWERS: Mapping[str, Example] = {
-    "done": Example("Done", shown(success())),
-    "voted": Example(
-        "The user voted in the last 24 hours", {"voted": True, "vote": 3, "lastVote": NOW_MS - 3_600_000}
+    "done": _example("Done", Success()),
+    "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
+    "votedBefore": _example("The last vote is older", VoteStatus(False, 3, NOW_MS - 2 * DAY_MS)),
+    "neverVoted": _example("The user never voted", NEVER),
+    "newBot": _example("In review", listing_answer(_NEW_BOT)),
+    "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
+    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED))),
+    "shownBot": _example(
+        "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=_PROBLEM_VIEWS)
     ),
-    "votedBefore": Example(
-        "The last vote is older", {"voted": False, "vote": 3, "lastVote": NOW_MS - 2 * DAY_MS}
+    "approvedBotWithoutCount": _example(
+        "Its first push of server_count would fail", ApprovedBot(**_bot(_COUNTLESS_BOT), hint=HINT)
     ),
-    "neverVoted": Example("The user never voted", {"voted": False, "vote": 0, "lastVote": None}),
-    "newBot": Example("In review", shown(success(**listing_view(_NEW_BOT)))),
-    "approvedBot": Example("Approved", shown(success(**listing_view(APPROVED_BOT)))),
-    "deniedBot": Example("Denied", shown(success(**listing_view(replace(_NEW_BOT, **_DENIED))))),
-    "shownBot": Example(
-        "Whose client sends another field",
-        shown(success(**listing_view(APPROVED_BOT), stats_problems=stats_problems_view(_PROBLEMS))),
+    "bots": _example("The last page", BotPage(bots=(bot_view(APPROVED_BOT),), next=None)),
+    "newServer": _example("In review", listing_answer(_NEW_SERVER)),
+    "approvedServer": _example("Approved", listing_answer(APPROVED_SERVER)),
+    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED))),
+    "servers": _example("The last page", ServerPage(servers=(server_view(APPROVED_SERVER),), next=None)),
+    "issuedKey": _example("The only time the key is shown", _ISSUED),
+    "issuedKeyWithoutCount": _example(
+        "The first push of server_count would fail", replace(_ISSUED, hint=HINT)
     ),
-    "approvedBotWithoutCount": Example(
-        "Its first push of server_count would fail", shown(success(**listing_view(_COUNTLESS_BOT), hint=HINT))
+    "keys": _example("One key", KeyList(keys=(key_view(PRODUCTION_KEY, NOW_MS),))),
+    "rotatedKey": _example("The only time the new key is shown", RotatedKey(id=KEY_ID, key=KEY)),
+    "webhook": _example("With a token", WebhookAnswer(**_webhook(WEBHOOK))),
+    "suspendedWebhook": _example("Its last events have failed", WebhookAnswer(**_webhook(SUSPENDED, 3))),
+    "chatWebhook": _example("Of a chat platform", WebhookAnswer(**_webhook(CHAT_WEBHOOK))),
+    "savedWebhook": _example("The first time", SavedWebhook(**_webhook(WEBHOOK), secret=SIGNED_WITH)),
+    "changedWebhook": _example("Later", SavedWebhook(**_webhook(WEBHOOK), secret=None)),
+    "rotatedSecret": _example("The only time the new secret is shown", RotatedSecret(secret=SIGNED_WITH)),
+    "redelivered": _example("Three deliveries", Redelivered(redelivered=3)),
+    "testDelivered": _example(
+        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(_TESTED, WEBHOOK)))
     ),
-    "bots": Example("The last page", shown(success(bots=[listing_view(APPROVED_BOT)], next=None))),
-    "newServer": Example("In review", shown(success(**listing_view(_NEW_SERVER)))),
-    "approvedServer": Example("Approved", shown(success(**listing_view(APPROVED_SERVER)))),
-    "deniedServer": Example("Denied", shown(success(**listing_view(replace(_NEW_SERVER, **_DENIED))))),
-    "servers": Example("The last page", shown(success(servers=[listing_view(APPROVED_SERVER)], next=None))),
-    "issuedKey": Example(
-        "The only time the key is shown", shown(success(id=KEY_ID, name="production", key=KEY))
-    ),
-    "issuedKeyWithoutCount": Example(
-        "The first push of server_count would fail",
-        shown(success(id=KEY_ID, name="production", key=KEY, hint=HINT)),
-    ),
-    "keys": Example("One key", shown(success(keys=[key_view(PRODUCTION_KEY, NOW_MS)], next=None))),
-    "rotatedKey": Example("The only time the new key is shown", shown(success(id=KEY_ID, key=KEY))),
-    "webhook": Example("With a token", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS)))),
-    "suspendedWebhook": Example(
-        "Its last 10 events have failed", shown(success(**webhook_view(SUSPENDED, 3, NOW_MS)))
-    ),
-    "chatWebhook": Example("Of a chat platform", shown(success(**webhook_view(CHAT_WEBHOOK, 0, NOW_MS)))),
-    "savedWebhook": Example(
-        "The first time", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS), secret=SIGNED_WITH))
-    ),
-    "changedWebhook": Example("Later", shown(success(**webhook_view(WEBHOOK, 0, NOW_MS), secret=None))),
-    "rotatedSecret": Example("The only time the new secret is shown", shown(success(secret=SIGNED_WITH))),
-    "redelivered": Example("Three deliveries", shown(success(redelivered=3))),
-    "testDelivered": Example("The test was delivered", shown(success(**delivery_view(_TESTED, WEBHOOK)))),
-    "delivered": Example("It was delivered", shown(success(**delivery_view(DELIVERED, WEBHOOK)))),
-    "deliveries": Example(
+    "delivered": _example("It was delivered", DeliveryAnswer(**asdict(delivery_view(DELIVERED, WEBHOOK)))),
+    "deliveries": _example(
         "One to be retried, one delivered",
-        shown(success(deliveries=[delivery_view(row, WEBHOOK) for row in (_PENDING, DELIVERED)], next=None)),
+        DeliveryPage(
+            deliveries=tuple(delivery_view(row, WEBHOOK) for row in (_PENDING, DELIVERED)), next=None
+        ),
     ),
-    "voteCast": Example(
-        "The user's third vote", shown(success(vote=3, lastVote=NOW_MS, nextVoteAt=NOW_MS + DAY_MS))
-    ),
-    "votes": Example(
+    "voteCast": _example("The user's third vote", CastVote(vote=3, last_ms=NOW_MS, next_ms=NOW_MS + DAY_MS)),
+    "votes": _example(
         "Two users",
-        shown(success(votes=[_vote(USER, True, 3, NOW_MS), _vote(STRANGER, False, 0, None)], next=None)),
-    ),
-    "serverCount": Example("Set", shown(success(server_count=SERVER_COUNT))),
-    "limits": Example("One of its own", shown(success(**limits_view(APPROVED_BOT)))),
-    "state": Example(
-        "A quiet gateway",
-        shown(
-            success(
-                version="0.1.0",
-                uptime_seconds=86_400,
-                ready=True,
-                not_ready_because=None,
-                positions={"head": 1_024, "durable": 1_024, "snapshot": 1_000},
-                counts={
-                    "bots": 12,
-                    "servers": 3,
-                    "keys": 14,
-                    "votes": 5_120,
-                    "webhooks_pending": 1,
-                    "webhooks_in_flight": 0,
-                    "endpoints_suspended": 1,
-                },
-                limiter={"stats_buckets": 4, "voters_buckets": 9, "failing_addresses": 1},
-                webhook_proxy_down=False,
-                digest=DIGEST,
-                replication={
-                    "node": "paris.1795265000000",
-                    "holds_name": True,
-                    "failing": {},
-                    "claims_votes": True,
-                    "stream_position": 6_204,
-                    "unsent": 0,
-                    "copying_from": None,
-                    "digest": DIGEST,
-                    "refused": {},
-                    "concerns": [],
-                    "nodes": {
-                        "tokyo": {
-                            "node": "tokyo.1795265000321",
-                            "state": "there",
-                            "silent_ms": 612,
-                            "read_to": 871,
-                            "behind": 0,
-                        }
-                    },
-                },
-                connections={"open": 214, "refused": 0, "closed_for_others": 0},
-                memory={"resident_bytes": 67_108_864},
-                loop_lag_ms={"last": 0.112, "max": 1.904},
+        UserVotes(
+            votes=(
+                UserVote(user=USER, voted=True, vote=3, last_ms=NOW_MS),
+                UserVote(user=STRANGER, voted=False, vote=0, last_ms=None),
             )
         ),
     ),
-    "botInside": Example(
-        "A bot with everything",
-        shown(
-            success(
-                listing=listing_view(APPROVED_BOT),
-                keys=[key_view(PRODUCTION_KEY, NOW_MS)],
-                webhook=webhook_view(WEBHOOK, 0, NOW_MS),
-                stats_problems=stats_problems_view(_PROBLEMS),
-                voters=321,
-                limits={"stats": _limit(10, 7_200), "voters": _limit(100, 300)},
-                deliveries=[delivery_view(DELIVERED, WEBHOOK)],
-                deliveries_pending=0,
-            )
-        ),
-    ),
-    "snapshotTaken": Example("Taken", shown(success(position=1_024, bytes=183_220, seconds=0.021))),
-    "verified": Example(
-        "Equal", shown(success(position=1_024, digest=DIGEST, folded_digest=DIGEST, equal=True, problem=None))
+    "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
+    "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
+    "state": _example("A quiet gateway", _STATE),
+    "botInside": _example("A bot with everything", _INSIDE),
+    "snapshotTaken": _example("Taken", SnapshotTaken(position=1_024, bytes=183_220, seconds=0.021)),
+    "verified": _example(
+        "Equal", Verified(position=1_024, digest=DIGEST, folded_digest=DIGEST, problem=None, equal=True)
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from handlers.manage import DELIVERY_CURSOR_PATTERN, ID_PATTERN
+from handlers.views import DELIVERY_CURSOR_PATTERN, ID_PATTERN
 
 Node = dict[str, Any]
 

@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit", "wire"},
-    "openapi": {"core", "listings", "handlers"},
+    "openapi": {"core", "votes", "listings", "handlers"},
     "cli": {"core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}

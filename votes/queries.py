@@ -2,22 +2,28 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from core.state import State
 
 SLICE_LISTINGS = 256
 
+Voted = Annotated[bool, Meta(description="True if the user voted in the last $vote_window.")]
+VoteCount = Annotated[int, Meta(ge=0, description="How often the user has voted, over all time.")]
+LastVote = Annotated[
+    Annotated[int, Meta(ge=0)] | None,
+    Meta(description="The user's latest vote in Unix milliseconds; null for never."),
+]
+
 
 class VoteStatus(Struct, frozen=True, gc=False, rename={"last_ms": "lastVote"}):
-    """`vote` is the cumulative count, `last_ms` the last vote in Unix milliseconds, None for never.
+    """How a user stands with a listing: the contract's vote status, in JSON too."""
 
-    In JSON it is the contract's vote status."""
-
-    voted: bool
-    vote: int
-    last_ms: int | None
+    voted: Voted
+    vote: VoteCount
+    last_ms: LastVote
 
 
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
