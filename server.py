@@ -19,8 +19,8 @@ import uvloop
 
 from cli.admin import admin
 from cli.demo import demo_lines, make_demo
-from cli.keys import rotate_key
 from cli.place import Place
+from cli.rotate_key import rotate_key
 from cli.snapshots import snapshot
 from core.clock import SystemClock
 from gateway.certificates import certificate_findings

@@ -12,7 +12,7 @@ from core.events import VoteCast, decode_record, encode_record
 from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
-from guild_counts.sources import NoCounts
+from guild_counts.counts import NoCounts
 from handlers.public import PublicApi, PublicLimits
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets

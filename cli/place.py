@@ -18,9 +18,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from journal.segments import list_segments
 from snapshot.export import NotEmpty
+from snapshot.export_format import ExportCorrupt
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import UNREADABLE, EmptyState
-from snapshot.tables import ExportCorrupt
 from snapshot.verification import Bars
 from storage.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
 from storage.sealing import BadKeys, Keyring, keyring_of

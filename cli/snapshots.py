@@ -15,6 +15,7 @@ import msgspec
 from cli.place import Place, bars, json_option, keys_file_option, on_data_folder
 from core.clock import SystemClock
 from snapshot.export import TABLES, counts_of, export_state
+from snapshot.export_format import Format
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
 from snapshot.recovery import recover
 from snapshot.restore import (
@@ -25,7 +26,6 @@ from snapshot.restore import (
     refuse_unless_empty,
     restore_into,
 )
-from snapshot.tables import Format
 from snapshot.verification import verify_file, verify_folder
 from storage.exposed import refuse_exposed
 from storage.folder import (

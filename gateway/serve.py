@@ -27,11 +27,11 @@ from gateway.delivery import (
     webhook_policy,
     webhook_sender,
 )
-from gateway.fleet import Membership, open_fleet
 from gateway.front import http_server, open_front
+from gateway.membership import Membership, open_fleet
 from gateway.readers import Readers, subscribe
 from gateway.store import Store, empty_state, held_folder, open_store
-from guild_counts.sources import NoCounts, OperatorCounts, open_http_counts
+from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
 from handlers.debug import Debug, DebugSources, Verification, refreshed_digest
 from handlers.manage import ManageContext, Operator
 from handlers.manage_webhooks import AttemptWatch
@@ -49,7 +49,7 @@ from ratelimit.limiter import FailureGuard
 from ratelimit.shared import SharedBuckets
 from serving.application import EdgePolicy, Running, make_application
 from serving.vitals import LoopLag, resident_bytes
-from settings.model import Settings, StatsLimit, VotersLimit
+from settings.model import Settings, StatsLimitSettings, VotersLimitSettings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
@@ -256,7 +256,7 @@ def _public_api(
     )
 
 
-def _policy(limit: StatsLimit | VotersLimit) -> Policy:
+def _policy(limit: StatsLimitSettings | VotersLimitSettings) -> Policy:
     return Policy(limit.requests, limit.window_seconds)
 
 

@@ -41,7 +41,7 @@ from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
 ROOT = Path(__file__).parent.parent
-FOLDING = (sys.executable, "-m", "cli.folding")  # in ROOT
+FOLDING = (sys.executable, "-m", "cli.fold_disk")  # in ROOT
 log = logging.getLogger(__name__)
 
 

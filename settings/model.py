@@ -77,23 +77,23 @@ class _Section(BaseModel):
         return value
 
 
-class Tls(_Section):
+class TlsSettings(_Section):
     certificate: Path | None = None
     key: Path | None = None
 
     @model_validator(mode="after")
-    def _both_or_neither(self) -> "Tls":
+    def _both_or_neither(self) -> "TlsSettings":
         if (self.certificate is None) != (self.key is None):
             missing = "certificate" if self.certificate is None else "key"
             raise ValueError(f"server.tls.{missing} is missing; a certificate and its key come together")
         return self
 
 
-class Server(_Section):
+class ServerSettings(_Section):
     address: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     unix_socket: SocketPath | None = None
-    tls: Tls = Tls()
+    tls: TlsSettings = TlsSettings()
     trusted_proxies: Proxies = ()
     max_body_bytes: Annotated[int, Field(ge=1_024, le=1_048_576)] = 65_536
     max_header_bytes: Annotated[int, Field(ge=4_096, le=1_048_576)] = 16_384
@@ -115,43 +115,43 @@ class OperatorSettings(_Section):
     token: OperatorToken | None = None
 
 
-class Keys(_Section):
+class KeysSettings(_Section):
     per_listing: Count = 25
     digest_secret: DigestSecret | None = None
 
 
-class StatsLimit(_Section):
+class StatsLimitSettings(_Section):
     requests: Count = 2
     window_seconds: WindowSeconds = 7_200
 
 
-class VotersLimit(_Section):
+class VotersLimitSettings(_Section):
     requests: Count = 100
     window_seconds: WindowSeconds = 300
 
 
-class FailuresLimit(_Section):
+class FailuresLimitSettings(_Section):
     requests: Count = 300
     window_seconds: WindowSeconds = 300
 
 
-class Limits(_Section):
-    stats: StatsLimit = StatsLimit()
-    voters: VotersLimit = VotersLimit()
-    failures: FailuresLimit = FailuresLimit()
+class LimitsSettings(_Section):
+    stats: StatsLimitSettings = StatsLimitSettings()
+    voters: VotersLimitSettings = VotersLimitSettings()
+    failures: FailuresLimitSettings = FailuresLimitSettings()
     addresses_kept: Count = 100_000
 
 
-class Votes(_Section):
+class VotesSettings(_Section):
     window_seconds: Seconds = 86_400
     cooldown_seconds: Seconds = 86_400
 
 
-class Stats(_Section):
+class StatsSettings(_Section):
     max_difference: Annotated[int, Field(ge=50, le=10_000_000)] = 50
 
 
-class GuildCounts(_Section):
+class GuildCountsSettings(_Section):
     source: Literal["operator", "http", "none"] = "operator"
     url: str | None = None
     authorization: HeaderSecret | None = None
@@ -159,7 +159,7 @@ class GuildCounts(_Section):
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
 
     @model_validator(mode="after")
-    def _http_needs_a_url(self) -> "GuildCounts":
+    def _http_needs_a_url(self) -> "GuildCountsSettings":
         if self.source == "http":
             if not self.url or not self.url.startswith(("http://", "https://")):
                 raise ValueError("source http needs guild_counts.url, an http or https URL")
@@ -168,7 +168,7 @@ class GuildCounts(_Section):
         return self
 
 
-class Webhooks(_Section):
+class WebhooksSettings(_Section):
     timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 5
     retries: Annotated[int, Field(ge=0, le=20)] = 3
     retry_delay_seconds: Annotated[float, Field(ge=0, le=86_400)] = 5
@@ -199,7 +199,7 @@ class Webhooks(_Section):
     )
 
 
-class Snapshot(_Section):
+class SnapshotSettings(_Section):
     interval_seconds: Seconds = 300
 
 
@@ -210,11 +210,11 @@ class JournalSettings(_Section):
     pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 30)] = 64 << 20  # sealed in one piece
 
 
-class Sealing(_Section):
+class SealingSettings(_Section):
     keys: SealingKeys | None = None
 
 
-class Redis(_Section):
+class RedisSettings(_Section):
     url: RedisUrl | None = None
     node: NodeName | None = None
     password: SecretStr | None = None
@@ -228,7 +228,7 @@ class Redis(_Section):
     stream_bytes: Annotated[int, Field(ge=65_536, le=1 << 40)] = 256 << 20
 
     @model_validator(mode="after")
-    def _fits_together(self) -> "Redis":
+    def _fits_together(self) -> "RedisSettings":
         if self.url is None:
             return self
         if self.node is None:
@@ -244,25 +244,25 @@ class Redis(_Section):
         return self
 
 
-class Log(_Section):
+class LogSettings(_Section):
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
 class Settings(_Section):
     data_dir: DataDir = Path("data")
-    server: Server = Server()
+    server: ServerSettings = ServerSettings()
     operator: OperatorSettings = OperatorSettings()
-    keys: Keys = Keys()
-    limits: Limits = Limits()
-    votes: Votes = Votes()
-    stats: Stats = Stats()
-    guild_counts: GuildCounts = GuildCounts()
-    webhooks: Webhooks = Webhooks()
-    snapshot: Snapshot = Snapshot()
+    keys: KeysSettings = KeysSettings()
+    limits: LimitsSettings = LimitsSettings()
+    votes: VotesSettings = VotesSettings()
+    stats: StatsSettings = StatsSettings()
+    guild_counts: GuildCountsSettings = GuildCountsSettings()
+    webhooks: WebhooksSettings = WebhooksSettings()
+    snapshot: SnapshotSettings = SnapshotSettings()
     journal: JournalSettings = JournalSettings()
-    sealing: Sealing = Sealing()
-    redis: Redis = Redis()
-    log: Log = Log()
+    sealing: SealingSettings = SealingSettings()
+    redis: RedisSettings = RedisSettings()
+    log: LogSettings = LogSettings()
 
 
 def load_settings(

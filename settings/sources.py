@@ -17,7 +17,7 @@ class SourceUnreadable(Exception):
     """The file is no tree of settings; says where and why, and quotes nothing of it."""
 
 
-class Merged(NamedTuple):
+class MergedSources(NamedTuple):
     """One tree of sections, not validated, and the variables of the environment, as they were written, by
     the names that they were taken for."""
 
@@ -36,7 +36,7 @@ def merged_sources(
     flags: Mapping[str, object | None],
     secrets: Collection[str],
     problems: list[str],
-) -> Merged:
+) -> MergedSources:
     """Merges the sources. Mistakes of the environment are added to `problems`.
 
     `flags` and `secrets` are named like "server.port"; None is a flag not given. Raises SourceUnreadable.
@@ -48,7 +48,7 @@ def merged_sources(
     for name, flag in flags.items():
         if flag is not None:
             _put(merged, name, flag, problems)
-    return Merged(merged, variables)
+    return MergedSources(merged, variables)
 
 
 class _Doubled(yaml.MarkedYAMLError):

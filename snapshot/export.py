@@ -1,7 +1,8 @@
 """The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
 
-An export is a folder of listings, votes and deliveries (`snapshot/tables.py`) and of `export.json`, which
-tells the position and the digest of the state, and how many rows there are of each. Nothing in it is sealed.
+An export is a folder of listings, votes and deliveries (`snapshot/export_format.py`) and of `export.json`,
+which tells the position and the digest of the state, and how many rows there are of each. Nothing in it is
+sealed.
 """
 
 import contextlib
@@ -14,8 +15,8 @@ import msgspec
 
 from core.rows import Delivery, Listing
 from core.state import State
+from snapshot.export_format import Format, Kind, Row, Vote, encoded
 from snapshot.recovery import Progress
-from snapshot.tables import Format, Kind, Row, Vote, encoded
 from storage.disk import OS_DISK, Disk, write_all
 
 VERSION = 2
@@ -25,7 +26,7 @@ TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Del
 ROWS_PER_STEP = 4_096
 
 
-class Counts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     listings: int
     votes: int
     deliveries: int
@@ -38,18 +39,18 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Format
     position: Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
     digest: str
-    rows: Counts
+    rows: RowCounts
 
 
 class NotEmpty(Exception):
     """The folder to export into holds something already."""
 
 
-def counts_of(state: State) -> Counts:
+def counts_of(state: State) -> RowCounts:
     unfinished = len(state.pending) + sum(map(len, state.elsewhere.values()))
     deliveries = unfinished + sum(map(len, state.finished.values()))
     unlisted = sum(map(state.votes.voters, state.ghosts))  # nobody could take these back
-    return Counts(len(state.listings), len(state.votes) - unlisted, deliveries)
+    return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries)
 
 
 def export_state(

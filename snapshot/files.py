@@ -42,13 +42,13 @@ class Header(NamedTuple):
     salt: bytes
 
 
-class Listings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
+class ListingsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
     """Written packed. Read from files that are older, or hold rows of another shape."""
 
     rows: list[Listing]
 
 
-class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
+class PackedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
     """Listings as they are written, to be unpacked when they are first asked for: see core/packing.py.
 
     `shape` is that of the rows, `keys` how many API keys they have together; those `at_once` are unpacked at
@@ -62,49 +62,58 @@ class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packe
     at_once: list[str]
 
 
-class Deliveries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="deliveries"):
+class DeliveriesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="deliveries"):
     rows: list[Delivery]
 
 
-class Leaves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
+class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, user ids and packed votes) for some or all voters of a listing: a leaf of `votes/table.py`."""
 
     rows: list[tuple[str, bytes]]
 
 
-class Parts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
+class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
     """(ref, user, count by number of node) for users who voted at several nodes of a fleet."""
 
     rows: list[tuple[str, int, dict[int, int]]]
 
 
-class Fleet(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
+class FleetChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
     """What a node of a fleet knows of it: one row."""
 
     rows: list[FleetRow]
 
 
-class Records(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
+class RecordsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
     """The journal behind the file's position, in a backup, which has no journal beside it."""
 
     rows: list[bytes]
 
 
-class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
+class EndChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
     """`durable`: nothing newer than this position is in the file, and it needs the journal up to there."""
 
     rows: int
     durable: int
 
 
-Chunk = Listings | Packed | Deliveries | Leaves | Parts | Fleet | Records | End
+Chunk = (
+    ListingsChunk
+    | PackedChunk
+    | DeliveriesChunk
+    | LeavesChunk
+    | PartsChunk
+    | FleetChunk
+    | RecordsChunk
+    | EndChunk
+)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Chunk).decode
 
 
-def packed(rows: Sequence[Listing]) -> Packed:
-    return Packed(
+def packed(rows: Sequence[Listing]) -> PackedChunk:
+    return PackedChunk(
         SHAPE,
         [row.ref for row in rows],
         list(map(pack, rows)),
@@ -113,9 +122,9 @@ def packed(rows: Sequence[Listing]) -> Packed:
     )
 
 
-def still_packed(rows: Sequence[PackedRow]) -> Packed:
+def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
     """Those that nobody has asked for since they were read."""
-    return Packed(
+    return PackedChunk(
         SHAPE, [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
     )
 
@@ -134,7 +143,7 @@ class SnapshotEncoder:
         self._chunks = 0
 
     def encode(self, chunk: Chunk) -> bytes:
-        if isinstance(chunk, Listings):
+        if isinstance(chunk, ListingsChunk):
             chunk = packed(chunk.rows)
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
@@ -209,20 +218,20 @@ class SnapshotReader:
         rows = 0
         chunk: Chunk | None = None
         for piece in self.unsealed(seal):
-            if isinstance(chunk, End):
+            if isinstance(chunk, EndChunk):
                 raise SnapshotCorrupt(f"{self.path} does not end where it should")
             try:
                 chunk = _decode(piece)
-                if isinstance(chunk, Packed) and chunk.shape != SHAPE:
-                    chunk = Listings(list(map(unpack, chunk.rows)))
+                if isinstance(chunk, PackedChunk) and chunk.shape != SHAPE:
+                    chunk = ListingsChunk(list(map(unpack, chunk.rows)))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise SnapshotCorrupt(
                     f"{self.path} holds what this version does not know: {error}"
                 ) from error
-            if not isinstance(chunk, End):
+            if not isinstance(chunk, EndChunk):
                 rows += len(chunk.rows)
             yield chunk
-        if not isinstance(chunk, End) or chunk.rows != rows:
+        if not isinstance(chunk, EndChunk) or chunk.rows != rows:
             raise SnapshotCorrupt(f"{self.path} is incomplete")
 
     def unsealed(self, seal: Seal) -> Iterator[bytes]:

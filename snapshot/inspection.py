@@ -16,11 +16,11 @@ from journal.frames import HEADER_BYTES, BadBytes, decode_header
 from journal.segments import PREFIX as SEGMENT_PREFIX
 from journal.segments import TORN_SUFFIX, list_segments
 from snapshot.files import (
-    Deliveries,
-    Leaves,
-    Listings,
-    Packed,
-    Records,
+    DeliveriesChunk,
+    LeavesChunk,
+    ListingsChunk,
+    PackedChunk,
+    RecordsChunk,
     SnapshotCorrupt,
     SnapshotReader,
     list_snapshots,
@@ -84,13 +84,13 @@ def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None)
     listings = votes = deliveries = records = 0
     for chunk in reader.chunks(keys):
         match chunk:
-            case Listings() | Packed():
+            case ListingsChunk() | PackedChunk():
                 listings += len(chunk.rows)
-            case Deliveries():
+            case DeliveriesChunk():
                 deliveries += len(chunk.rows)
-            case Leaves():
+            case LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
-            case Records():
+            case RecordsChunk():
                 records += len(chunk.rows)
         progress(reader.read_bytes, reader.size)
     return Contents(listings, votes, deliveries, records, reader.header.position + records)

@@ -10,21 +10,21 @@ from typing import NamedTuple
 from core.events import Event, UnknownEvent, decode_record
 from core.state import State
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
-from snapshot.copying import Copied
 from snapshot.files import (
     PREFIX,
-    Deliveries,
-    End,
-    Fleet,
-    Leaves,
-    Listings,
-    Packed,
-    Parts,
-    Records,
+    DeliveriesChunk,
+    EndChunk,
+    FleetChunk,
+    LeavesChunk,
+    ListingsChunk,
+    PackedChunk,
+    PartsChunk,
+    RecordsChunk,
     SnapshotCorrupt,
     SnapshotReader,
     list_snapshots,
 )
+from snapshot.state_copy import Copied
 from storage.folder import UNFINISHED, Folder
 from storage.sealing import KeyMissing, Keyring
 
@@ -90,13 +90,13 @@ def load_snapshot(
     position = durable = reader.header.position
     for chunk in reader.chunks(keys):
         match chunk:
-            case Records():
+            case RecordsChunk():
                 if position == reader.header.position:
                     state.loaded()
                 for record in chunk.rows:
                     position += 1
                     apply_record(state, path, position, record)
-            case End():
+            case EndChunk():
                 durable = chunk.durable
             case _:
                 _load(state, chunk)
@@ -107,15 +107,15 @@ def load_snapshot(
 
 def _load(state: State, chunk: Copied) -> None:
     match chunk:
-        case Packed():
+        case PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case Listings() | Deliveries():
+        case ListingsChunk() | DeliveriesChunk():
             state.load(chunk.rows)
-        case Leaves():
+        case LeavesChunk():
             state.load_votes(chunk.rows)
-        case Parts():
+        case PartsChunk():
             state.load_parts(chunk.rows)
-        case Fleet():
+        case FleetChunk():
             state.load_fleet(chunk.rows[0])
 
 

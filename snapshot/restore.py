@@ -21,11 +21,11 @@ from core.state import State
 from journal.frames import Kind
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
-from snapshot.copying import Copied, StateCopy
 from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.files import End, Fleet, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
+from snapshot.export_format import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+from snapshot.files import EndChunk, FleetChunk, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
-from snapshot.tables import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+from snapshot.state_copy import Copied, StateCopy
 from storage.folder import (
     DIGEST_SECRET,
     KEYS,
@@ -129,7 +129,7 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
         with StateCopy(source.state) as copy:
             for chunk in copy:
                 file.add(_as_copy(chunk))
-            file.add(End(copy.rows, source.position))
+            file.add(EndChunk(copy.rows, source.position))
         file.finish()
     finally:
         file.close()
@@ -145,7 +145,11 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
 
 def _as_copy(chunk: Copied) -> Copied:
     """The node that the state is of may live on: whoever gets it back is another node of the fleet."""
-    return Fleet([replace(row, is_copy=True) for row in chunk.rows]) if isinstance(chunk, Fleet) else chunk
+    return (
+        FleetChunk([replace(row, is_copy=True) for row in chunk.rows])
+        if isinstance(chunk, FleetChunk)
+        else chunk
+    )
 
 
 def _begin_journal(folder: Folder, position: int) -> None:

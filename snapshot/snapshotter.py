@@ -1,6 +1,6 @@
 """Taking snapshots while the gateway serves. Law: never fork, never hold the loop, never outrun the journal.
 
-The loop copies the state in small steps (`snapshot/copying.py`); a thread seals and writes what was copied
+The loop copies the state in small steps (`snapshot/state_copy.py`); a thread seals and writes what was copied
 and syncs it every few megabytes, so that the journal's own syncs never queue behind a heap of dirty pages.
 The file counts only after everything it may hold is durable in the journal.
 """
@@ -20,15 +20,15 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from journal.journal import Journal
 from journal.segments import JournalReader, delete_behind
-from snapshot.copying import StateCopy
 from snapshot.files import (
-    End,
-    Records,
+    EndChunk,
+    RecordsChunk,
     SnapshotEncoder,
     SnapshotFile,
     list_snapshots,
     snapshot_path,
 )
+from snapshot.state_copy import StateCopy
 from storage.folder import Folder
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 RECORDS_PER_CHUNK = 512
 
 
-class SnapshotTaken(NamedTuple):
+class SnapshotWritten(NamedTuple):
     position: int
     bytes: int
     seconds: float
@@ -78,20 +78,20 @@ class Snapshotter:
         else:
             log.info("snapshot of position %d, %d bytes, %.2f s", *taken)
 
-    async def take(self) -> SnapshotTaken:
+    async def take(self) -> SnapshotWritten:
         """Writes a snapshot of the state as it is now. Raises OSError, Unavailable."""
         async with self.lock:
             started_ns = self._clock.monotonic_ns()
             position = self._ledger.head
             if position == self.position > 0:  # nothing new, and the one before it must stay
                 size = snapshot_path(self._folder.path, position).stat().st_size
-                return SnapshotTaken(position, size, 0.0)
+                return SnapshotWritten(position, size, 0.0)
             with StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()
                 size = await self._write(position, copy)
             self.position = position
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
-            return SnapshotTaken(position, size, seconds)
+            return SnapshotWritten(position, size, seconds)
 
     async def _write(self, position: int, copy: StateCopy) -> int:
         path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()
@@ -102,7 +102,7 @@ class Snapshotter:
                     await loop.run_in_executor(thread, file.add, chunk)
                 newest = self._ledger.head
                 await self._journal.synced(newest)
-                await loop.run_in_executor(thread, file.add, End(copy.rows, newest))
+                await loop.run_in_executor(thread, file.add, EndChunk(copy.rows, newest))
                 await loop.run_in_executor(thread, file.finish)
                 await loop.run_in_executor(thread, self._tidy)
         finally:
@@ -151,8 +151,8 @@ class Snapshotter:
             behind = JournalReader(self._folder).records(position, newest)
             while few := await loop.run_in_executor(thread, _some_records, behind):
                 rows += len(few)
-                yield await loop.run_in_executor(thread, encoder.encode, Records(few))
-            yield await loop.run_in_executor(thread, encoder.encode, End(rows, newest))
+                yield await loop.run_in_executor(thread, encoder.encode, RecordsChunk(few))
+            yield await loop.run_in_executor(thread, encoder.encode, EndChunk(rows, newest))
 
     def _encoder(self, position: int) -> SnapshotEncoder:
         return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())

@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True):
     text: str
 
 
-class Verified(msgspec.Struct):
+class VerifiedDisk(msgspec.Struct):
     """`position` and `digest` are those of the state that it all folds to, None when it does not."""
 
     findings: list[Finding]
@@ -41,18 +41,18 @@ class Verified(msgspec.Struct):
         return all(finding.good for finding in self.findings)
 
 
-def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> Verified:
+def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
     """Reads a snapshot or a backup."""
     try:
         loaded = load_snapshot(path, keys, empty_state, bars(path.name))
     except UNREADABLE as error:
-        return Verified([Finding(path.name, False, str(error))])
-    return Verified([_whole(path, loaded)], loaded.position, loaded.state.digest())
+        return VerifiedDisk([Finding(path.name, False, str(error))])
+    return VerifiedDisk([_whole(path, loaded)], loaded.position, loaded.state.digest())
 
 
-def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> Verified:
+def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
     """Reads every snapshot, the journal to its end, and then folds them as a start does."""
-    verified = Verified([])
+    verified = VerifiedDisk([])
     for position, path in list_snapshots(folder.path):
         verified.findings.append(_snapshot(folder, path, position, empty_state, bars(path.name)))
     verified.findings.append(_journal(folder, bars("the journal")))

@@ -1,7 +1,8 @@
 """Who may import whom, as DESIGN lays the rooms out; and the few rules that a reader relies on everywhere."""
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,59 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
     }
     assert told_by_others < readers
     assert readers - told_by_others <= listed
+
+
+# Names that two rooms may share.
+SHARED_MODULES = {
+    "rules": "what may be done to a vote, and to a listing",
+    "queries": "what is asked of votes, and of listings",
+    "server": "the command line, which keeps the name that the owner gave it, and the HTTP server",
+    "direct": "the vote check that bypasses the framework, on the wire and in front of the handler",
+    "manage": "the management endpoints, and what the document says of them",
+    "webhooks": "the rules of webhook settings, and what the document says of webhooks",
+}
+SHARED_CLASSES = {
+    "Journal": "what the ledger needs of the journal, which it may not import",
+    "Policy": "what a bucket needs of a policy, because the limiter imports nothing",
+    "Search": "what replication needs of a search for a user",
+    "Searches": "what replication needs of the searches",
+    "Limits": "the limits of a listing, and those of the wire",
+    "FleetView": "a fleet that its readers may not change, and the part of an answer that shows one",
+    "Refusal": "a refusal, and what the document says of one",
+    "Refused": "a refused head, and refused nodes",
+}
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """(name, path) of every module but the rooms' own."""
+    for path in EVERYWHERE:
+        if path.name != "__init__.py":
+            yield path.stem, str(path.relative_to(ROOT))
+
+
+def public_classes() -> Iterator[tuple[str, str]]:
+    """(name, path) of every class that other modules may import."""
+    for path in EVERYWHERE:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, str(path.relative_to(ROOT))
+
+
+def in_several_places(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    places = defaultdict[str, list[str]](list)
+    for name, path in named:
+        places[name].append(path)
+    return {name: paths for name, paths in places.items() if len(paths) > 1}
+
+
+def test_no_two_modules_share_a_name_for_different_things() -> None:
+    clashes = in_several_places(modules())
+    assert {name: paths for name, paths in clashes.items() if name not in SHARED_MODULES} == {}
+
+
+def test_no_two_public_classes_share_a_name_for_different_things() -> None:
+    clashes = in_several_places(public_classes())
+    assert {name: paths for name, paths in clashes.items() if name not in SHARED_CLASSES} == {}
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -19,7 +19,7 @@ import pytest
 import redis
 import requests
 
-from gateway.fleet import READY_SECONDS, alike
+from gateway.membership import READY_SECONDS, alike
 from replication.members.claims import PAUSE_SECONDS
 from replication.members.differences import CLOCK_SECONDS
 from replication.members.eviction import LOOK_BEATS
@@ -27,7 +27,7 @@ from replication.members.registry import ALIVE_BEATS, LISTENED_BEATS
 from replication.streams.follower import REFUSED_SECONDS
 from replication.streams.lag import BEHIND_SECONDS
 from replication.transport.link import Link, RedisPlace
-from settings.model import Redis, Settings
+from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, eventually, running
@@ -38,7 +38,7 @@ BLOCK = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(DOCUMENT)
 FOLDER = "examples/data"
 NEXT = "--- next block ---"
-DEFAULT = Redis()
+DEFAULT = RedisSettings()
 
 
 def section(title: str) -> str:
@@ -179,7 +179,7 @@ def test_every_setting_is_told_of_with_its_default() -> None:
     assert rows == [
         (name, str(value)) for name, value in DEFAULT.model_dump().items() if isinstance(value, int | float)
     ]
-    for name in Redis.model_fields:
+    for name in RedisSettings.model_fields:
         assert f"`redis.{name}`" in DOCUMENT or f"VOTEGATE_REDIS__{name.upper()}" in DOCUMENT, name
 
 

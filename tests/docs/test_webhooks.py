@@ -20,7 +20,7 @@ import requests
 from core.rows import Delivery
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
-from settings.model import Webhooks
+from settings.model import WebhooksSettings
 from tests.support.gateways import ROOT
 from webhook.languages import LANGUAGES
 from webhook.messages import EXCERPT_CHARACTERS
@@ -183,7 +183,7 @@ def test_the_languages_named_are_those_there_are() -> None:
 
 
 def test_the_numbers_are_the_defaults() -> None:
-    default = Webhooks()
+    default = WebhooksSettings()
     sentences = [
         f"must fit into **{default.timeout_seconds:g} seconds**",
         f"At most **{READ_BYTES // 1024} KiB**",

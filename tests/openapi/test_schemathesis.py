@@ -45,7 +45,7 @@ from openapi.examples import (
     USER,
 )
 from openapi.schemas import FORMS
-from settings.model import Webhooks
+from settings.model import WebhooksSettings
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.generated_events import examples
 from tests.support.journals import empty_state
@@ -176,7 +176,7 @@ IPV6_HOSTS = [
     "[1:2]",
     "[::1::]",
 ]
-CHAT_HOSTS = Webhooks().chat_hosts
+CHAT_HOSTS = WebhooksSettings().chat_hosts
 HOSTS = [
     *IPV6_HOSTS,
     *("h", "a-b_c.d", "127.0.0.1", "h:1", "h:65535", "h:65536", "h:0", "h:01", "h:", "u@h", "", "é"),

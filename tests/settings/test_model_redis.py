@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from settings.model import Redis, load_settings
+from settings.model import RedisSettings, load_settings
 from tests.support.given_settings import from_environment, from_file, leaves, mistakes, mistakes_in
 
 URL = "redis://redis.example:6379/0"
@@ -46,7 +46,7 @@ BOUNDS: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
-def redis_of(**values: object) -> Redis:
+def redis_of(**values: object) -> RedisSettings:
     return load_settings(None, {}, {f"redis.{name}": value for name, value in values.items()}).redis
 
 

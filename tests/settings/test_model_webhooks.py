@@ -10,7 +10,7 @@ from core.urls import UrlRefused
 from gateway.delivery import outbox_policy, retry_policy, target_guard, webhook_policy
 from listings.webhooks import WebhookPolicy
 from outbound.local_addresses import LocalAddresses
-from settings.model import Settings, SettingsError, Webhooks, load_settings
+from settings.model import Settings, SettingsError, WebhooksSettings, load_settings
 from webhook.attempts import RetryPolicy
 from webhook.outbox import OutboxPolicy
 
@@ -77,7 +77,7 @@ NO_PROXIES = [
 ]
 
 
-def webhooks(**values: object) -> Webhooks:
+def webhooks(**values: object) -> WebhooksSettings:
     return load_settings(None, {}, {f"webhooks.{name}": value for name, value in values.items()}).webhooks
 
 
@@ -99,7 +99,7 @@ def cases(table: dict[str, tuple[list[Any], list[Any]]], which: int) -> list[tup
 
 
 def test_every_setting_of_webhooks_has_its_bounds_tested() -> None:
-    assert {*BOUNDS, *LISTS, "proxy"} == set(Webhooks.model_fields)
+    assert {*BOUNDS, *LISTS, "proxy"} == set(WebhooksSettings.model_fields)
 
 
 @pytest.mark.parametrize(("name", "value"), cases(BOUNDS, 0))

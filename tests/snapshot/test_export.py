@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from core.events import Event
 from snapshot.export import MANIFEST, NotEmpty, export_state
+from snapshot.export_format import ExportCorrupt, Format
 from snapshot.recovery import recover
 from snapshot.restore import read_export, restore_into
-from snapshot.tables import ExportCorrupt, Format
 from tests.support.exports import (
     POSITION,
     SOME,

@@ -17,13 +17,13 @@ from snapshot.files import (
     HEADER_BYTES,
     MAGIC,
     Chunk,
-    Deliveries,
-    End,
-    Fleet,
-    Leaves,
-    Listings,
-    Parts,
-    Records,
+    DeliveriesChunk,
+    EndChunk,
+    FleetChunk,
+    LeavesChunk,
+    ListingsChunk,
+    PartsChunk,
+    RecordsChunk,
     SnapshotCorrupt,
     SnapshotEncoder,
     SnapshotReader,
@@ -52,20 +52,20 @@ FLEETS = st.builds(
     st.booleans(),
 )
 ROWS = st.one_of(
-    st.lists(LISTINGS, max_size=3).map(Listings),
-    st.lists(DELIVERIES, max_size=3).map(Deliveries),
-    st.lists(st.tuples(REFS, LEAF), max_size=3).map(Leaves),
-    st.lists(st.tuples(REFS, USERS, st.dictionaries(st.integers(0, 70), COUNTS)), max_size=3).map(Parts),
-    st.lists(FLEETS, max_size=1).map(Fleet),
-    st.lists(st.binary(max_size=9), max_size=3).map(Records),
+    st.lists(LISTINGS, max_size=3).map(ListingsChunk),
+    st.lists(DELIVERIES, max_size=3).map(DeliveriesChunk),
+    st.lists(st.tuples(REFS, LEAF), max_size=3).map(LeavesChunk),
+    st.lists(st.tuples(REFS, USERS, st.dictionaries(st.integers(0, 70), COUNTS)), max_size=3).map(PartsChunk),
+    st.lists(FLEETS, max_size=1).map(FleetChunk),
+    st.lists(st.binary(max_size=9), max_size=3).map(RecordsChunk),
 )
 WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
 VOTER = 123_456_789_012_345_678
 SMALL: list[Chunk] = [
-    Listings([Listing("bots/1", "2", PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
-    Deliveries([Delivery("a", "bots/1", str(VOTER), test=False, queued_ms=5, next_attempt_ms=6)]),
-    Leaves([("bots/1", struct.pack("<QQ", VOTER, 7))]),
-    End(3, 5),
+    ListingsChunk([Listing("bots/1", "2", PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
+    DeliveriesChunk([Delivery("a", "bots/1", str(VOTER), test=False, queued_ms=5, next_attempt_ms=6)]),
+    LeavesChunk([("bots/1", struct.pack("<QQ", VOTER, 7))]),
+    EndChunk(3, 5),
 ]
 
 READ_WITH_LITTLE_MEMORY = """
@@ -103,7 +103,7 @@ def chunks_in(path: Path, keys: Keyring = KEYS) -> list[Chunk]:
 
 
 def as_read(chunks: Sequence[Chunk]) -> list[Chunk]:
-    return [packed(chunk.rows) if isinstance(chunk, Listings) else chunk for chunk in chunks]
+    return [packed(chunk.rows) if isinstance(chunk, ListingsChunk) else chunk for chunk in chunks]
 
 
 def refusal(path: Path) -> str:
@@ -119,10 +119,10 @@ def test_chunks_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,
     position: int,
     created_ms: int,
-    rows: list[Listings | Deliveries | Leaves | Parts | Fleet | Records],
+    rows: list[ListingsChunk | DeliveriesChunk | LeavesChunk | PartsChunk | FleetChunk | RecordsChunk],
     durable: int,
 ) -> None:
-    chunks: list[Chunk] = [*rows, End(sum(len(chunk.rows) for chunk in rows), durable)]
+    chunks: list[Chunk] = [*rows, EndChunk(sum(len(chunk.rows) for chunk in rows), durable)]
     content = b"".join(pieces_of(chunks, position, created_ms))
     path = written(tmp_path_factory.mktemp("snapshot"), content)
     reader = SnapshotReader(path)
@@ -155,7 +155,7 @@ def test_bytes_behind_the_end_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_chunk_behind_the_end_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, content_of([*SMALL, End(3, 5)]))
+    path = written(tmp_path, content_of([*SMALL, EndChunk(3, 5)]))
     assert "does not end where it should" in refusal(path)
 
 
@@ -175,7 +175,7 @@ def test_a_chunk_that_was_dropped_doubled_or_swapped_is_noticed(tmp_path: Path, 
 
 
 def test_rows_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
-    assert "is incomplete" in refusal(written(tmp_path, content_of([*SMALL[:-1], End(4, 5)])))
+    assert "is incomplete" in refusal(written(tmp_path, content_of([*SMALL[:-1], EndChunk(4, 5)])))
     assert "is incomplete" in refusal(written(tmp_path, content_of(SMALL[:-1])))
     assert "is incomplete" in refusal(written(tmp_path, content_of([])))
 

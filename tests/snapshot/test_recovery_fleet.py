@@ -18,9 +18,9 @@ from core.events import (
 )
 from core.rows import Delivery
 from core.state import State
-from snapshot.copying import Copied, StateCopy
-from snapshot.files import Fleet, Leaves, Packed, Parts
+from snapshot.files import FleetChunk, LeavesChunk, PackedChunk, PartsChunk
 from snapshot.recovery import apply_events, recover
+from snapshot.state_copy import Copied, StateCopy
 from tests.support.generated_events import examples, sequences
 from tests.support.journals import (
     empty_state,
@@ -103,7 +103,7 @@ def test_votes_whose_listing_comes_while_they_are_copied_are_recovered_once() ->
     with StateCopy(live) as copy:
         for chunk in copy:
             take_up(copied, chunk)
-            if isinstance(chunk, Leaves) and BOT_REF not in live.listings:
+            if isinstance(chunk, LeavesChunk) and BOT_REF not in live.listings:
                 apply_events(live, listed())
     copied.loaded()
     apply_events(copied, listed())
@@ -114,13 +114,13 @@ def test_votes_whose_listing_comes_while_they_are_copied_are_recovered_once() ->
 def take_up(state: State, chunk: Copied) -> None:
     """As `load_snapshot` does with a chunk of a file."""
     match chunk:
-        case Fleet():
+        case FleetChunk():
             state.load_fleet(chunk.rows[0])
-        case Packed():
+        case PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case Leaves():
+        case LeavesChunk():
             state.load_votes(chunk.rows)
-        case Parts():
+        case PartsChunk():
             state.load_parts(chunk.rows)
         case _:
             state.load(chunk.rows)

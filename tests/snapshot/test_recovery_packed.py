@@ -10,7 +10,15 @@ from core.packing import SHAPE, pack
 from core.rows import Listing
 from core.state import State
 from snapshot import files
-from snapshot.files import Chunk, End, Listings, Packed, SnapshotCorrupt, SnapshotEncoder, snapshot_path
+from snapshot.files import (
+    Chunk,
+    EndChunk,
+    ListingsChunk,
+    PackedChunk,
+    SnapshotCorrupt,
+    SnapshotEncoder,
+    snapshot_path,
+)
 from snapshot.recovery import load_snapshot
 from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, running
 from tests.support.journals import KEYS, empty_state
@@ -33,7 +41,7 @@ def at_hand(state: State) -> list[Listing]:
 
 
 def test_a_snapshot_is_taken_up_packed(tmp_path: Path) -> None:
-    state = loaded(tmp_path, [Listings(ROWS), End(2, 5)])
+    state = loaded(tmp_path, [ListingsChunk(ROWS), EndChunk(2, 5)])
     assert at_hand(state) == []
     assert list(state.listings.values()) == ROWS
 
@@ -41,21 +49,21 @@ def test_a_snapshot_is_taken_up_packed(tmp_path: Path) -> None:
 def test_a_snapshot_from_before_rows_were_packed_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "packed", Listings)
-    state = loaded(tmp_path, [Listings(ROWS), End(2, 5)])
+    monkeypatch.setattr(files, "packed", ListingsChunk)
+    state = loaded(tmp_path, [ListingsChunk(ROWS), EndChunk(2, 5)])
     assert at_hand(state) == ROWS
 
 
 def test_rows_of_another_shape_are_unpacked_at_the_start(tmp_path: Path) -> None:
-    chunk = Packed("another", [BOT_REF, OTHER_REF], list(map(pack, ROWS)), 0, [])
-    assert at_hand(loaded(tmp_path, [chunk, End(2, 5)])) == ROWS
+    chunk = PackedChunk("another", [BOT_REF, OTHER_REF], list(map(pack, ROWS)), 0, [])
+    assert at_hand(loaded(tmp_path, [chunk, EndChunk(2, 5)])) == ROWS
 
 
 def test_rows_that_this_version_does_not_know_are_refused_at_the_start(tmp_path: Path) -> None:
     row = msgspec.msgpack.encode({**msgspec.to_builtins(ROWS[0]), "stars": 5})
-    chunk = Packed("another", [BOT_REF], [row], 0, [])
+    chunk = PackedChunk("another", [BOT_REF], [row], 0, [])
     with pytest.raises(SnapshotCorrupt, match="stars"):
-        loaded(tmp_path, [chunk, End(1, 5)])
+        loaded(tmp_path, [chunk, EndChunk(1, 5)])
 
 
 def test_the_shape_is_that_of_all_that_a_row_holds() -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from core.events import Event, Merged, NodeNamed, VoteCast
 from journal.segments import JournalCorrupt, list_segments
+from snapshot.export_format import Format
 from snapshot.files import SnapshotCorrupt, list_snapshots
 from snapshot.recovery import recover
 from snapshot.restore import (
@@ -21,7 +22,6 @@ from snapshot.restore import (
     refuse_unless_empty,
     restore_into,
 )
-from snapshot.tables import Format
 from storage.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
 from storage.folder import KEYS as KEYS_FILE
 from storage.sealing import KeyMissing, Keyring

@@ -12,7 +12,7 @@ from core.events import DeliveryQueued, Event, KeySaved
 from core.rows import Key
 from core.state import State
 from snapshot.export import counts_of, export_state
-from snapshot.tables import Format
+from snapshot.export_format import Format
 from storage.disk import OsDisk
 from storage.folder import Folder
 from tests.support.journals import (

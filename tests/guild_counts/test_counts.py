@@ -9,8 +9,8 @@ import pytest
 
 from core.clock import FakeClock
 from core.events import ActualCountSet
-from guild_counts import sources
-from guild_counts.sources import HttpCounts, NoCounts, OperatorCounts, open_http_counts
+from guild_counts import counts as guild_counts
+from guild_counts.counts import HttpCounts, NoCounts, OperatorCounts, open_http_counts
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.journals import empty_state, run, until
 from tests.support.raw_http_servers import (
@@ -243,7 +243,7 @@ def test_an_expired_answer_is_not_used_when_the_service_is_down() -> None:
 
 
 def test_answers_are_kept_up_to_a_bound_the_oldest_going_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_CACHED", 2)
+    monkeypatch.setattr(guild_counts, "MAX_CACHED", 2)
 
     async def main() -> None:
         clock = FakeClock()

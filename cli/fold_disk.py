@@ -1,4 +1,4 @@
-"""`python -m cli.folding`: folds a data folder for the gateway that serves it; see snapshot/folding.py.
+"""`python -m cli.fold_disk`: folds a data folder for the gateway that serves it; see snapshot/folding.py.
 
 It reads its order from the standard input and writes what it found to the standard output, as JSON.
 """

@@ -12,11 +12,19 @@ from core.packing import PackedRow
 from core.rows import Listing
 from core.state import State
 from core.votes import copy_votes
-from snapshot.files import Deliveries, Fleet, Leaves, Listings, Packed, Parts, still_packed
+from snapshot.files import (
+    DeliveriesChunk,
+    FleetChunk,
+    LeavesChunk,
+    ListingsChunk,
+    PackedChunk,
+    PartsChunk,
+    still_packed,
+)
 
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
-Copied = Fleet | Listings | Packed | Deliveries | Leaves | Parts
+Copied = FleetChunk | ListingsChunk | PackedChunk | DeliveriesChunk | LeavesChunk | PartsChunk
 
 
 class StateCopy:
@@ -44,27 +52,27 @@ class StateCopy:
 
     def _chunks(self) -> Iterator[Copied]:
         if self._fleet.labels:
-            yield Fleet([self._fleet])
+            yield FleetChunk([self._fleet])
         for slice_ in self._copy.slices():
-            yield Listings([rows.listing for rows in slice_ if isinstance(rows.listing, Listing)])
+            yield ListingsChunk([rows.listing for rows in slice_ if isinstance(rows.listing, Listing)])
             if packed := [rows.listing for rows in slice_ if isinstance(rows.listing, PackedRow)]:
                 yield still_packed(packed)
             deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
             for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
-                yield Deliveries(deliveries[start : start + DELIVERIES_PER_CHUNK])
+                yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])
         yield from self._votes()
         parts = self._parts()
         while few := list(islice(parts, PARTS_PER_CHUNK)):
-            yield Parts(few)
+            yield PartsChunk(few)
 
-    def _votes(self) -> Iterator[Leaves]:
+    def _votes(self) -> Iterator[LeavesChunk]:
         """Those whose listing is not known yet come first: it may come meanwhile."""
         early: set[str] = set()
         for leaves in copy_votes(self._state.votes, self._state.ghosts):
             early.update(ref for ref, _ in leaves)
-            yield Leaves(leaves)
+            yield LeavesChunk(leaves)
         for leaves in copy_votes(self._state.votes, self._state.refs):
-            yield Leaves([row for row in leaves if row[0] not in early] if early else leaves)
+            yield LeavesChunk([row for row in leaves if row[0] not in early] if early else leaves)
 
     def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:
         several = self._state.votes.several

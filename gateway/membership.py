@@ -37,7 +37,7 @@ from replication.streams.usage import Usage
 from replication.transport.envelopes import Envelopes
 from replication.transport.link import Link, RedisPlace
 from replication.transport.pacing import Pacing
-from settings.model import Redis, Settings
+from settings.model import RedisSettings, Settings
 from storage.folder import Folder
 from votes.search import Searches
 from votes.table import VoteTable
@@ -169,7 +169,7 @@ def _heard(
     return heard
 
 
-def _place(redis: Redis) -> RedisPlace:
+def _place(redis: RedisSettings) -> RedisPlace:
     options: dict[str, Any] = {}
     if redis.password is not None:
         options["password"] = redis.password.get_secret_value()
