@@ -1,0 +1,14 @@
+"""A guarded HTTP/1.1 client for URLs that strangers choose.
+
+In: a URL, headers and a body. Out: an `HttpResult` with the status, headers and the beginning of the body, or
+with the class of the failure and whose failure it was.
+
+Invariants. Every address passes the guard before the client, or a proxy for it, connects to it. An exchange
+ends within its time. Nothing that a peer does can hold the event loop. This room does not know what its
+callers send.
+
+Reading order: `client` (one exchange from start to end), `result` and `failures` (its outcomes), `targets`,
+`ranges` and `local_addresses` (the guard), `resolver`, `dial` and `proxies` (connecting), `tls_stream`,
+`tls_records` and `handshakes` (TLS), `http1` and `pool` (HTTP over a connection, and idle connections),
+`slots` (how many attempts are under way).
+"""

@@ -1,8 +1,8 @@
-"""Webhooks over HTTP. Law: an exchange ends, within its time, in an `HttpResult`; and whatever a peer, the
-resolver or the proxy does, the others do not notice.
+"""The HTTP client. Law: an exchange ends within its time, in an `HttpResult`. No peer, resolver or proxy can
+delay other exchanges.
 
-One deadline covers all of it, from the look-up of the name to the last byte of the body. `dial` opens
-connections where the guard allows it, `exchange` speaks HTTP over one, `pool` keeps the idle ones.
+One deadline covers the whole exchange, from the look-up of the name to the last byte of the body. `dial`
+opens connections where the guard allows it, `http1` speaks HTTP over them, and `pool` keeps the idle ones.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, lru_cache, partial
+from typing import NamedTuple
 
 from core.clock import Clock, SystemClock
 from core.urls import Target, UrlRefused
@@ -25,12 +26,20 @@ from outbound.slots import Slot
 
 URLS_KEPT = 4_096
 
-_CUT_OFF = HttpResult(None, "internal", Fault.UNKNOWN)
-"""Of an exchange that the end of its sender came before."""
+_CLIENT_CLOSED = HttpResult(None, "internal", Fault.UNKNOWN)
+"""The result of an exchange that `close` has ended."""
+
+
+class _Prepared(NamedTuple):
+    """The part of a request that depends on its URL alone. `head` ends before the caller's headers."""
+
+    target: Target
+    origin: Origin
+    head: bytes
 
 
 class HttpClient:
-    """Sends over one pool of connections; `open_client` makes it."""
+    """Sends JSON with POST, over one pool of connections. `open_client` makes one."""
 
     def __init__(
         self,
@@ -41,8 +50,9 @@ class HttpClient:
         timeout_seconds: float,
         user_agent: str,
     ) -> None:
-        # Half of what a post costs, else: a guard is pure, so what it allowed once it allows.
-        self._check_url = lru_cache(URLS_KEPT)(guard.check_url)
+        self._check_url = guard.check_url
+        # Without the cache, half of the time of an exchange. The guard's answer for a URL never changes.
+        self._prepare = lru_cache(URLS_KEPT)(self._prepared)
         self._dialler = dialler
         self._pool = pool
         self._clock = clock
@@ -63,12 +73,13 @@ class HttpClient:
     async def post(
         self, url: str, headers: Mapping[str, str], body: bytes, slot: Slot | None = None
     ) -> HttpResult:
-        """Sends a webhook. Whatever goes wrong outside of this program is an answer.
+        """Send a JSON body. Every failure outside of this program becomes a result.
 
-        The slot is given up while a name is looked up. What it waits for afterwards is not counted.
+        The exchange frees `slot` while it resolves a name. The time that it then waits to get the slot back
+        does not count against its deadline.
         """
         if self._closed:
-            return _CUT_OFF
+            return _CLIENT_CLOSED
         deadline = asyncio.timeout(self._timeout_seconds)
         progress = (
             ExchangeProgress(partial(self._looking_up, slot, deadline))
@@ -80,7 +91,7 @@ class HttpClient:
             async with deadline:
                 return await self._post(url, headers, body, progress)
         except TimeoutError:
-            return _CUT_OFF if self._closed else HttpResult(None, *progress.hung)
+            return _CLIENT_CLOSED if self._closed else HttpResult(None, *progress.hung)
         except ExchangeFailed as failed:
             return HttpResult(None, failed.error, failed.fault)
         except UrlRefused:
@@ -89,7 +100,7 @@ class HttpClient:
             self._end(deadline)
 
     async def close(self) -> None:
-        """Ends the exchanges under way, and returns when every socket is closed."""
+        """End the running exchanges, and return once every socket is closed."""
         self._closed = True
         for deadline in self._deadlines:
             if not deadline.expired():
@@ -112,7 +123,7 @@ class HttpClient:
             await self._come_back(slot, deadline)
 
     async def _come_back(self, slot: Slot, deadline: asyncio.Timeout) -> None:
-        """Returns when the slot is held again; the deadline is as far away as before."""
+        """Wait until the slot is held again. The wait moves the deadline."""
         left_seconds = (deadline.when() or 0) - self._loop.time()
         since_ns = self._clock.monotonic_ns()
         arrival: asyncio.Future[None] = self._loop.create_future()
@@ -128,7 +139,7 @@ class HttpClient:
         finally:
             slot.stay_away()
             slot.waited_ns = self._clock.monotonic_ns() - since_ns
-        if deadline.when() is None:  # else `close` wants it to end now
+        if deadline.when() is None:  # else `close` has set it to now
             deadline.reschedule(self._loop.time() + left_seconds)
 
     def _end(self, deadline: asyncio.Timeout) -> None:
@@ -139,57 +150,64 @@ class HttpClient:
     async def _post(
         self, url: str, headers: Mapping[str, str], body: bytes, progress: ExchangeProgress
     ) -> HttpResult:
-        target = self._check_url(url)
-        request = self._request(target, headers, body)
-        key = target.scheme, target.host, target.port
-        connection = self._pool.take(key, self._clock.monotonic_ns())
+        target, origin, head = self._prepare(url)
+        request = _request(head, headers, body)
+        connection = self._pool.take(origin, self._clock.monotonic_ns())
         if connection is not None:
             try:
-                return await self._exchange(key, connection, request)
+                return await self._exchange(origin, connection, request)
             except StaleConnection:
-                # The peer closed it while the request was on its way, and may have read the request first.
-                # To send it again at once may be to send it twice; but so may any retry, and receivers tell
-                # repeats by the webhook's id. Not to, would be a failure that nobody is to blame for.
+                # The peer closed the connection while the request was on its way. It may have read the
+                # request, so sending again may send it twice. So may every retry: callers give a request an
+                # id by which receivers know a repeat. Without this second try the result would be a failure
+                # that nobody has caused.
                 pass
-        return await self._exchange(key, await self._dialler.dial(target, progress), request)
+        return await self._exchange(origin, await self._dialler.dial(target, progress), request)
 
-    async def _exchange(self, key: Origin, connection: ClientConnection, request: bytes) -> HttpResult:
+    async def _exchange(self, origin: Origin, connection: ClientConnection, request: bytes) -> HttpResult:
         try:
-            answer = await connection.exchange(request)
+            result = await connection.exchange(request)
         except BaseException:
             connection.abort()
             raise
         if connection.idle:
-            self._pool.give(key, connection, self._clock.monotonic_ns())
+            self._pool.give(origin, connection, self._clock.monotonic_ns())
             if self._sweeping is None:
                 self._sweep()
-        return answer
+        return result
 
     def _sweep(self) -> None:
         next_seconds = self._pool.sweep(self._clock.monotonic_ns())
         self._sweeping = None if next_seconds is None else self._loop.call_later(next_seconds, self._sweep)
 
-    def _request(self, target: Target, headers: Mapping[str, str], body: bytes) -> bytes:
-        lines = [
-            f"POST {target.path} HTTP/1.1",
-            f"Host: {target.authority}",
-            *self._fixed_headers,
-            *[f"{name}: {value}" for name, value in headers.items()],
-            f"Content-Length: {len(body)}",
-        ]
-        if not all(map(str.isprintable, lines)):
-            raise ValueError("a header with a line break would be two")
-        return "\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + body
+    def _prepared(self, url: str) -> _Prepared:
+        """Check a URL and render the beginning of its requests. Raises UrlRefused."""
+        target = self._check_url(url)
+        lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.authority}", *self._fixed_headers]
+        return _Prepared(target, (target.scheme, target.host, target.port), _rendered(lines))
+
+
+def _request(head: bytes, headers: Mapping[str, str], body: bytes) -> bytes:
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    lines.append(f"Content-Length: {len(body)}")
+    return b"%b%b\r\n%b" % (head, _rendered(lines), body)
+
+
+def _rendered(lines: Sequence[str]) -> bytes:
+    text = "".join(lines)
+    if not text.isprintable():
+        raise ValueError("a line break in a header would begin another header")
+    return "\r\n".join(lines).encode("ascii") + b"\r\n"
 
 
 @cache
 def _client_tls(_: str | None) -> ssl.SSLContext:
-    """One for each file of authorities that the environment may name: to read them takes a while."""
+    """Return the TLS settings, made once for each file of authorities: reading such a file takes long."""
     tls = ssl.create_default_context()
     tls.set_alpn_protocols(["http/1.1"])
-    # Not the DHE suites of TLS 1.2: the peer chooses the prime, and a large one takes seconds.
+    # Without the DHE suites of TLS 1.2: there the peer chooses the prime, and a large one takes seconds.
     tls.set_ciphers("ECDHE+AESGCM:ECDHE+CHACHA20")
-    tls.options |= ssl.OP_NO_RENEGOTIATION  # it would be a handshake again, and the peer would say when
+    tls.options |= ssl.OP_NO_RENEGOTIATION  # a renegotiation is a handshake at a moment of the peer's choice
     return tls
 
 
@@ -204,20 +222,23 @@ async def open_client(
     clock: Clock | None = None,
     idle_seconds: float = IDLE_SECONDS,
 ) -> AsyncIterator[HttpClient]:
-    """A sender that ends with the context, with all that it has open.
+    """A client that closes with the context, and all its connections with it.
 
-    `timeout_seconds` covers a whole exchange. `proxy` is a URL as `read_proxy` takes it, else ProxyRefused is
-    raised; `name_servers` are addresses, "address:port" if need be, and the system's if there are none.
-    Certificates are verified against the system's authorities, or those of the file `SSL_CERT_FILE`.
+    Args:
+        timeout_seconds: the time for a whole exchange.
+        proxy: a URL for `read_proxy`, which raises ProxyRefused.
+        name_servers: addresses, or "address:port"; without any, the system's name servers.
+
+    Certificates are verified against the system's authorities, or those in the file `SSL_CERT_FILE`.
     """
     tls = _client_tls(os.environ.get("SSL_CERT_FILE"))
     through = read_proxy(proxy) if proxy is not None else None
     resolver = Resolver(name_servers)
     dialler = Dialler(guard, resolver, tls, through)
     pool = ConnectionPool(idle_seconds)
-    sender = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
+    client = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
     try:
-        yield sender
+        yield client
     finally:
-        await sender.close()
+        await client.close()
         await resolver.close()

@@ -1,7 +1,7 @@
-"""Connections to endpoints. Law: the address that is dialled, by us or by a proxy for us, is one that the
-guard was asked about, and nothing resolves a name again afterwards.
+"""New connections to endpoints. Law: the client, or a proxy for it, connects only to addresses that the guard
+has allowed, and nothing resolves a name again afterwards.
 
-With a proxy every connection is a tunnel through it, and there is no other way when it fails.
+With a proxy, every connection is a tunnel through it. If the proxy fails, the client never connects directly.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from outbound.resolver import Resolver
 from outbound.result import Fault
 from outbound.tls_stream import TlsStream
 
-HEAD_START_SECONDS = 0.25  # of an address before the next one is tried beside it (RFC 8305, 5)
+HEAD_START_SECONDS = 0.25  # before the next address is tried as well (RFC 8305, 5)
 MAX_ADDRESSES = 8
-"""How many addresses of a name are tried."""
+"""The most addresses of a name that are tried."""
 
-# Nothing that an endpoint could do: it is our machine that is short of something, or cut off.
+# An endpoint cannot cause these: this machine has run out of something, or has no network.
 _OURS = {
     errno.EADDRNOTAVAIL,
     errno.EMFILE,
@@ -43,7 +43,10 @@ _CONNECT_ERRORS = {errno.ECONNREFUSED: "refused", errno.ECONNRESET: "reset", err
 
 
 class Guard(Protocol):
-    """Says where webhooks may go; each raises UrlRefused. What `check_url` has allowed, it always allows."""
+    """Rules on where connections may lead. Each method raises UrlRefused.
+
+    `check_url` gives the same answer for the same URL every time, so that the client may cache it.
+    """
 
     def check_url(self, url: str) -> Target: ...
 
@@ -53,7 +56,7 @@ class Guard(Protocol):
 
 
 class Dialler:
-    """Belongs to the loop in which it is made."""
+    """Opens connections. Belongs to the event loop in which it is made."""
 
     def __init__(
         self, guard: Guard, resolver: Resolver, tls: ssl.SSLContext, proxy: TunnelProxy | None
@@ -67,7 +70,7 @@ class Dialler:
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 
     async def dial(self, target: Target, progress: ExchangeProgress) -> ClientConnection:
-        """A fresh connection. Raises ExchangeFailed, and UrlRefused if it would lead where it may not."""
+        """Open a connection. Raises ExchangeFailed, and UrlRefused if the guard forbids it."""
         addresses = await self._addresses(target, progress)
         if self._proxy is None:
             return await self._direct(addresses, target, progress)
@@ -82,13 +85,13 @@ class Dialler:
         raise refused
 
     async def close(self) -> None:
-        """Comes when all connections are closed or aborted, and waits for their sockets."""
-        while any(sock.fileno() != -1 for sock in self._sockets):  # noqa: ASYNC110 (the loop tells nobody)
+        """Wait for all sockets to close. The caller has closed or aborted all connections."""
+        while any(sock.fileno() != -1 for sock in self._sockets):  # noqa: ASYNC110 (the loop does not report it)
             await asyncio.sleep(0)
         await self._threads.close()
 
     async def _addresses(self, target: Target, progress: ExchangeProgress) -> list[str]:
-        """Those of the target's addresses that may be dialled."""
+        """Return the addresses of the target that the guard allows."""
         if _is_address(target.host):
             self._guard.check_address(target, target.host)
             return [target.host]
@@ -128,13 +131,13 @@ class Dialler:
         return connection
 
     def _check_ends(self, sock: socket.socket) -> None:
-        """Closes the socket, and raises, if it may not stay connected."""
+        """Close the socket and raise if the guard refuses its two ends."""
         try:
             self._guard.check_ends(sock.getsockname()[0], sock.getpeername()[0])
         except UrlRefused:
             sock.close()
             raise
-        except OSError:  # the peer has reset it meanwhile
+        except OSError:  # the peer has reset the connection
             sock.close()
             raise ExchangeFailed("reset") from None
 
@@ -142,9 +145,9 @@ class Dialler:
         return TlsStream(self._tls, host, self._threads)
 
     async def _secure(self, tls: TlsStream, above: asyncio.Protocol, progress: ExchangeProgress) -> None:
-        """Lets the one above speak once the peer has proven its name. Raises OSError.
+        """Complete the handshake, then connect the protocol `above`. Raises OSError.
 
-        If time is up while the peer's last word waits for our threads, it is not the peer that hangs.
+        If the time runs out while the peer's bytes wait for one of our threads, the peer is not at fault.
         """
         try:
             await tls.handshake()
@@ -160,10 +163,10 @@ class Dialler:
         self, proxy: TunnelProxy, address: str, target: Target, progress: ExchangeProgress
     ) -> ClientConnection:
         progress.hung = ("proxy", Fault.PROXY)
-        transport, prelude = await self._reach(proxy, TunnelHandshake(proxy, address, target.port), progress)
+        transport, tunnel = await self._reach(proxy, TunnelHandshake(proxy, address, target.port), progress)
         try:
             progress.hung = ("proxy", Fault.UNKNOWN)
-            await prelude.over()
+            await tunnel.opened()
             if transport.is_closing():
                 raise ExchangeFailed("reset")
             progress.hung = TIMED_OUT
@@ -186,24 +189,24 @@ class Dialler:
 
     async def _reach(
         self, proxy: TunnelProxy, handshake: TunnelHandshake, progress: ExchangeProgress
-    ) -> "tuple[asyncio.Transport, _Prelude]":
-        """A connection to the proxy, over which the handshake has begun."""
-        prelude = _Prelude(self._loop, handshake)
+    ) -> "tuple[asyncio.Transport, _TunnelProtocol]":
+        """Connect to the proxy and begin the conversation that opens the tunnel."""
+        tunnel = _TunnelProtocol(self._loop, handshake)
         try:
             literal = _is_address(proxy.host)
             addresses = [proxy.host] if literal else await self._resolver.resolve(proxy.host)
             sock = await self._connect(addresses, proxy.port)
             if proxy.scheme != "https":
-                transport, _ = await self._loop.create_connection(lambda: prelude, sock=sock)
-                return transport, prelude
+                transport, _ = await self._loop.create_connection(lambda: tunnel, sock=sock)
+                return transport, tunnel
             _, tls = await self._loop.create_connection(partial(self._new_tls, proxy.host), sock=sock)
-            await self._secure(tls, prelude, progress)
+            await self._secure(tls, tunnel, progress)
         except (OSError, ExchangeFailed):
             raise ExchangeFailed("proxy", Fault.PROXY) from None
-        return tls, prelude
+        return tls, tunnel
 
     async def _connect(self, addresses: Sequence[str], port: int) -> socket.socket:
-        """The first socket that connects. Raises the OSError that says most."""
+        """Return the first socket that connects. Raises the OSError that tells most about the endpoint."""
         if len(addresses) == 1:
             return await self._connect_to(addresses[0], port)
         waiting, running = deque(addresses), set[asyncio.Task[socket.socket]]()
@@ -247,17 +250,17 @@ class Dialler:
         return sock
 
 
-class _Prelude(asyncio.Protocol):
-    """A handshake with a proxy; the HTTP connection takes over from it."""
+class _TunnelProtocol(asyncio.Protocol):
+    """The protocol of a connection until its tunnel is open. The HTTP connection then replaces it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, handshake: TunnelHandshake) -> None:
         self._handshake = handshake
-        self._over = loop.create_future()
+        self._ended = loop.create_future()
         self._failed: ExchangeFailed | None = None
 
-    async def over(self) -> None:
-        """Returns when the tunnel stands. Raises ExchangeFailed."""
-        await self._over
+    async def opened(self) -> None:
+        """Wait until the tunnel is open. Raises ExchangeFailed."""
+        await self._ended
         if self._failed is not None:
             raise self._failed
 
@@ -275,23 +278,23 @@ class _Prelude(asyncio.Protocol):
             return
         if reply:
             self._transport.write(reply)
-        if self._handshake.stands:
+        if self._handshake.is_open:
             self._end()
 
     def eof_received(self) -> None:
         self.connection_lost(None)
 
     def connection_lost(self, _: Exception | None) -> None:
-        stood = self._handshake.stands
-        self._fail(ExchangeFailed("reset") if stood else ExchangeFailed("proxy", Fault.UNKNOWN))
+        was_open = self._handshake.is_open
+        self._fail(ExchangeFailed("reset") if was_open else ExchangeFailed("proxy", Fault.UNKNOWN))
 
     def _fail(self, failed: ExchangeFailed) -> None:
         self._failed = self._failed or failed
         self._end()
 
     def _end(self) -> None:
-        if not self._over.done():
-            self._over.set_result(None)
+        if not self._ended.done():
+            self._ended.set_result(None)
 
 
 def _close_late(connecting: asyncio.Task[socket.socket]) -> None:

@@ -1,7 +1,7 @@
-"""Why there is no status. Law: pure; every failure has a class, and says whose it is.
+"""Failures of an exchange that gets no status. Law: pure; each has a class and a party at fault.
 
 The classes: dns, resolver, refused, reset, timeout, tls, too_large, blocked, proxy, protocol, internal, and
-connect for any other failure to connect.
+connect for every other failure to connect.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ TIMED_OUT = ("timeout", Fault.ENDPOINT)
 
 
 class ExchangeFailed(Exception):
-    """An attempt came to no status. `error` is the class."""
+    """The exchange got no status. `error` is the class of the failure."""
 
     def __init__(self, error: str, fault: Fault = Fault.ENDPOINT) -> None:
         super().__init__(error)
@@ -22,8 +22,11 @@ class ExchangeFailed(Exception):
 
 
 class ExchangeProgress:
-    """What an attempt waits for: `hung` is what it has failed of if its time is up now. `looking_up` goes
-    around the look-up of its endpoint's name."""
+    """The step that an exchange waits for.
+
+    `hung` is the failure to report if the time runs out during this step. `looking_up` is the context in
+    which the name of the endpoint is resolved.
+    """
 
     __slots__ = ("hung", "looking_up")
 

@@ -1,14 +1,32 @@
-"""One connection, one HTTP/1.1 exchange at a time. Law: whatever the peer sends, few of its bytes are looked
-at, and none once the verdict is known.
+"""HTTP/1.1 over one connection, one exchange at a time. Law: the client reads a bounded part of what the peer
+sends, and nothing after the result is known.
 
-Responses as RFC 9112 has them, parsed by llhttp (httptools) without its leniencies. A status counts as soon
-as its head is complete: how its body ends decides only whether the connection can be used again. Nothing is
-decompressed, followed or upgraded.
+Responses follow RFC 9112, parsed by llhttp (httptools) without its lenient modes. The status counts as soon
+as the head is complete. The way in which the body ends only decides if the connection can be used again. The
+client decompresses nothing, follows no redirect and upgrades no connection.
+
+A response is read in these stages:
+
+    AWAITED -> BLANK      bytes have come, so far only line breaks
+    BLANK   -> HEAD       the bytes begin as HTTP does
+    HEAD    -> BODY       the head of a final response is complete; 1xx responses before it are skipped
+    BODY    -> COMPLETE   the response has ended where its head says
+    BODY, COMPLETE -> CUT    the response is too long, is malformed, or has bytes behind it
+
+A connection goes through these uses:
+
+    OPENING -> FRESH      the connection is made
+    FRESH   -> FIRST      the first exchange begins
+    IDLE    -> LATER      another exchange begins
+    FIRST, LATER -> IDLE  the response is COMPLETE, and both sides keep the connection
+    FRESH, IDLE -> SPOKE  the peer has sent bytes before any request
+    every use -> CLOSED   the connection is aborted, closed by the peer, or lost
 """
 
 import asyncio
 import ssl
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import cast
 
 import httptools
@@ -17,30 +35,43 @@ from outbound.failures import ExchangeFailed
 from outbound.result import READ_BYTES, HttpResult
 
 HEAD_BYTES = 32 * 1024
-"""Of everything before the body: informational responses too."""
+"""The longest head, 1xx responses included."""
 FRAMED_BYTES = 4 * READ_BYTES
-"""Of a body with its chunk sizes, extensions and trailers."""
+"""The longest body, with its chunk sizes, extensions and trailers."""
 MAX_INFORMATIONAL = 8
-_SLICE = 4 * 1024  # of what the loop hands over, which may be 256 KiB at once
+_SLICE = 4 * 1024
+"""The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 
 
 class StaleConnection(Exception):
-    """The peer closed a connection, idle before, without a word: it may or may not have read the request."""
+    """The peer closed an idle connection without a response. It may or may not have read the request."""
 
 
 class _Enough(Exception):
     """Stops the parser."""
 
 
+class Stage(Enum):
+    """The stages of a response, see above."""
+
+    AWAITED = auto()
+    BLANK = auto()
+    HEAD = auto()
+    BODY = auto()
+    COMPLETE = auto()
+    CUT = auto()
+
+
+_OVER = (Stage.COMPLETE, Stage.CUT)
+
+
 class ResponseReader:
-    """Reads one response. `reusable`: it has ended where the peer said, and nothing came after it."""
+    """Reads one response. `status` is None until the head of the final response is complete."""
 
     def __init__(self) -> None:
         self.status: int | None = None
-        self.reusable = False
-        self.began = False
-        self._is_http = False
-        self._over = False
+        self._stage = Stage.AWAITED
+        self._keeps_alive = False
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._body_bytes = 0
@@ -48,26 +79,33 @@ class ResponseReader:
         self._seen_bytes = 0  # of the head, then of the body
         self._parser = httptools.HttpResponseParser(self)
 
+    @property
+    def began(self) -> bool:
+        """True once a byte has come."""
+        return self._stage is not Stage.AWAITED
+
+    @property
+    def reusable(self) -> bool:
+        """True if the response has ended where its head says, with nothing behind it, and may have a
+        successor."""
+        return self._stage is Stage.COMPLETE and self._keeps_alive
+
     def feed(self, data: bytes) -> bool:
-        """Whether all is known that will be. Raises ExchangeFailed."""
-        self.began = True
-        if not self._is_http:
-            start = data.lstrip(b"\r\n")
-            if not start.startswith(b"HTTP/"[: len(start)]):
-                raise ExchangeFailed("protocol")  # llhttp reads other protocols' answers too
-            self._is_http = bool(start)
+        """Read the next bytes. Returns True once the result is known. Raises ExchangeFailed."""
+        if self._stage in (Stage.AWAITED, Stage.BLANK):
+            self._recognise(data)
         view, at = memoryview(data), 0
-        while at < len(data) and not self._over:
+        while at < len(data) and self._stage not in _OVER:
             limit = HEAD_BYTES if self.status is None else FRAMED_BYTES
             piece = view[at : at + min(_SLICE, limit - self._seen_bytes)]
             at += len(piece)
             self._parse(piece)
         if at < len(data):
-            self.reusable = False
-        return self._over
+            self._stage = Stage.CUT
+        return self._stage in _OVER
 
-    def answer(self) -> HttpResult:
-        """What a final response, complete to the end of its head, amounts to."""
+    def result(self) -> HttpResult:
+        """Return the result of a final response whose head is complete."""
         headers: dict[str, str] = {}
         for raw_name, raw_value in self._headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip(" \t")
@@ -76,6 +114,14 @@ class ResponseReader:
         error = None if 200 <= status <= 299 else f"http_{status}"
         return HttpResult(status, error, headers=headers, body=b"".join(self._body)[:READ_BYTES])
 
+    def _recognise(self, data: bytes) -> None:
+        """Refuse other protocols by their first bytes, because llhttp would read some of them."""
+        start = data.lstrip(b"\r\n")
+        if not start.startswith(b"HTTP/"[: len(start)]):
+            self._stage = Stage.BLANK
+            raise ExchangeFailed("protocol")
+        self._stage = Stage.HEAD if start else Stage.BLANK
+
     def _parse(self, piece: memoryview) -> None:
         in_head = self.status is None
         try:
@@ -83,7 +129,7 @@ class ResponseReader:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if self.status is None:
                 raise ExchangeFailed("protocol") from None
-            self._over, self.reusable = True, False
+            self._stage = Stage.CUT
         if in_head and self.status is not None:
             self._seen_bytes = 0
             return
@@ -91,15 +137,18 @@ class ResponseReader:
         if in_head and self._seen_bytes >= HEAD_BYTES:
             raise ExchangeFailed("too_large")
         if self._seen_bytes >= FRAMED_BYTES:
-            self._over = True
-            self._body.clear()  # mostly frames: what it says is nothing to show
+            if self._stage is Stage.BODY:
+                self._stage = Stage.CUT
+            self._body.clear()  # most of it is framing, so the content is not worth showing
+
+    # -- called by the parser --------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         if self.status is not None:
-            raise _Enough  # a second response, to nothing
+            raise _Enough  # a second response, without a request
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if self.status is None:  # not a trailer
+        if self.status is None:  # else it is a trailer
             self._headers.append((name, value))
 
     def on_headers_complete(self) -> None:
@@ -108,6 +157,7 @@ class ResponseReader:
             raise _Enough
         if status >= 200:
             self.status = status
+            self._stage = Stage.BODY
             return
         self._headers.clear()
         self._informational += 1
@@ -122,33 +172,57 @@ class ResponseReader:
 
     def on_message_complete(self) -> None:
         if self.status is not None:
-            self._over, self.reusable = True, self._parser.should_keep_alive()
+            self._stage, self._keeps_alive = Stage.COMPLETE, self._parser.should_keep_alive()
+
+
+class Use(Enum):
+    """The uses of a connection, see above."""
+
+    OPENING = auto()
+    FRESH = auto()
+    FIRST = auto()
+    IDLE = auto()
+    LATER = auto()
+    SPOKE = auto()
+    CLOSED = auto()
+
+
+_BEGINS = {Use.FRESH: Use.FIRST, Use.IDLE: Use.LATER}
+"""The uses that may begin an exchange, and the use during it."""
+_IDLE = tuple(_BEGINS)
 
 
 class ClientConnection(asyncio.Protocol):
-    """A connection to an endpoint. An exchange may begin while it is `idle`."""
+    """A connection to an endpoint."""
 
     transport: asyncio.Transport
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self.idle = False
-        self.on_close: Callable[[ClientConnection], None] = _nobody
-        """Called when the peer closes it, or speaks unasked, while it is idle."""
-        self._used = False
-        self._spoke_unasked = False
+        self._use = Use.OPENING
+        self._on_lost: Callable[[ClientConnection], None] | None = None
         self._response: ResponseReader | None = None
         self._waiter: asyncio.Future[HttpResult] | None = None
 
-    def exchange(self, request: bytes) -> "asyncio.Future[HttpResult]":
-        """Sends the request; the connection is idle or aborted once the answer is there.
+    @property
+    def idle(self) -> bool:
+        """True if an exchange may begin."""
+        return self._use in _IDLE
 
-        The future raises ExchangeFailed or StaleConnection. Who cancels it calls `abort` next.
+    def when_lost(self, call: "Callable[[ClientConnection], None]") -> None:
+        """Call `call` if the peer closes the connection, or sends bytes, while the connection is idle."""
+        self._on_lost = call
+
+    def exchange(self, request: bytes) -> "asyncio.Future[HttpResult]":
+        """Send the request. Once the future is done, the connection is idle or aborted.
+
+        The future raises ExchangeFailed or StaleConnection. A caller that cancels it calls `abort` next.
         """
-        self.idle = False
+        before = self._use
+        self._use = _BEGINS.get(before, Use.CLOSED)
         self._response = ResponseReader()
         self._waiter = waiter = self._loop.create_future()
-        if self._spoke_unasked:
+        if before is Use.SPOKE:
             self._fail(ExchangeFailed("protocol"))
         elif self.transport.is_closing():
             self._ended(None)
@@ -157,23 +231,23 @@ class ClientConnection(asyncio.Protocol):
         return waiter
 
     def abort(self) -> None:
-        """Closes now."""
-        self.idle = False
+        """Close the connection at once."""
+        self._use = Use.CLOSED
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self.idle = True
+        self._use = Use.FRESH
 
     def data_received(self, data: bytes) -> None:
         response = self._response
         if response is None:
-            self._spoke_unasked = True
             self._ended(None)
+            self._use = Use.SPOKE
             return
         try:
             if response.feed(data):
-                self._settle(response.answer(), reusable=response.reusable)
+                self._settle(response)
         except ExchangeFailed as failed:
             self._fail(failed)
 
@@ -188,30 +262,28 @@ class ClientConnection(asyncio.Protocol):
         if response is None:
             if self.idle:
                 self.abort()
-                self.on_close(self)
+                if self._on_lost is not None:
+                    self._on_lost(self)
         elif response.status is not None:
-            self._settle(response.answer(), reusable=False)
-        elif self._used and not response.began:
+            self._settle(response, ended=True)
+        elif self._use is Use.LATER and not response.began:
             self._fail(StaleConnection())
         elif isinstance(error, ssl.SSLError):  # TLS 1.3: a server may refuse a client after the handshake
             self._fail(ExchangeFailed("tls"))
         else:
             self._fail(ExchangeFailed("reset"))
 
-    def _settle(self, answer: HttpResult, *, reusable: bool) -> None:
+    def _settle(self, response: ResponseReader, *, ended: bool = False) -> None:
         waiter, self._waiter, self._response = self._waiter, None, None
-        self.idle = self._used = reusable
-        if not reusable:
+        if response.reusable and not ended:
+            self._use = Use.IDLE
+        else:
             self.abort()
         if waiter is not None and not waiter.done():
-            waiter.set_result(answer)
+            waiter.set_result(response.result())
 
     def _fail(self, error: Exception) -> None:
         waiter, self._waiter, self._response = self._waiter, None, None
         self.abort()
         if waiter is not None and not waiter.done():
             waiter.set_exception(error)
-
-
-def _nobody(_: ClientConnection) -> None:
-    pass

@@ -1,8 +1,11 @@
-"""How a proxy is asked for a tunnel. Law: pure; bytes in, bytes out, and a failure says whose it is.
+"""Tunnels through a proxy. Law: pure; bytes in, bytes out, and a failure says whose it is.
 
-CONNECT as RFC 9110, 9.3.6 has it, and SOCKS5 as RFC 1928 with the user names of RFC 1929. The tunnel leads to
-an address, never to a name: what was checked is what the proxy dials. A proxy that refuses us is down for
-all; one that refuses this tunnel, or cannot be understood, may mean the endpoint or itself.
+The protocols are HTTP CONNECT (RFC 9110, 9.3.6) and SOCKS5 (RFC 1928, with the passwords of RFC 1929). The
+client asks for a tunnel to an address, never to a name, so the proxy connects to the address that the guard
+has checked.
+
+A proxy that refuses our credentials fails for every endpoint: the fault is PROXY. If it refuses one tunnel,
+or its reply makes no sense, the endpoint or the proxy may be the cause: the fault is UNKNOWN.
 """
 
 import base64
@@ -16,24 +19,26 @@ from outbound.failures import ExchangeFailed
 from outbound.result import Fault
 
 REPLY_BYTES = 8 * 1024
-"""The most that a proxy may say before the tunnel stands."""
+"""The longest reply of a proxy before the tunnel is open."""
 DEFAULT_PORTS = {"http": 3128, "https": 443, "socks5": 1080}
 _CREDENTIAL_BYTES = 255  # RFC 1929
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 _SOCKS_REFUSED = 5
-_SOCKS_UNREACHABLE = {4, 6}  # host, time to live expired; an unreachable network may be the proxy's own
-_SOCKS_REST = {1: 4, 4: 16}  # bytes of an address by its type
+_SOCKS_UNREACHABLE = {4, 6}  # host, TTL expired; for an unreachable network (3) the proxy may be at fault
+_SOCKS_ADDRESS_BYTES = {1: 4, 4: 16}  # by type of address
 
-Conversation = Generator[bytes, bytes, None]
+_Conversation = Generator[bytes, bytes, None]
 
 
 class ProxyRefused(ValueError):
-    """The reason, without the URL: it may hold a password."""
+    """A proxy URL is not valid. The message never holds the URL, which may hold a password."""
 
 
 @dataclass(frozen=True)
 class TunnelProxy:
+    """A proxy and the credentials for it."""
+
     scheme: str
     host: str
     port: int
@@ -42,7 +47,7 @@ class TunnelProxy:
 
 
 def read_proxy(url: str) -> TunnelProxy:
-    """Reads `http://`, `https://` or `socks5://[user:password@]host[:port]`. Raises ProxyRefused."""
+    """Read a URL of the form `http|https|socks5://[user:password@]host[:port]`. Raises ProxyRefused."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -59,30 +64,33 @@ def read_proxy(url: str) -> TunnelProxy:
 
 
 class TunnelHandshake:
-    """Asks a proxy for a tunnel to an address. `opening` is what to say first; `stands` is the end."""
+    """The conversation that opens a tunnel to an address.
+
+    The caller sends `opening` first, and then every reply that `receive` returns, until `is_open`.
+    """
 
     def __init__(self, proxy: TunnelProxy, address: str, port: int) -> None:
         converse = _socks5 if proxy.scheme == "socks5" else _connect
         self._talk = converse(proxy, address, port)
         self._heard = 0
         self.opening = next(self._talk)
-        self.stands = False
+        self.is_open = False
 
     def receive(self, data: bytes) -> bytes:
-        """What to say next. Raises ExchangeFailed."""
-        if self.stands:
-            raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to
+        """Return the bytes to send next, possibly none. Raises ExchangeFailed."""
+        if self.is_open:
+            raise ExchangeFailed("protocol")  # the endpoint has sent data before any request
         self._heard += len(data)
         if self._heard > REPLY_BYTES:
             raise ExchangeFailed("proxy", Fault.UNKNOWN)
         try:
             return self._talk.send(data)
         except StopIteration:
-            self.stands = True
+            self.is_open = True
             return b""
 
 
-def _connect(proxy: TunnelProxy, address: str, port: int) -> Conversation:
+def _connect(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
     host = f"[{address}]" if ":" in address else address
     request = f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n".encode()
     if proxy.user or proxy.password:
@@ -97,7 +105,7 @@ def _connect(proxy: TunnelProxy, address: str, port: int) -> Conversation:
     if not 200 <= int(status[1]) <= 299:
         raise _connect_refused(int(status[1]))
     if reply.partition(b"\r\n\r\n")[2]:
-        raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to
+        raise ExchangeFailed("protocol")  # the endpoint has sent data before any request
 
 
 def _connect_refused(status: int) -> ExchangeFailed:
@@ -106,7 +114,7 @@ def _connect_refused(status: int) -> ExchangeFailed:
     return ExchangeFailed("proxy", Fault.UNKNOWN)
 
 
-def _socks5(proxy: TunnelProxy, address: str, port: int) -> Conversation:
+def _socks5(proxy: TunnelProxy, address: str, port: int) -> _Conversation:
     methods = b"\x00\x02" if proxy.user or proxy.password else b"\x00"  # none, or a password
     heard = yield bytes([5, len(methods)]) + methods
     while len(heard) < 2:
@@ -122,7 +130,7 @@ def _socks5(proxy: TunnelProxy, address: str, port: int) -> Conversation:
     yield from _socks5_reply(heard)
 
 
-def _socks5_password(proxy: TunnelProxy) -> Conversation:
+def _socks5_password(proxy: TunnelProxy) -> _Conversation:
     user, password = proxy.user.encode(), proxy.password.encode()
     heard = yield bytes([1, len(user)]) + user + bytes([len(password)]) + password
     while len(heard) < 2:
@@ -133,7 +141,7 @@ def _socks5_password(proxy: TunnelProxy) -> Conversation:
         raise ExchangeFailed("proxy", Fault.PROXY)
 
 
-def _socks5_reply(heard: bytes) -> Conversation:
+def _socks5_reply(heard: bytes) -> _Conversation:
     while len(heard) < 2:
         heard += yield b""
     if heard[0] != 5:
@@ -146,11 +154,11 @@ def _socks5_reply(heard: bytes) -> Conversation:
         raise ExchangeFailed("proxy", Fault.UNKNOWN)
     while len(heard) < 5:
         heard += yield b""
-    # A name (type 3) has its length before it.
-    bound = 1 + heard[4] if heard[3] == 3 else _SOCKS_REST.get(heard[3])
+    # The length of a name (type 3) comes before it.
+    bound = 1 + heard[4] if heard[3] == 3 else _SOCKS_ADDRESS_BYTES.get(heard[3])
     if bound is None:
         raise ExchangeFailed("proxy", Fault.UNKNOWN)
     while len(heard) < 4 + bound + 2:
         heard += yield b""
     if len(heard) > 4 + bound + 2:
-        raise ExchangeFailed("protocol")  # the endpoint speaks before it is spoken to
+        raise ExchangeFailed("protocol")  # the endpoint has sent data before any request

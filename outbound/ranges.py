@@ -1,11 +1,13 @@
-"""Addresses that are not the public internet. Law: what is not known to be public is not public.
+"""Address ranges that are not part of the public internet. Law: an address counts as private unless it is
+known to be public.
 
-The tables follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890), globally reachable
-entries too, because no owner's endpoint lives there; with what these leave out: multicast, addresses that
-clouds give to services beside every machine, and every form of IPv6 that carries an IPv4 address. Of IPv6
-only 2000::/3 is handed out at all. What no table can know is a NAT64 prefix that a network chose for itself.
+The tables follow the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890). They include the
+globally reachable entries, because no public endpoint lives there. They add what the registries leave out:
+multicast, the metadata addresses of cloud providers, and every form of IPv6 address that carries an IPv4
+address. IANA assigns global IPv6 addresses from 2000::/3 only. No table can list a NAT64 prefix that a
+network has chosen for itself.
 
-`is_global` of `ipaddress` is not enough: it changes with the patch release and takes multicast, NAT64,
+`ipaddress.is_global` is not enough: its answers change between patch releases, and it takes multicast, NAT64,
 IPv4-compatible and unassigned addresses for public ones.
 """
 
@@ -14,14 +16,14 @@ from typing import NamedTuple
 
 
 class Range(NamedTuple):
-    """`name` says what its addresses are, `source` who says so."""
+    """A special range: what its addresses are for (`name`), and the document that says so (`source`)."""
 
     network: IPv4Network | IPv6Network
     name: str
     source: str
 
 
-# Where one range lies within another, the inner one comes first.
+# The first match counts, so a range comes before the ranges that contain it.
 IPV4_RANGES = tuple(
     Range(IPv4Network(network), name, source)
     for network, name, source in [
@@ -84,13 +86,13 @@ IPV6_RANGES = tuple(
 )
 GLOBAL_UNICAST = IPv6Network("2000::/3")  # IANA, IPv6 Global Unicast Address Assignments
 UNASSIGNED = "unassigned"
-# RFC 5214, 6.1: an interface id that begins so ends with an IPv4 address, whatever the network.
+# RFC 5214, 6.1: an interface id with one of these beginnings ends with an IPv4 address, in any network.
 ISATAP_IDS = (0x0000_5EFE, 0x0200_5EFE)
 ISATAP = "ISATAP"
 
 
 def special_range(address: IPv4Address | IPv6Address) -> str | None:
-    """The name of the special range that the address lies in; None for a public address."""
+    """Return the name of the special range that holds the address, or None for a public address."""
     if isinstance(address, IPv4Address):
         return _name_in(IPV4_RANGES, address)
     name = _name_in(IPV6_RANGES, address)

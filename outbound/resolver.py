@@ -1,12 +1,14 @@
-"""Names to addresses. Law: an owner answers for a name that does not exist, never for a resolver that is ill.
+"""Resolution of names to addresses. Law: the endpoint is at fault if its name does not exist, and never if
+the resolver fails.
 
-c-ares (aiodns) asks in a thread of its own, as many names at once as are wanted, so a dead name server delays
-nobody who asks another. A and AAAA are asked apart, because their common answer would hide which of them
-failed, and how.
+c-ares (through aiodns) resolves any number of names at once, in a thread of its own. So a dead name server
+delays only the names that it serves. A and AAAA records are two questions, because one common answer would
+hide which of them failed, and how.
 
-Addresses are kept as long as c-ares keeps them: for as long as their records live. It keeps an answer without
-addresses too, up to an hour, and has no switch for that. A name gets its address often just after its first
-vote, so such an answer is believed for a moment only: then a new channel, which remembers nothing, is asked.
+c-ares caches addresses for the lifetime of their records. It also caches answers without addresses, for up to
+an hour, and offers no way to turn that off. But owners often create a name just after they have saved its
+URL. So a cached answer without addresses counts for ABSENT_SECONDS only: then a new channel, with an empty
+cache, asks again.
 """
 
 import asyncio
@@ -23,11 +25,11 @@ from outbound.result import Fault
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2
 MAX_ADDRESSES = 16
-"""Of each family: an answer may have thousands, and somebody will look at each."""
+"""Of each family. An answer may hold thousands, and the guard checks each one."""
 SECOND_FAMILY_SECONDS = 0.25
-"""How long the addresses of one family wait for those of the other."""
+"""The longest wait for the second family once the first has addresses."""
 ABSENT_SECONDS = 1.0
-"""How long an answer without addresses may be kept; also, how often a channel is opened for new ones."""
+"""The longest life of an answer without addresses, and the least time between two new channels."""
 
 _ABSENT = {
     pycares.errno.ARES_ENOTFOUND,
@@ -36,23 +38,24 @@ _ABSENT = {
     pycares.errno.ARES_EBADNAME,
 }
 
-Question = asyncio.Future[pycares.AddrInfoResult]
+_Question = asyncio.Future[pycares.AddrInfoResult]
 
 
 class Resolver:
-    """Belongs to the loop in which it is made; `close` it there."""
+    """A resolver. Belongs to the event loop in which it is made, and is closed there."""
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
-        """Each name server is an address or "address:port"; none means those of the system."""
+        """Each name server is an address or "address:port". Without any, the system's name servers are
+        used."""
         self._name_servers = list(name_servers)
         self._channel: _Channel | None = None
-        self._doubting: _Channel | None = None  # for names that have no address by what the other one says
+        self._doubting: _Channel | None = None  # asks again for names without addresses
         self._asking: dict[str, asyncio.Task[list[str] | ExchangeFailed]] = {}
 
     async def resolve(self, name: str) -> list[str]:
-        """The name's addresses, at least one. Raises ExchangeFailed.
+        """Return the addresses of a name, at least one. Raises ExchangeFailed.
 
-        Who asks for a name that is being asked for shares the answer, and may give up without the others.
+        Callers that ask for the same name at the same time share one question. Each may be cancelled alone.
         """
         asking = self._asking.get(name)
         if asking is None:
@@ -65,7 +68,7 @@ class Resolver:
         return found
 
     async def close(self) -> None:
-        """Gives up what is being asked."""
+        """Cancel all open questions."""
         asking = list(self._asking.values())
         for task in asking:
             task.cancel()
@@ -75,15 +78,15 @@ class Resolver:
                 await channel.retire()
 
     async def _ask(self, name: str) -> list[str] | ExchangeFailed:
-        if self._channel is None:  # from the first name on: many gateways meet none
+        if self._channel is None:  # opened for the first name: many gateways never resolve one
             self._channel = _Channel(self._name_servers)
         found = await self._channel.ask(name)
         if isinstance(found, ExchangeFailed) and found.fault is Fault.ENDPOINT:
-            return await (await self._forgetful()).ask(name)
+            return await (await self._uncached()).ask(name)
         return found
 
-    async def _forgetful(self) -> "_Channel":
-        """A channel that remembers nothing from before ABSENT_SECONDS."""
+    async def _uncached(self) -> "_Channel":
+        """Return a channel whose cache holds nothing older than ABSENT_SECONDS."""
         before = self._doubting
         if before is not None and before.seconds_open < ABSENT_SECONDS:
             return before
@@ -94,14 +97,14 @@ class Resolver:
 
 
 class _Channel:
-    """c-ares, with a thread and a memory of its own."""
+    """An instance of c-ares, with a thread and a cache of its own."""
 
     def __init__(self, name_servers: Sequence[str]) -> None:
         self._loop = asyncio.get_running_loop()
         self._opened = self._loop.time()
         self._asking = 0
         self._retired = False
-        # No search list: an owner's name must not become one of our network's.
+        # No search list: it would turn an owner's name into one of our own network.
         self._dns = aiodns.DNSResolver(
             nameservers=name_servers or None,
             loop=self._loop,
@@ -115,13 +118,13 @@ class _Channel:
         return self._loop.time() - self._opened
 
     async def retire(self) -> None:
-        """Closes the channel when the last of those who ask has its answer."""
+        """Close the channel after its last open question."""
         self._retired = True
         if not self._asking:
             await self._dns.close()
 
     async def ask(self, name: str) -> list[str] | ExchangeFailed:
-        """The name's addresses, at least one."""
+        """Return the addresses of a name, at least one, or the failure."""
         self._asking += 1
         try:
             return await self._asked(name)
@@ -139,8 +142,8 @@ class _Channel:
             await asyncio.wait(questions, return_when=asyncio.FIRST_COMPLETED)
             patience = SECOND_FAMILY_SECONDS if any(_addresses(question) for question in questions) else None
             await asyncio.wait(questions, timeout=patience)
-            # IPv4 and IPv6 by turns, IPv4 first: an address of a family that we have no route for fails at
-            # once, but IPv6 that is routed into nothing would cost every connection a wait.
+            # IPv4 and IPv6 alternate, IPv4 first. An address without a route fails at once. But a broken
+            # IPv6 route would make every connection wait, if IPv6 came first.
             turns = itertools.zip_longest(*map(_addresses, questions))
             found = [address for turn in turns for address in turn if address is not None]
             return found or _failure(questions)
@@ -149,14 +152,15 @@ class _Channel:
                 question.cancel()
 
 
-def _addresses(question: Question) -> list[str]:
+def _addresses(question: _Question) -> list[str]:
     if not question.done() or question.exception() is not None:
         return []
     return [node.addr[0].decode() for node in question.result().nodes[:MAX_ADDRESSES]]
 
 
-def _failure(questions: list[Question]) -> ExchangeFailed:
-    """The owner's, if the name surely has no address of either family."""
+def _failure(questions: list[_Question]) -> ExchangeFailed:
+    """Return the failure. The endpoint is at fault only if the name has no address of either family for
+    sure."""
     for question in questions:
         error = question.exception()
         if error is not None and error.args[0] not in _ABSENT:

@@ -1,4 +1,4 @@
-"""What came back from a receiver, as a value. Law: it says whose failure a failure is."""
+"""The outcome of an HTTP exchange. Law: a failure says whose it is."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -6,10 +6,12 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 READ_BYTES = 16 * 1024
+"""The longest part of a response body that the client keeps."""
 
 
 class Fault(Enum):
-    """Whose failure it was: the endpoint's; our proxy is down, so nothing can leave; or nobody can say."""
+    """The party that a failure is charged to. A PROXY that fails lets no request out; UNKNOWN charges
+    nobody."""
 
     ENDPOINT = "endpoint"
     PROXY = "proxy"
@@ -17,9 +19,11 @@ class Fault(Enum):
 
 
 class HttpResult(NamedTuple):
-    """`status` is None when no final one came. `error` is None for 200 to 299, else the class of the failure.
+    """A final response, or a failure.
 
-    Names of headers are in lower case. The body is its first READ_BYTES bytes at most.
+    `status` is None if no final response came. `error` is None for 200 to 299, else the class of the failure:
+    `http_<status>`, or one of those in `failures.py`. Header names are in lower case. `body` holds at most
+    the first READ_BYTES bytes.
     """
 
     status: int | None

@@ -1,10 +1,9 @@
-"""How many attempts are under way. Law: pure; their number is bounded, and half of the slots are never a slow
-endpoint's.
+"""Limits on how many attempts run at once. Law: pure; slow endpoints never hold more than half of the slots.
 
-An attempt has a slot from its start to its end, but for the time in which it looks a name up: then it has one
-of the slots of look-ups. So names whose servers never answer keep no webhook waiting that could just be sent.
-Who comes back from a look-up gets the next slot that is given up, before any attempt that has not begun. When
-all slots of look-ups are taken, an attempt keeps its own while it looks its name up.
+An attempt holds a slot from its start to its end, except while it resolves a name: then it holds a slot for
+look-ups instead. So name servers that never answer do not delay attempts that need no look-up. After its
+look-up an attempt gets the next slot that becomes free, before every attempt that has not begun. If no slot
+for look-ups is free, the attempt keeps its own slot during the look-up.
 """
 
 from collections import deque
@@ -12,7 +11,7 @@ from collections.abc import Callable
 
 
 class Slots:
-    """`number` of them, of which slow endpoints get half at the most."""
+    """A fixed number of slots. Slow endpoints get at most half of them."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -21,7 +20,7 @@ class Slots:
         self._slow_waiting: deque[Slot] = deque()
 
     def is_free(self, *, slow: bool = False) -> bool:
-        """Whether one may be taken; then nobody of that kind waits for one."""
+        """Return True if a slot may be taken. Then no attempt of that kind is waiting for one."""
         if self._taken >= self._number:
             return False
         return not slow or self._slow_taken < max(self._number // 2, 1)
@@ -39,25 +38,29 @@ class Slots:
             self._slow_waiting.popleft().arrive()
 
     def wait(self, slot: "Slot") -> None:
-        """Calls `slot.arrive` when one is free, in the order of those who wait."""
+        """Call `slot.arrive` when a slot is free, first come, first served."""
         if self.is_free(slow=slot.slow):
             slot.arrive()
         else:
             (self._slow_waiting if slot.slow else self._waiting).append(slot)
 
     def withdraw(self, slot: "Slot") -> None:
-        """The slot waits no longer, if it did."""
+        """Take `slot` out of the waiting queue, if it is there."""
         waiting = self._slow_waiting if slot.slow else self._waiting
         if slot in waiting:
             waiting.remove(slot)
 
 
 class Slot:
-    """Of one attempt. `held`: it has one of those of attempts, as at first. `waited_ns`: how long it has
-    waited to have it again, which is nothing that its endpoint did."""
+    """The slot of one attempt.
+
+    `held` is True while the attempt has a slot for attempts. `waited_ns` is the time that the attempt waited
+    to get its slot back. The endpoint did not cause that wait, so it is not part of the endpoint's response
+    time.
+    """
 
     def __init__(self, slots: Slots, look_ups: Slots, *, slow: bool, left: Callable[[], None]) -> None:
-        """The slot is taken already. `left` is called when it is given up for a look-up."""
+        """The caller has taken the slot already. `left` is called when a look-up frees it."""
         self.slow = slow
         self.held = True
         self.waited_ns = 0
@@ -68,7 +71,7 @@ class Slot:
         self._arrived: Callable[[], None] = _nobody
 
     def look_up(self) -> None:
-        """A look-up begins; `found` follows."""
+        """Begin a look-up. The caller calls `found` at its end."""
         if self._look_ups.is_free(slow=self.slow):
             self._look_ups.take(slow=self.slow)
             self._looks_up, self.held = True, False
@@ -76,23 +79,23 @@ class Slot:
             self._left()
 
     def found(self) -> None:
-        """The look-up is over, whatever came of it."""
+        """End the look-up, successful or not."""
         if self._looks_up:
             self._looks_up = False
             self._look_ups.give(slow=self.slow)
 
     def come_back(self, arrived: Callable[[], None]) -> None:
-        """Waits for a slot of attempts, and calls `arrived` once it is held."""
+        """Wait for a slot for attempts, and call `arrived` once it is held."""
         self._arrived = arrived
         self._slots.wait(self)
 
     def stay_away(self) -> None:
-        """Waits no longer, if it still does."""
+        """Stop waiting for a slot."""
         if not self.held:
             self._slots.withdraw(self)
 
     def arrive(self) -> None:
-        """Takes a slot that is free."""
+        """Take a free slot."""
         self._slots.take(slow=self.slow)
         self.held = True
         self._arrived()

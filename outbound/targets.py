@@ -1,8 +1,9 @@
-"""Where webhooks may go. Law: no I/O of its own; asked about the URL, and about each address before its dial.
+"""The guard that decides where requests may go. Law: no I/O of its own.
 
-A name is no promise: its addresses may have changed since the URL was saved. So `check_url` refuses what is
-wrong whatever the resolver says, and `check_address` has the last word on what is dialled. `check_ends` looks
-at what was dialled: it needs to know nothing of this machine.
+A name may resolve to another address tomorrow. So the guard is asked three times: `check_url` when a URL is
+saved and before each exchange, `check_address` for each address just before a connection to it, and
+`check_ends` for the two ends of each new connection. The last check does not depend on what is known of this
+machine.
 """
 
 from collections.abc import Callable, Collection
@@ -26,14 +27,16 @@ def _unknown(_: Address) -> bool:
 
 @dataclass(frozen=True)
 class TargetGuard:
-    """`allow_private` opens every network that this machine reaches, and every port; `allow_http` does
-    without TLS. Otherwise ports below 1024 but 80 and 443 are closed, because they belong to other protocols.
-    `refused_networks` and `refused_ports` are closed in any case.
+    """The rules on URLs and addresses.
 
-    `is_here` says whether an address is this machine's, which may change at any time. Such an address is no
-    target: what runs on the machine may trust it, and the gateway is the first to answer there. Where private
-    networks are open, webhooks may go to other programs of this machine, so only the gateway's own sockets
-    are refused: `listening` has their addresses and ports.
+    `allow_private` opens every network that this machine reaches, and every port. `allow_http` opens URLs
+    without TLS. Without `allow_private` the ports below 1024 are closed, except 80 and 443: they belong to
+    other protocols. `refused_networks` and `refused_ports` are always closed.
+
+    `is_here` tells if an address belongs to this machine; the answer may change at any time. Such an address
+    is refused, because programs on the machine may trust requests from it, the gateway first of all. With
+    `allow_private`, requests may reach other programs on this machine. Then only `listening` is refused: the
+    addresses and ports of the gateway's own sockets.
     """
 
     allow_private: bool
@@ -44,7 +47,7 @@ class TargetGuard:
     listening: Collection[tuple[Address, int]] = ()
 
     def check_url(self, url: str) -> Target:
-        """Where the URL leads, as far as that shows without dialling. Raises UrlRefused with the reason."""
+        """Read a URL and check all that needs no name resolution. Raises UrlRefused with the reason."""
         target = read_url(url)
         if _literal(target.host) is not None:
             self.check_address(target, target.host)
@@ -57,9 +60,9 @@ class TargetGuard:
         return target
 
     def check_address(self, target: Target, address: str) -> None:
-        """Raises UrlRefused with the reason unless the address may be dialled for the target.
+        """Raise UrlRefused with the reason unless a connection for the target may go to the address.
 
-        Of several addresses of a name those that are refused are to be left out.
+        A name may have several addresses: the caller skips those that are refused.
         """
         parsed = _literal(address)
         if parsed is None:
@@ -76,10 +79,11 @@ class TargetGuard:
             raise UrlRefused("must be https")
 
     def check_ends(self, ours: str, theirs: str) -> None:
-        """Raises UrlRefused if a connection between these two addresses has not left the machine.
+        """Raise UrlRefused if a connection between these two addresses stayed on this machine.
 
-        The kernel answers a connection to one of its addresses from that address. For a second address of an
-        interface it does so from the first one; `is_here` knows them all, but may not know of this moment.
+        The kernel uses one address for both ends of such a connection. The exception is the second address of
+        an interface, which the kernel answers from the first one. `is_here` knows both, unless one was added
+        since it was asked.
         """
         if not self.allow_private and _reached(ip_address(ours)) == _reached(ip_address(theirs)):
             raise UrlRefused(THIS_MACHINE)
@@ -97,7 +101,7 @@ class TargetGuard:
         domain = _private_domain(target.host)
         if domain is not None and not self.allow_private:
             raise UrlRefused(f"must not lead to a private address ({domain})")
-        is_localhost = target.host == "localhost"  # which stands here only where private ones are allowed
+        is_localhost = target.host == "localhost"  # gets this far only with `allow_private`
         if target.scheme == "http" and not self.allow_http and not is_localhost:
             raise UrlRefused("must be https")
 
@@ -110,14 +114,14 @@ def _literal(host: str) -> Address | None:
 
 
 def _reached(address: Address) -> Address:
-    """The address that a dial reaches: the kernel goes to the IPv4 address in an IPv4-mapped one."""
+    """Return the address that the kernel connects to: the IPv4 address inside an IPv4-mapped one."""
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return address
 
 
 def _private_domain(name: str) -> str | None:
-    """Why the name can only be private; None if it may be public."""
+    """Return the reason why a name is private, or None if it may be public."""
     for domain in PRIVATE_DOMAINS:
         if name == domain or name.endswith("." + domain):
             return domain

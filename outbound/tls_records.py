@@ -1,42 +1,47 @@
-"""The records of TLS that a peer sends, cut apart and counted. Law: pure; a peer that sends more than an
-honest one would, or asks for what costs more, is refused before OpenSSL sees it.
+"""The TLS records of a peer, split and counted. Law: pure; a peer that sends more than an honest one, or asks
+for expensive work, is refused before OpenSSL reads it.
 
-A record says its length in the clear (RFC 8446, 5.1), and nothing else that could be counted: what is in it
-only OpenSSL knows. So records are counted here, and those that held nothing are reported by `silent`.
+The header of a record tells its length in the clear (RFC 8446, 5.1), and only OpenSSL can read its content.
+So this module counts records and bytes. The caller reports records without data for the application through
+`silent`.
 """
 
 import ssl
 import struct
 
 HANDSHAKE_BYTES = 32 * 1024
-"""Until the handshake is over. A usual peer sends 2 to 6 KiB; with signatures that resist quantum computers,
-some 20."""
+"""The longest handshake. Most peers send 2 to 6 KiB; with post-quantum signatures, about 20 KiB."""
 RECORDS = 128
-"""Of a handshake, and of what comes for a request: an answer has one or two."""
+"""The most records of a handshake, and of the response to a request. A usual response has one or two."""
 SILENT_RECORDS = 16
 SILENT_BYTES = 8 * 1024
-"""Of tickets, key updates, warnings, requests to renegotiate, empty records: OpenSSL reads them for ever, and
-answers some. An honest server sends two tickets of some 250 bytes."""
+"""The most tickets, key updates, warnings, requests to renegotiate and empty records. OpenSSL would read them
+without end, and answers some of them. An honest server sends two tickets of about 250 bytes."""
 
 _HEADER_BYTES = 5
-_MOST_BYTES = 16 * 1024 + 2_048  # in a record, as TLS 1.2 has it; TLS 1.3 has less
+_MOST_BYTES = 16 * 1024 + 2_048  # of a record in TLS 1.2; TLS 1.3 allows less
 _TYPES = frozenset(range(20, 24))  # change_cipher_spec, alert, handshake, application_data
 _VERSION = 3
 _HANDSHAKE = 22
 _SERVER_HELLO = 2
-_RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")  # RFC 8446, 4.1.3
+_RETRY_RANDOM = bytes.fromhex(
+    "cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c"
+)  # RFC 8446, 4.1.3
 _KEY_SHARE = 51
 _FINITE_FIELDS = range(0x100, 0x200)  # RFC 8446, 4.2.7
 
 
 class TlsRecords:
-    """Every method raises ssl.SSLError for a peer that is to be refused. `heard` is the handshake's bytes."""
+    """The records of one connection. Every method raises ssl.SSLError to refuse the peer.
+
+    `heard` is the number of bytes that the peer has sent in the handshake.
+    """
 
     def __init__(self) -> None:
         self.heard = 0
         self._backlog = bytearray()
         self._handshaking = True
-        self._greeted = False
+        self._hello_seen = False
         self._taken = self._silent = self._silent_bytes = 0
 
     def feed(self, data: bytes) -> None:
@@ -47,15 +52,16 @@ class TlsRecords:
                 raise ssl.SSLError("the handshake is too long")
 
     def take(self) -> bytes:
-        """The next record that has come whole, or all of them while handshaking; empty for none."""
+        """Take the next complete record, or all complete records during the handshake. Returns b"" for
+        none."""
         end = 0
         while size := self._whole(end):
             self._taken += 1
             if self._taken > RECORDS:
                 raise ssl.SSLError("too many records")
-            if not self._greeted and self._backlog[end] == _HANDSHAKE:
-                _check_greeting(bytes(self._backlog[end + _HEADER_BYTES : end + size]))
-                self._greeted = True
+            if not self._hello_seen and self._backlog[end] == _HANDSHAKE:
+                _check_hello(bytes(self._backlog[end + _HEADER_BYTES : end + size]))
+                self._hello_seen = True
             end += size
             if not self._handshaking:
                 break
@@ -64,28 +70,28 @@ class TlsRecords:
         return records
 
     def secured(self) -> None:
-        """The handshake is over."""
+        """Note the end of the handshake."""
         self._handshaking = False
         self.expect()
 
     def expect(self) -> None:
-        """What comes now is for another request."""
+        """Begin to count for the next request."""
         self._taken = self._silent = self._silent_bytes = 0
 
     def silent(self, size: int) -> None:
-        """A record of this size said nothing."""
+        """Count a record of this size that held no data for the application."""
         self._silent += 1
         self._silent_bytes += size
         if self._silent > SILENT_RECORDS or self._silent_bytes > SILENT_BYTES:
-            raise ssl.SSLError("too much that says nothing")
+            raise ssl.SSLError("too many records without data")
 
     def clear(self) -> None:
         self._backlog.clear()
 
     def _whole(self, at: int) -> int:
-        """The size of the record that begins there, 0 while it is not whole.
+        """Return the size of the record that begins at `at`, or 0 while it is incomplete.
 
-        What is no record is refused by its first bytes, as OpenSSL does: the rest might never come.
+        Bytes that are no record are refused at once, as OpenSSL does: the rest might never come.
         """
         header = self._backlog[at : at + _HEADER_BYTES]
         if header and (header[0] not in _TYPES or (len(header) > 1 and header[1] != _VERSION)):
@@ -98,23 +104,24 @@ class TlsRecords:
         return size if len(self._backlog) >= at + size else 0
 
 
-def _check_greeting(hello: bytes) -> None:
-    """Refuses all but the server's hello, whole, and one kind of that.
+def _check_hello(hello: bytes) -> None:
+    """Refuse every first message except a complete server hello, and a hello that asks for a finite field.
 
-    In TLS 1.3, OpenSSL offers key exchanges over finite fields, which Python cannot take back, and the
-    largest takes 200 ms. A server gets one by a first hello that has us say ours again, and in no other way.
+    In TLS 1.3, OpenSSL offers key exchanges over finite fields, and Python cannot turn them off. The largest
+    one takes 200 ms. A server can only ask for one with a hello that makes the client repeat its own hello.
     """
     end = 4 + int.from_bytes(hello[1:4], "big")
     if hello[:1] != bytes([_SERVER_HELLO]) or len(hello) < end:
-        raise ssl.SSLError("the server does not say hello")
-    if hello[6:38] == _RETRY and _group(hello[:end]) in _FINITE_FIELDS:
+        raise ssl.SSLError("the server sends no hello")
+    if hello[6:38] == _RETRY_RANDOM and _group(hello[:end]) in _FINITE_FIELDS:
         raise ssl.SSLError("a key exchange over a finite field")
 
 
 def _group(hello: bytes) -> int | None:
-    """The group that a hello has us use (RFC 8446, 4.1.3 and 4.2.8). What is malformed OpenSSL refuses."""
+    """Return the group that a hello asks for (RFC 8446, 4.1.3 and 4.2.8). OpenSSL refuses a malformed
+    hello."""
     try:
-        at = 39 + hello[38] + 5  # behind the session, the cipher suite, the compression, a length
+        at = 39 + hello[38] + 5  # after the session, the cipher suite, the compression and a length
         while at < len(hello):
             kind, length = struct.unpack_from("!HH", hello, at)
             if kind == _KEY_SHARE:

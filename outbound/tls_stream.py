@@ -1,17 +1,32 @@
-"""TLS to a stranger. Law: the peer chooses neither how long the loop is held nor how much is done for it.
+"""TLS to a peer that nobody trusts. Law: the peer decides neither how long the event loop is busy nor how
+much work is done for it.
 
-A `TlsStream` is a protocol to the transport below it and a transport to the protocol above, so that TLS in
-the TLS of a proxy is the same thing twice. OpenSSL works without a break at what it is given. So it gets
-whole records, as `outbound/tls_records.py` lets them through, and none on the loop that could keep it busy:
+A `TlsStream` is a protocol for the transport below it, and a transport for the protocol above it. So TLS
+inside the TLS of a proxy is two of them. OpenSSL processes all that it is given in one call. So it gets
+complete records that `outbound/tls_records.py` has counted, and the event loop never gives it records that
+could keep it busy:
 
-    of a handshake   all that have come, in a thread (`outbound/handshakes.py`)
-    behind it        one at a time and a few in a turn of the loop; those above INLINE_BYTES in a thread
+    in the handshake       all complete records at once, in a thread (`outbound/handshakes.py`) after the
+    handshake    one record at a time, few in one turn of the loop; those above INLINE_BYTES in a thread
 
-A peer that is refused ends in an ssl.SSLError, as one does whose certificate proves nothing.
+A stream goes through these phases:
+
+    HANDSHAKING -> SECURED    the peer has proven its name
+    HANDSHAKING, SECURED -> CLOSED    `abort`, the end of the peer's data, or an error
+
+The transport below may be lost in every phase. The bytes that came before the loss are still processed, and
+the protocol above hears of the loss after them. A refused peer ends in an ssl.SSLError, like one with a bad
+certificate.
+
+OpenSSL is not shared: while a thread works for the stream (`_working`), nothing else calls it. The stream
+does not read from the transport below while it rests, and, after the handshake, while the protocol above has
+paused it, a thread works or the next turn of the loop is due. Then the peer cannot send more than the
+kernel's buffers hold.
 """
 
 import asyncio
 import ssl
+from enum import Enum, auto
 from functools import partial
 from typing import cast
 
@@ -19,22 +34,33 @@ from outbound.handshakes import HandshakeThreads
 from outbound.tls_records import TlsRecords
 
 INLINE_BYTES = 2 * 1024
-"""Full of tickets, a record of this size takes a millisecond; with an answer in it, some microseconds."""
+"""The largest record for the event loop. One full of tickets takes a millisecond, one with data some
+microseconds."""
 TURN_BYTES = 4 * 1024
+"""The most bytes of records in one turn of the loop."""
 READS = 32
 REST_SECONDS = 0.01
-"""A peer that has been read from so often for one request rests between reads: bytes that come one by one are
-a turn of the loop each, and then some hundred a second. A usual answer comes in one or two reads."""
+"""After READS reads for one request, the stream rests after each read. Otherwise a peer that sends byte by
+byte would take a turn of the loop for each byte. A usual response takes one or two reads."""
 OUTGOING_BYTES = 16 * 1024
-"""The most that records given to OpenSSL at once may have it answer."""
-_LEAST_BYTES = 256  # what a record counts for in a turn, however small: it is work too
+"""The most bytes that OpenSSL may send in answer to the records that it got at once."""
+_LEAST_BYTES = 256  # the size that even an empty record has in TURN_BYTES, because it takes time as well
 _READ_BYTES = 16 * 1024
 
-Said = list[bytes]
+_Data = list[bytes]
+"""Pieces of data for the protocol above. An empty piece is the end."""
+
+
+class Phase(Enum):
+    """The phases of a stream, see above."""
+
+    HANDSHAKING = auto()
+    SECURED = auto()
+    CLOSED = auto()
 
 
 class TlsStream(asyncio.Protocol, asyncio.Transport):
-    """The client's end. Once `handshake` has returned, `set_protocol` says who is above."""
+    """The client's end. After `handshake`, `set_protocol` names the protocol above."""
 
     _below: asyncio.Transport
 
@@ -46,29 +72,27 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._ssl = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
         self._records = TlsRecords()
         self._above: asyncio.Protocol | None = None
-        self._secured = False
-        self._over = self._loop.create_future()  # the handshake, well or not
-        self._early: Said = []  # what came before there was somebody above
-        self._unsent = b""  # what was to be sent while a thread was at work
-        self._working: asyncio.Future[Said | None] | None = None
+        self._phase = Phase.HANDSHAKING
+        self._handshaken: asyncio.Future[bool] = self._loop.create_future()  # False if it has failed
+        self._early: _Data = []  # data that came before there was a protocol above
+        self._unsent = b""  # data to send once the thread has finished
+        self._working: asyncio.Future[_Data | None] | None = None
         self._again: asyncio.Handle | None = None
         self._reads = 0
         self._resting: asyncio.TimerHandle | None = None
-        self._held = False  # by the one above
-        self._is_reading = True
-        self._closed = False  # by us
-        self._lost = False  # by the one below
+        self._paused = False  # by the protocol above
+        self._is_reading = True  # from the transport below
+        self._lost = False  # the transport below
         self._error: BaseException | None = None
 
     async def handshake(self) -> None:
-        """Returns when the peer has proven its name. Raises OSError, an ssl.SSLError if TLS is to blame."""
-        await self._over
-        if not self._secured:
+        """Wait until the peer has proven its name. Raises OSError, an ssl.SSLError if TLS is the cause."""
+        if not await self._handshaken:
             raise self._error or ConnectionResetError()
 
     @property
     def is_working(self) -> bool:
-        """What the peer has said waits for a thread, or is looked at in one."""
+        """True while the peer's bytes wait for a thread, or a thread processes them."""
         return self._working is not None
 
     # -- the transport, for the protocol above ---------------------------------------------------------
@@ -78,16 +102,16 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._advance_soon()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Nobody is asked to wait: what is written is a request, and few bytes."""
+        """Send a request. Requests are small, so there is no flow control."""
         self._records.expect()
         self._reads = 0
         if self._working is not None:
             self._unsent += data
-        elif not self._closed:
+        elif self._phase is not Phase.CLOSED:
             self._send(data)
 
     def abort(self) -> None:
-        self._closed = True
+        self._phase = Phase.CLOSED
         self._records.clear()
         if self._working is not None:
             self._working.cancel()
@@ -96,25 +120,25 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._below.abort()
 
     def is_closing(self) -> bool:
-        return self._closed or self._lost or self._below.is_closing()
+        return self._phase is Phase.CLOSED or self._lost or self._below.is_closing()
 
     def pause_reading(self) -> None:
-        self._held = True
+        self._paused = True
         self._read_if_wanted()
 
     def resume_reading(self) -> None:
-        self._held = False
+        self._paused = False
         self._advance_soon()
 
     # -- the protocol, for the transport below ---------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._below = cast(asyncio.Transport, transport)
-        self._look_at(b"")  # says our hello; nothing in it is the peer's
+        self._continue_handshake(b"")  # sends the client's hello, and reads nothing
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        if self._closed:
+        if self._phase is Phase.CLOSED:
             return
         self._reads += 1
         if self._reads > READS and self._resting is None:
@@ -131,15 +155,16 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._error = self._error or error
         self._advance()
 
-    # -- what comes ------------------------------------------------------------------------------------
+    # -- incoming data ---------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        """Shows OpenSSL what fits in a turn of the loop. The end comes behind all that came before it."""
+        """Process as many records as one turn of the loop allows, and then the loss of the transport, if
+        any."""
         room = TURN_BYTES
         try:
             while room > 0 and self._may_advance() and (records := self._records.take()):
-                if self._secured and len(records) <= INLINE_BYTES:
-                    self._take(self._look_at(records), len(records))
+                if self._phase is Phase.SECURED and len(records) <= INLINE_BYTES:
+                    self._take(self._decrypt(records), len(records))
                     room -= max(len(records), _LEAST_BYTES)
                 else:
                     self._hand_over(records)
@@ -148,8 +173,8 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         if room <= 0:
             self._advance_soon()
         self._read_if_wanted()
-        waits = self._working or self._again or self._held
-        if self._lost and (self._closed or not waits):
+        waits = self._working or self._again or self._paused
+        if self._lost and (self._phase is Phase.CLOSED or not waits):
             self._end()
 
     def _advance_soon(self) -> None:
@@ -159,21 +184,22 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
     def _advance_again(self) -> None:
         self._again = None
         early, self._early = self._early, []
-        self._tell(early)
+        self._deliver(early)
         self._advance()
 
     def _may_advance(self) -> bool:
-        if self._closed or self._held or self._early or self._working is not None:
+        if self._phase is Phase.CLOSED or self._paused or self._early or self._working is not None:
             return False
-        return self._above is not None or not self._secured
+        return self._above is not None or self._phase is Phase.HANDSHAKING
 
     def _rested(self) -> None:
         self._resting = None
         self._read_if_wanted()
 
     def _read_if_wanted(self) -> None:
-        """What is not read, the peer cannot send. A handshake needs no such bound: it has its own."""
-        wanted = not (self._resting or (self._secured and (self._held or self._working or self._again)))
+        """Pause or resume the transport below. During the handshake, `TlsRecords` bounds the peer's bytes."""
+        busy = self._paused or self._working or self._again
+        wanted = not (self._resting or (self._phase is Phase.SECURED and busy))
         if wanted == self._is_reading or self.is_closing():
             return
         self._is_reading = wanted
@@ -183,63 +209,69 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             self._below.pause_reading()
 
     def _hand_over(self, records: bytes) -> None:
-        """Shows them to OpenSSL in a thread. Nothing else touches OpenSSL until they are handed back."""
-        heard = len(records) if self._secured else self._records.heard
-        self._working = self._threads.run(self._look_at, records, heard)
+        """Let a thread process the records. Nothing else calls OpenSSL until the thread has finished."""
+        if self._phase is Phase.HANDSHAKING:
+            self._working = self._threads.run(self._continue_handshake, records, self._records.heard)
+        else:
+            self._working = self._threads.run(self._decrypt, records, len(records))
         self._working.add_done_callback(partial(self._handed_back, len(records)))
 
-    def _handed_back(self, size: int, working: "asyncio.Future[Said | None]") -> None:
+    def _handed_back(self, size: int, working: "asyncio.Future[_Data | None]") -> None:
         self._working = None
-        if not self._closed:
+        if self._phase is not Phase.CLOSED:
             try:
                 self._take(working.result(), size)
             except Exception as error:
                 self._fail(error)
                 if not isinstance(error, ssl.SSLError):
-                    raise  # a bug: the loop's log has it
+                    raise  # a bug: the loop logs it
         self._advance()
 
-    def _look_at(self, records: bytes) -> Said | None:
-        """What they say to the one above, the end as an empty piece; None while the handshake goes on.
+    def _continue_handshake(self, records: bytes) -> _Data | None:
+        """Process records of the handshake. Returns None while it goes on, else the data after it.
 
         Raises ssl.SSLError.
         """
         self._incoming.write(records)
-        said: Said = []
         try:
-            if not self._secured:
-                self._ssl.do_handshake()
+            self._ssl.do_handshake()
         except ssl.SSLWantReadError:
             return None
+        return self._decrypt(b"")
+
+    def _decrypt(self, records: bytes) -> _Data:
+        """Process records after the handshake, and return their data. Raises ssl.SSLError."""
+        self._incoming.write(records)
+        data: _Data = []
         try:
-            while self._incoming.pending and (not said or said[-1]):
-                said.append(self._ssl.read(_READ_BYTES))
+            while self._incoming.pending and (not data or data[-1]):
+                data.append(self._ssl.read(_READ_BYTES))
         except ssl.SSLWantReadError:
             pass
-        return said
+        return data
 
-    def _take(self, said: Said | None, size: int) -> None:
-        """Goes on with what OpenSSL has made of records of this size. Raises ssl.SSLError."""
+    def _take(self, data: _Data | None, size: int) -> None:
+        """Continue with the data from records of this size. Raises ssl.SSLError."""
         self._flush()
-        if said is None:
+        if data is None:
             return
-        if not self._secured:
-            self._secured = True
+        if self._phase is Phase.HANDSHAKING:
+            self._phase = Phase.SECURED
             self._records.secured()
-            self._over_now()
-        elif not said:
+            self._handshake_over(secured=True)
+        elif not data:
             self._records.silent(size)
         if self._unsent:
             unsent, self._unsent = self._unsent, b""
             self._send(unsent)
         if self._above is None:
-            self._early += said
+            self._early += data
         else:
-            self._tell(said)
+            self._deliver(data)
 
-    def _tell(self, said: Said) -> None:
-        for piece in said:
-            if self._closed or self._above is None:
+    def _deliver(self, data: _Data) -> None:
+        for piece in data:
+            if self._phase is Phase.CLOSED or self._above is None:
                 return
             if piece:
                 self._above.data_received(piece)
@@ -247,7 +279,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
                 self._above.eof_received()
                 self.abort()
 
-    # -- what goes -------------------------------------------------------------------------------------
+    # -- outgoing data ---------------------------------------------------------------------------------
 
     def _send(self, data: bytes | bytearray | memoryview) -> None:
         left = memoryview(data)
@@ -260,7 +292,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     def _flush(self) -> None:
         if self._outgoing.pending > OUTGOING_BYTES:
-            raise ssl.SSLError("too much to answer")
+            raise ssl.SSLError("the peer makes OpenSSL send too much")
         if self._outgoing.pending and not self.is_closing():
             self._below.write(self._outgoing.read())
 
@@ -271,11 +303,11 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self.abort()
 
     def _end(self) -> None:
-        self._over_now()
+        self._handshake_over(secured=False)
         above, self._above = self._above, None
         if above is not None:
             above.connection_lost(self._error if isinstance(self._error, Exception) else None)
 
-    def _over_now(self) -> None:
-        if not self._over.done():
-            self._over.set_result(None)
+    def _handshake_over(self, *, secured: bool) -> None:
+        if not self._handshaken.done():
+            self._handshaken.set_result(secured)

@@ -50,7 +50,7 @@ def read(*pieces: bytes) -> tuple[HttpResult, bool]:
     response = ResponseReader()
     over = [response.feed(piece) for piece in pieces]
     assert over == [False] * (len(pieces) - 1) + [True]
-    return response.answer(), response.reusable
+    return response.result(), response.reusable
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1_000])
@@ -244,7 +244,7 @@ def aborted(connections: list[Kept]) -> list[bool]:
 
 
 def test_the_idle_connections_of_an_endpoint_are_bounded() -> None:
-    pool, key, kept = ConnectionPool(per_endpoint=2), ("http", "a.example", 80), [Kept() for _ in range(3)]
+    pool, key, kept = ConnectionPool(per_origin=2), ("http", "a.example", 80), [Kept() for _ in range(3)]
     for connection in kept:
         pool.give(key, connection, now_ns=0)
     assert aborted(kept) == [True, False, False]

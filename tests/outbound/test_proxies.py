@@ -243,7 +243,7 @@ def test_a_proxy_that_is_refused_stops_the_start(run: Run) -> None:
 def test_a_proxy_may_speak_in_pieces(url: str, words: list[bytes], size: int) -> None:
     handshake = TunnelHandshake(read_proxy(url), "192.0.2.1", 443)
     for word in words:
-        assert not handshake.stands
+        assert not handshake.is_open
         for at in range(0, len(word), size):
             handshake.receive(word[at : at + size])
-    assert handshake.stands
+    assert handshake.is_open

@@ -233,6 +233,22 @@ def test_a_connection_whose_two_ends_have_the_same_address_is_blocked_whatever_t
     assert receiver.received == []
 
 
+def test_while_the_kernel_does_not_answer_no_webhook_to_an_address_is_saved_and_the_answer_is_503(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(*_: object) -> bytes:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with listed(tmp_path, **STRICT) as gateway:
+        monkeypatch.setattr(LocalAddresses, "_asked", silent)
+        refused = gateway.operate("PUT", WEBHOOK, {"url": "https://8.8.8.8/"})
+        monkeypatch.undo()
+
+        assert refused.status_code == 503
+        assert "Resource temporarily unavailable" in refused.json()["error"]
+        set_webhook(gateway, "https://8.8.8.8/")
+
+
 @pytest.mark.usefixtures("loopback_is_public")
 def test_through_a_proxy_no_webhook_goes_to_the_gateway_s_own_machine_either(tmp_path: Path) -> None:
     with named(["127.0.0.2"]) as names, socket.create_server(("127.0.0.1", 0)) as proxy:
