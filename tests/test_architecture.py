@@ -1,6 +1,7 @@
 """Who may import whom, as DESIGN lays the rooms out; and the few rules that a reader relies on everywhere."""
 
 import ast
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -231,3 +232,111 @@ def test_every_module_says_what_it_is_for() -> None:
     for path in EVERYWHERE:
         if path.name != "__init__.py":
             assert ast.get_docstring(ast.parse(path.read_text())), path
+
+
+ROOMS = sorted(
+    str(path.parent.relative_to(ROOT))
+    for room in OURS - {"server"}
+    for path in (ROOT / room).rglob("__init__.py")
+)
+BESIDE_THE_ROOMS = {"docs", "published", "support", "system"}
+"""Folders of tests that belong to no room."""
+
+TESTED_ELSEWHERE = {
+    "The module holds names and values, and decides nothing.": [
+        *("core/refusals", "core/rows", "core/votes"),
+        *("outbound/failures", "outbound/result", "replication/facts/kinds"),
+    ],
+    "tests/system/contract asks it over sockets.": [
+        *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
+        *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
+        *("handlers/routes", "handlers/views"),
+        *("serving/application", "serving/direct", "serving/rendering"),
+    ],
+    "Every gateway of tests/system is built by it.": [
+        *("gateway/delivery", "gateway/membership", "gateway/front"),
+        *("gateway/readers", "gateway/serve", "gateway/store"),
+    ],
+    "tests/system/fleet runs nodes that are built of it.": [
+        *("replication/copies/donor", "replication/copies/forgetting"),
+        *("replication/facts/applying", "replication/facts/hybrid_clock", "replication/facts/keyed_digests"),
+        *("replication/members/succession", "replication/node"),
+        *("replication/streams/follower", "replication/streams/gaps"),
+        *("replication/transport/envelopes", "replication/transport/link"),
+    ],
+    "tests/replication/members/test_warnings.py makes it warn.": [
+        *("replication/members/differences", "replication/members/eviction", "replication/streams/lag"),
+    ],
+    "tests/openapi judges the document that it is a part of.": [
+        *("openapi/errors", "openapi/examples", "openapi/manage", "openapi/operations"),
+        *("openapi/responses", "openapi/schemas", "openapi/webhooks"),
+    ],
+    "tests/wire judges a connection as a whole: see ASPECTS.": [
+        *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/server", "wire/turns"),
+    ],
+    "tests/cli and tests/snapshot test the commands and files that need it.": [
+        *("cli/demo", "cli/fold_disk", "cli/place"),
+        *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
+    ],
+    "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],
+    "tests/outbound/test_tls_stream.py and test_http1.py test it at work.": [
+        *("outbound/handshakes", "outbound/pool"),
+    ],
+}
+"""Modules without a test module of their own, by the reason."""
+
+ASPECTS = {
+    *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz", "wire/limits"),
+    *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
+    "openapi/schemathesis",
+}
+"""Test modules that are about a whole room."""
+
+
+def modules_of(room: str) -> set[str]:
+    return {path.stem for path in (ROOT / room).glob("*.py")} - {"__init__"}
+
+
+def subjects_of_tests(room: str) -> set[str]:
+    """The names of a room's test modules, without `test_`."""
+    return {path.stem.removeprefix("test_") for path in (ROOT / "tests" / room).glob("test_*.py")}
+
+
+def is_about(subject: str, module: str) -> bool:
+    """Whether a test module is named after the module, or after the module and an aspect of it."""
+    return subject == module or subject.startswith(f"{module}_")
+
+
+def in_room(names: Iterable[str], room: str) -> set[str]:
+    return {name for name in names if name.rpartition("/")[0] == room}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_tests_of_a_module_stand_at_the_same_place(room: str) -> None:
+    subjects = subjects_of_tests(room)
+    without = {
+        f"{room}/{module}"
+        for module in modules_of(room)
+        if not any(is_about(subject, module) for subject in subjects)
+    }
+    assert without == in_room(itertools.chain(*TESTED_ELSEWHERE.values()), room)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_test_module_is_named_after_a_module(room: str) -> None:
+    modules = modules_of(room)
+    of_none = {
+        f"{room}/{subject}"
+        for subject in subjects_of_tests(room)
+        if not any(is_about(subject, module) for module in modules)
+    }
+    assert of_none == in_room(ASPECTS, room)
+
+
+def test_the_tests_have_no_rooms_of_their_own() -> None:
+    tests = ROOT / "tests"
+    folders = {str(path.parent.relative_to(tests)) for path in tests.rglob("*/__init__.py")}
+    beside = {folder for folder in folders if folder.partition("/")[0] in BESIDE_THE_ROOMS}
+    assert folders - beside <= set(ROOMS)
+    listed = {name.rpartition("/")[0] for name in [*ASPECTS, *itertools.chain(*TESTED_ELSEWHERE.values())]}
+    assert listed <= set(ROOMS)

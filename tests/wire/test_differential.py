@@ -18,7 +18,7 @@ from tests.support.generated_conversations import KEY, Asked, conversations
 from tests.support.generated_events import examples
 from tests.support.raw_http import END, Answer, answers_in, connect, converse, error_text, heard
 from tests.support.server_differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
-from tests.wire.oracle import running_on_tornado
+from tests.support.tornado_oracle import running_on_tornado
 from wire.head import HEADERS_TOO_LARGE, MALFORMED
 
 WINDOW_SECONDS = 300

@@ -315,3 +315,13 @@ def test_handshakes_that_never_end_keep_nobody_out(process: ProcessGateway, tmp_
     assert process.signal(signal.SIGTERM) == 0
     assert "ERROR" not in process.log
     assert "Traceback" not in process.log
+
+
+def test_a_connection_that_is_closed_makes_room_for_another(
+    small: ThreadGateway, stack: contextlib.ExitStack
+) -> None:
+    for _ in range(3):
+        kept = [newcomer(small, stack) for _ in range(ROOM)]
+        assert [is_served(caller) for caller in kept] == [True] * ROOM
+        for caller in kept:
+            caller.socket.close()
