@@ -55,12 +55,17 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
     """The sources of settings, as options: a file, and flags for the common settings."""
     for option in (
         click.option(
-            "--allow-private-targets", is_flag=True, default=None, help=FLAGS["allow_private_targets"]
+            "--allow-private-targets",
+            is_flag=True,
+            default=None,
+            help="Let webhooks into private networks (webhooks.allow_private_targets).",
         ),
-        click.option("--data-dir", type=click.Path(path_type=Path), help=FLAGS["data_dir"]),
-        click.option("--port", type=int, help=FLAGS["port"]),
-        click.option("--address", help=FLAGS["address"]),
-        click.option("--config", type=click.Path(path_type=Path), help="YAML file; see config.yaml"),
+        click.option("--data-dir", type=click.Path(path_type=Path), help="Data folder (data_dir)."),
+        click.option("--port", type=int, help="Port to listen on (server.port)."),
+        click.option("--address", help="Address to listen on (server.address)."),
+        click.option(
+            "--config", type=click.Path(path_type=Path), help="Settings file in YAML, such as config.yaml."
+        ),
     ):
         command = option(command)
     return command
@@ -80,9 +85,13 @@ def _not_valid(mistakes: str) -> SystemExit:
 
 @cli.command("serve")
 @settings_options
-@click.option("--demo", is_flag=True, help="On an empty data folder, make a listing to try things on.")
+@click.option("--demo", is_flag=True, help="Create a demo listing if the data folder is empty.")
 def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
-    """Serve until SIGTERM or SIGINT. Then finish what runs and save everything."""
+    """Serve requests until SIGTERM or SIGINT.
+
+    Then finish the requests under way, save everything, and stop. A flag overrides the environment, which
+    overrides the settings file.
+    """
     settings = _settings(config, **flags)
     redactor, handler = Redactor(), logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", redactor))
@@ -125,7 +134,10 @@ async def _serve_until_signal(settings: Settings, redactor: Redactor, *, demo: b
 @cli.command("check-config")
 @settings_options
 def check_config(config: Path | None, **flags: object) -> None:
-    """Name every mistake in the settings. The certificates and keys that they name are read, too."""
+    """Check the settings and report every mistake.
+
+    Also read the certificates and keys that the settings name. Ends with status 2 if there is a mistake.
+    """
     settings = _settings(config, **flags)
     mistakes, warnings = certificate_findings(settings, os.environ, SystemClock().now_ms())
     for warning in warnings:

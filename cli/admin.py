@@ -79,7 +79,9 @@ class Remote:
         except ValueError:
             answer = None
         if not isinstance(answer, dict) or "success" not in answer:
-            raise click.ClickException(f"{self.url} is no Votegate: it answers otherwise")
+            raise click.ClickException(
+                f"{self.url} is not a Votegate gateway: it answers differently; check --url"
+            )
         if response.code >= 400:
             fields = "".join(f"\n  {name}: {why}" for name, why in answer.get("fields", {}).items())
             raise click.ClickException(f"{answer.get('error', response.reason)}{fields}")
@@ -103,7 +105,7 @@ pass_remote = click.make_pass_decorator(Remote)
     "--url",
     default="http://127.0.0.1:8080",
     show_default=True,
-    help="Where the gateway listens; on a Unix socket: unix:/run/votegate.sock.",
+    help="Address of the gateway; for a Unix socket, such as unix:/run/votegate.sock.",
 )
 @click.option(
     "--token-file",
@@ -111,12 +113,12 @@ pass_remote = click.make_pass_decorator(Remote)
     envvar=TOKEN_FILE,
     default=Path("data/operator.token"),
     show_default=True,
-    help="File with the operator token; the variable VOTEGATE_OPERATOR__TOKEN goes before it.",
+    help="File with the operator token. VOTEGATE_OPERATOR__TOKEN overrides it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the API's answer as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer of the API as JSON.")
 @click.pass_context
 def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> None:
-    """Speak to a running gateway as its operator."""
+    """Manage a running gateway as its operator."""
     logging.getLogger("tornado.general").setLevel(logging.ERROR)  # what it warns of is told once, by `call`
     token = os.environ.get("VOTEGATE_OPERATOR__TOKEN")
     if token is None:
@@ -127,14 +129,16 @@ def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> 
             source = context.get_parameter_source("token_file")
             where = TOKEN_FILE if source is ParameterSource.ENVIRONMENT else token_file
             reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
-            raise click.ClickException(f"no operator token: {where}: {reason}") from None
+            raise click.ClickException(f"no operator token: {where}: {reason}; see --token-file") from None
     if not re.fullmatch(HEADER_VALUE, token):  # what it cannot send, the HTTP client would print
         raise click.ClickException("no operator token: it must be visible ASCII on one line")
     context.obj = Remote(url, token, as_json)
 
 
 @admin.command()
-@click.option("--state", type=click.Choice(["in_review", "approved", "denied"]), help="Only these.")
+@click.option(
+    "--state", type=click.Choice(["in_review", "approved", "denied"]), help="List only bots in this state."
+)
 @pass_remote
 def bots(remote: Remote, state: str | None) -> None:
     """List all bots."""
@@ -165,7 +169,10 @@ def bots(remote: Remote, state: str | None) -> None:
 @click.argument("name")
 @pass_remote
 def key(remote: Remote, bot_id: str, name: str) -> None:
-    """Issue an API key for BOT_ID under a NAME. It is shown this once."""
+    """Issue an API key for BOT_ID.
+
+    NAME is for your own use. The key is shown only this once.
+    """
     answer = remote.call("POST", f"/manage/bots/{bot_id}/keys", {"name": name})
     remote.show(
         answer, lambda: _table(["id", "name", "key"], [[answer["id"], answer["name"], answer["key"]]])
@@ -177,7 +184,7 @@ def key(remote: Remote, bot_id: str, name: str) -> None:
 @click.argument("user_id")
 @pass_remote
 def vote(remote: Remote, bot_id: str, user_id: str) -> None:
-    """Cast USER_ID's vote for BOT_ID."""
+    """Cast a vote of USER_ID for BOT_ID."""
     answer = remote.call("POST", f"/manage/bots/{bot_id}/votes", {"user": user_id})
     row = [str(answer["vote"]), _when(answer["lastVote"]), _when(answer["nextVoteAt"])]
     remote.show(answer, lambda: _table(["votes", "cast", "next vote"], [row]))
@@ -186,7 +193,7 @@ def vote(remote: Remote, bot_id: str, user_id: str) -> None:
 @admin.command()
 @pass_remote
 def state(remote: Remote) -> None:
-    """Show the state of the gateway."""
+    """Show positions, counts and health of the gateway."""
     answer = remote.call("GET", "/debug/state")
 
     def table() -> Table:

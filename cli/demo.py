@@ -49,7 +49,7 @@ def demo_lines(base_url: str, key: str) -> str:
     """What to paste next."""
     curl, url = _curl_of(base_url)
     return f"""
-A demo listing was made: bot {BOT}, and user {VOTER} has just voted for it.
+Votegate has created a demo bot, {BOT}. User {VOTER} has just voted for it.
 
 Has the user voted?
   {curl} -H 'Authorization: {key}' {url}/bots/{BOT}/voters/{VOTER}
@@ -57,7 +57,7 @@ Has the user voted?
 Push the bot's counts:
   {curl} -X PATCH -H 'Authorization: {key}' -d '{{"server_count": {SERVER_COUNT}}}' {url}/bots/{BOT}/stats
 
-The key is shown this once. Stop with Ctrl-C; everything is kept.
+The key is shown only this once. Stop with Ctrl-C; all data stay on disk.
 """
 
 

@@ -54,7 +54,7 @@ class Place:
     def refuse_if_empty(self) -> None:
         if not (self.path.is_dir() and (list_segments(self.path) or list_snapshots(self.path))):
             raise FolderUnusable(
-                f"{self.path} holds no journal and no snapshots; name another with --data-dir"
+                f"{self.path} contains no journal and no snapshots; name another with --data-dir"
             )
 
     def missing(self, secret: str) -> bool:
@@ -67,8 +67,8 @@ class Place:
         if keys is None:
             needed = SnapshotReader(path).header.key_id.hex()
             raise FolderUnusable(
-                f"{path} is sealed with key {needed}, which is not here; name the sealing.keys file that has "
-                "it with --keys-file"
+                f"{path} is sealed with key {needed}, which is not here; name the sealing.keys file that "
+                "contains it with --keys-file"
             )
         return keys
 
@@ -82,7 +82,7 @@ class Place:
             try:
                 return keyring_of(keys_file.read_text(encoding="ascii"))
             except (BadKeys, UnicodeDecodeError):
-                raise FolderUnusable(f"{keys_file} is no list of sealing keys") from None
+                raise FolderUnusable(f"{keys_file} is not a list of sealing keys") from None
         if self.given_keys is None and (self.path / KEYS).exists():
             return kept_keys(self.path, needed=True)
         return self.given_keys
@@ -108,14 +108,14 @@ def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
     return config_option(data_dir_option(click.pass_obj(with_place)))
 
 
-config_option = click.option("--config", type=click.Path(path_type=Path), help="YAML file; see config.yaml")
-data_dir_option = click.option("--data-dir", type=click.Path(path_type=Path), help="data_dir")
+config_option = click.option("--config", type=click.Path(path_type=Path), help="Settings file in YAML.")
+data_dir_option = click.option("--data-dir", type=click.Path(path_type=Path), help="Data folder (data_dir).")
 keys_file_option = click.option(
     "--keys-file",
     type=click.Path(path_type=Path),
-    help="The sealing.keys that open FILE, when they are not those of the data folder.",
+    help="File with sealing keys, if FILE needs others than the data folder.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 @contextmanager

@@ -11,21 +11,25 @@ from storage.sealing import Keyring, new_key
 
 GIVEN = (
     "the sealing keys come from the settings: put a new key (32 bytes in base64) before the old ones in "
-    "sealing.keys, parted by a space, and start again"
+    "sealing.keys, separated by a space, and restart"
 )
 
 
 @click.command("rotate-key")
 @on_data_folder
-@click.option("--prune", is_flag=True, help="Drop the keys that no file of the data folder needs any more.")
+@click.option("--prune", is_flag=True, help="Drop the keys that no file in the data folder needs.")
 @json_option
 def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
-    """Make a new sealing key the newest. The older ones stay, so that older files open."""
+    """Create a new sealing key.
+
+    From the next start on it encrypts all new files. The older keys stay, because older files need them.
+    Stop the gateway first.
+    """
     if place.given_keys is not None:
         raise FolderUnusable(GIVEN)
     if not (place.path / KEYS).exists():
-        raise FolderUnusable(f"{place.path / KEYS} is missing; a folder's first start makes it")
-    with place.held("the key of a running gateway cannot be changed") as folder:
+        raise FolderUnusable(f"{place.path / KEYS} is missing; the first start of a gateway creates it")
+    with place.held("stop the gateway to change its key") as folder:
         ring = folder.keys.with_newest(new_key())
         dropped = _unneeded(folder, ring) if prune else set()
         kept = ring.without(dropped)

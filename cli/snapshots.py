@@ -40,8 +40,8 @@ from storage.folder import (
 
 READABLE = "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets."
 MISSING = {
-    DIGEST_SECRET: "put the key-digest.secret of its API keys into {} first: none works without it",
-    OPERATOR_TOKEN: "put its operator.token into {}, or the next start makes a new one",
+    DIGEST_SECRET: "put the key-digest.secret of its API keys into {} first: without it no API key works",
+    OPERATOR_TOKEN: "put its operator.token into {}, or the next start creates a new one",
 }
 
 path_type = click.Path(path_type=Path)
@@ -49,7 +49,7 @@ path_type = click.Path(path_type=Path)
 
 @click.group()
 def snapshot() -> None:
-    """Inspect, verify, export and restore what is on disk."""
+    """Inspect, verify, export and restore the data on disk."""
 
 
 @snapshot.command()
@@ -58,7 +58,10 @@ def snapshot() -> None:
 @keys_file_option
 @json_option
 def inspect(place: Place, file: Path | None, keys_file: Path | None, as_json: bool) -> None:
-    """Tell what the data folder, or FILE (a snapshot or a backup), holds. A gateway may run meanwhile."""
+    """List the contents of the data folder.
+
+    With FILE (a snapshot or a backup), list the contents of that file. A gateway may run meanwhile.
+    """
     if file is None:
         place.refuse_if_empty()
         found = list(found_in(place.path))
@@ -66,7 +69,7 @@ def inspect(place: Place, file: Path | None, keys_file: Path | None, as_json: bo
         return
     header, keys = snapshot_found(file), place.keys_at_hand(file, keys_file)
     if keys is None:
-        contents, line = None, "what is in it cannot be told without its key; see --keys-file"
+        contents, line = None, "its contents cannot be read without its key; see --keys-file"
     else:
         with bars() as bar:
             contents = contents_of(file, keys, bar(file.name))
@@ -80,7 +83,10 @@ def inspect(place: Place, file: Path | None, keys_file: Path | None, as_json: bo
 @keys_file_option
 @json_option
 def verify(place: Place, file: Path | None, keys_file: Path | None, as_json: bool) -> None:
-    """Read everything in the data folder, or all of FILE (a snapshot or a backup), and change nothing."""
+    """Check the whole data folder, and change nothing.
+
+    With FILE (a snapshot or a backup), check that file. Ends with status 1 if something is bad.
+    """
     with bars() as bar:
         if file is not None:
             verified = verify_file(file, place.keys_for(file, keys_file), place.empty_state, bar)
@@ -99,14 +105,16 @@ def verify(place: Place, file: Path | None, keys_file: Path | None, as_json: boo
 @snapshot.command()
 @on_data_folder
 @click.argument("out", type=path_type)
-@click.option("--format", "written_as", type=click.Choice(["ndjson", "csv"]), required=True)
-@click.option("--from", "file", type=path_type, help="A backup (GET /debug/snapshot), not the data folder.")
+@click.option(
+    "--format", "written_as", type=click.Choice(["ndjson", "csv"]), required=True, help="Format of the files."
+)
+@click.option("--from", "file", type=path_type, help="Export this backup instead of the data folder.")
 @keys_file_option
 @json_option
 def export(
     place: Place, out: Path, written_as: Format, file: Path | None, keys_file: Path | None, as_json: bool
 ) -> None:
-    """Write the state as NDJSON or CSV into OUT, a new or empty folder."""
+    """Write votes and listings as text to OUT, a new or empty folder."""
     if out.resolve().is_relative_to(place.path.resolve()):
         raise FolderUnusable(f"{out} is in the data folder, where no other files may be; name another folder")
     with bars() as bar:
@@ -130,7 +138,10 @@ def export(
 @keys_file_option
 @json_option
 def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -> None:
-    """Build a new data folder from SOURCE: an export's folder, or a backup (GET /debug/snapshot)."""
+    """Build a new data folder from SOURCE.
+
+    SOURCE is a backup (GET /debug/snapshot), or the folder of an export.
+    """
     _refuse_unless_restorable(place, source, keys_file)
     with bars() as bar:
         if source.is_dir():
@@ -138,7 +149,7 @@ def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -
         else:
             read = read_backup(source, place.keys_for(source, keys_file), place.empty_state, bar(source.name))
         try:
-            with made_whole_or_not_at_all(place.path), place.held("restore takes an empty folder") as folder:
+            with made_whole_or_not_at_all(place.path), place.held("restore needs an empty folder") as folder:
                 refuse_unless_empty(folder.path)
                 restore_into(folder, read, SystemClock().now_ms())
         except OSError as error:
@@ -227,4 +238,4 @@ def _when(milliseconds: int) -> str:
     try:
         return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
-        return "a time that is none"
+        return "an impossible time"

@@ -85,7 +85,9 @@ class TlsSettings(_Section):
     def _both_or_neither(self) -> "TlsSettings":
         if (self.certificate is None) != (self.key is None):
             missing = "certificate" if self.certificate is None else "key"
-            raise ValueError(f"server.tls.{missing} is missing; a certificate and its key come together")
+            raise ValueError(
+                f"server.tls.{missing} is missing; set both the certificate and its key, or neither"
+            )
         return self
 
 
@@ -232,15 +234,15 @@ class RedisSettings(_Section):
         if self.url is None:
             return self
         if self.node is None:
-            raise ValueError("redis.node is missing; each gateway of a fleet has a name of its own")
+            raise ValueError("redis.node is missing; give each gateway of a fleet its own name")
         user, at, _ = self.url.get_secret_value().partition("//")[2].rpartition("@")
         if self.password is not None and at and ":" in user:
-            raise ValueError("redis.password is for a URL without one")
+            raise ValueError("redis.password is only for a redis.url without a password")
         is_tls = self.url.get_secret_value().startswith("rediss://")
         if self.ca is not None and not is_tls:
-            raise ValueError("redis.ca is for rediss:// only")
+            raise ValueError("redis.ca is only for a redis.url that begins with rediss://")
         if self.ca is not None and not self.ca.is_file():
-            raise ValueError(f"redis.ca: {self.ca} is no file")
+            raise ValueError(f"redis.ca: {self.ca} is not a file")
         return self
 
 

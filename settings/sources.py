@@ -74,7 +74,9 @@ def _from_yaml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
     except (RecursionError, ValueError):
-        raise SourceUnreadable(f"{path}: is nested too deeply, or holds a number too long") from None
+        raise SourceUnreadable(
+            f"{path}: is nested too deeply, or contains a number that is too long"
+        ) from None
     except yaml.YAMLError as error:
         # A parser's message quotes the line, which may hold a secret: its place says enough.
         mark = getattr(error, "problem_mark", None)
@@ -112,7 +114,7 @@ def _from_environment(
                 from_files[secret] = Path(value).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
                 # The path is not told: it may be the secret itself, by mistake.
-                reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+                reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
                 problems.append(f"{variable}: cannot be read: {reason}")
         else:
             plain[name] = value

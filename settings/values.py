@@ -110,7 +110,7 @@ def _name_server(text: str) -> str:
 
 NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(_split)]
 ChatHost = Annotated[
-    str, _matching(r"[a-z0-9.-]+(?::[1-9][0-9]{0,4})?", "must be a host, or host:port, in small letters")
+    str, _matching(r"[a-z0-9.-]+(?::[1-9][0-9]{0,4})?", "must be a host, or host:port, in lower case")
 ]
 ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
@@ -157,7 +157,7 @@ CREDENTIAL_BYTES = 255  # RFC 1929
 def _proxy_url(secret: SecretStr) -> SecretStr:
     found = _PROXY_URL.fullmatch(secret.get_secret_value())
     if found is None or int(found["port"] or 0) > 65_535:
-        raise ValueError("must be http://, https:// or socks5://, perhaps user:password@, then host:port")
+        raise ValueError("must be http://, https:// or socks5://, optionally user:password@, then host:port")
     if found["ipv6"] is not None:
         IPv6Address(found["ipv6"])
     for credential in (found["user"], found["password"]):
@@ -176,7 +176,7 @@ def _redis_url(secret: SecretStr) -> SecretStr:
     found = _REDIS_URL.fullmatch(secret.get_secret_value())
     if found is None or int(found["port"] or 0) > 65_535:
         raise ValueError(
-            "must be redis:// or rediss://, perhaps user:password@, then host:port, perhaps /database"
+            "must be redis:// or rediss://, optionally user:password@, then host:port, optionally /database"
         )
     if found["ipv6"] is not None:
         IPv6Address(found["ipv6"])
@@ -186,7 +186,7 @@ def _redis_url(secret: SecretStr) -> SecretStr:
 def _sealing_keys(secret: SecretStr) -> SecretStr:
     for word in secret.get_secret_value().split() or [""]:
         if not re.fullmatch(r"[A-Za-z0-9+/_-]{43}=", word):
-            raise ValueError("must be keys of 32 bytes in base64, newest first, parted by spaces")
+            raise ValueError("must be keys of 32 bytes in base64, newest first, separated by spaces")
     return secret
 
 
@@ -198,10 +198,10 @@ RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
 NodeName = Annotated[
     str,
     _matching(
-        r"[a-z0-9][a-z0-9-]{0,31}", "must be 1 to 32 of a-z, 0-9 and -, of which - may not be the first"
+        r"[a-z0-9][a-z0-9-]{0,31}", "must be 1 to 32 characters of a-z, 0-9 and -, and not begin with -"
     ),
 ]
 KeyPrefix = Annotated[
-    str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 of A-Z, a-z, 0-9, _, {, }, : and -")
+    str, _matching(r"[A-Za-z0-9_{}:-]{1,64}", "must be 1 to 64 characters of A-Z, a-z, 0-9, _, {, }, : and -")
 ]
 SealingKeys = Annotated[SecretStr, AfterValidator(_sealing_keys)]

@@ -199,7 +199,10 @@ def test_a_token_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes
 def test_a_token_in_the_place_of_its_file_is_not_shown() -> None:
     names = {"VOTEGATE_OPERATOR__TOKEN": None, "VOTEGATE_OPERATOR__TOKEN_FILE": OPERATOR_TOKEN}
     result = CliRunner(env=names).invoke(cli, ["admin", "bots"])
-    assert error(result) == "no operator token: VOTEGATE_OPERATOR__TOKEN_FILE: No such file or directory"
+    assert (
+        error(result)
+        == "no operator token: VOTEGATE_OPERATOR__TOKEN_FILE: No such file or directory; see --token-file"
+    )
 
 
 def test_a_gateway_on_a_unix_socket_is_spoken_to_at_the_place_that_it_logs(tmp_path: Path) -> None:
@@ -256,7 +259,7 @@ def test_a_server_that_does_not_answer_is_no_gateway(
 )
 def test_a_server_that_speaks_otherwise_is_no_votegate(receiver: Receiver, code: int, body: bytes) -> None:
     receiver.default = status(code, body)
-    assert error(run_admin(receiver.url, "bots")).startswith(f"{receiver.url} is no Votegate: ")
+    assert error(run_admin(receiver.url, "bots")).startswith(f"{receiver.url} is not a Votegate gateway: ")
 
 
 def test_a_redirect_is_not_followed_with_the_token(receiver: Receiver) -> None:

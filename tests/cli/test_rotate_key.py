@@ -174,7 +174,9 @@ def test_keys_of_the_settings_are_changed_there(folder: Path, monkeypatch: pytes
     text = (folder / KEYS).read_text()
     monkeypatch.setenv("VOTEGATE_SEALING__KEYS", text)
     line = refused(folder)
-    assert "put a new key (32 bytes in base64) before the old ones in sealing.keys, parted by a space" in line
+    assert (
+        "put a new key (32 bytes in base64) before the old ones in sealing.keys, separated by a space" in line
+    )
     assert text.strip() not in line
     assert len(new_key()) == KEY_BYTES
     assert keyring_of(f"{Keyring([new_key()]).to_text()} {text}").key_ids[1:] == keyring_of(text).key_ids
@@ -182,7 +184,7 @@ def test_keys_of_the_settings_are_changed_there(folder: Path, monkeypatch: pytes
 
 def test_a_folder_without_keys_is_refused_and_not_made(tmp_path: Path) -> None:
     line = refused(tmp_path / "data")
-    assert line == f"{tmp_path / 'data' / KEYS} is missing; a folder's first start makes it"
+    assert line == f"{tmp_path / 'data' / KEYS} is missing; the first start of a gateway creates it"
     assert not (tmp_path / "data").exists()
 
 

@@ -44,7 +44,7 @@ def test_a_folder_that_a_gateway_holds_is_refused_with_what_to_do(tmp_path: Path
 )
 def test_a_folder_that_holds_nothing_is_refused_and_not_made(tmp_path: Path, arguments: list[str]) -> None:
     line = refused(*arguments, "--data-dir", tmp_path / "data")
-    assert line == f"{tmp_path / 'data'} holds no journal and no snapshots; name another with --data-dir"
+    assert line == f"{tmp_path / 'data'} contains no journal and no snapshots; name another with --data-dir"
     assert not (tmp_path / "data").exists()
 
 
@@ -73,7 +73,7 @@ def test_a_backup_of_another_folder_needs_its_keys(kept: Kept, tmp_path: Path, c
         assert "--keys-file" in line
     (tmp_path / "none").write_text("not a key")
     line = refused(*arguments, kept.backup, "--data-dir", tmp_path / "new", "--keys-file", tmp_path / "none")
-    assert line.partition(";")[0] == f"{tmp_path / 'none'} is no list of sealing keys"
+    assert line.partition(";")[0] == f"{tmp_path / 'none'} is not a list of sealing keys"
 
 
 def test_a_folder_with_data_is_not_restored_into(kept: Kept) -> None:

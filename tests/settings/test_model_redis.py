@@ -94,13 +94,13 @@ def test_an_authority_is_for_tls_only(tmp_path: Path) -> None:
     authority.touch()
     assert redis_of(url=TLS_URL, node="a", ca=authority).ca == authority
     (mistake,) = mistakes_of(url=URL, node="a", ca=authority)
-    assert "redis.ca is for rediss:// only" in mistake
+    assert "redis.ca is only for a redis.url that begins with rediss://" in mistake
 
 
 @pytest.mark.parametrize("name", ["nowhere.pem", "."])
 def test_an_authority_that_is_no_file_is_named(tmp_path: Path, name: str) -> None:
     (mistake,) = mistakes_of(url=TLS_URL, node="a", ca=tmp_path / name)
-    assert f"redis.ca: {tmp_path / name} is no file" in mistake
+    assert f"redis.ca: {tmp_path / name} is not a file" in mistake
 
 
 def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_secrets_are_in_no_text_made_of_the_settings(tmp_path: Path, text: str) 
 
 def test_there_is_one_password() -> None:
     given = {"url": "redis://edge:a-password@redis.example", "node": "a", "password": "another"}
-    assert mistakes_of(**given) == ["redis: redis.password is for a URL without one"]
+    assert mistakes_of(**given) == ["redis: redis.password is only for a redis.url without a password"]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_proxy_is_kept_out_of_sight(url: str) -> None:
 def test_what_is_no_proxy_is_refused_without_its_words(url: str) -> None:
     line = mistake("proxy", url)
     assert line == (
-        "webhooks.proxy: must be http://, https:// or socks5://, perhaps user:password@, then host:port"
+        "webhooks.proxy: must be http://, https:// or socks5://, optionally user:password@, then host:port"
     )
 
 

@@ -55,7 +55,9 @@ def test_a_name_that_is_there_twice_is_refused_with_the_line_of_the_second(tmp_p
 @pytest.mark.parametrize("text", ["[" * 1_000, "server: {port: " + "9" * 5_000 + "}"], ids=["nested", "long"])
 def test_a_file_that_is_beyond_reading_is_refused(tmp_path: Path, text: str) -> None:
     (mistake,) = mistakes_in(tmp_path, text)
-    assert mistake == f"{tmp_path / 'config.yaml'}: is nested too deeply, or holds a number too long"
+    assert (
+        mistake == f"{tmp_path / 'config.yaml'}: is nested too deeply, or contains a number that is too long"
+    )
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

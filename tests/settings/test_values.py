@@ -68,9 +68,9 @@ def test_a_yes_is_no_number() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("webhooks.chat_hosts", "Discord.com", "must be a host, or host:port, in small letters"),
-        ("redis.node", "-oslo", "must be 1 to 32 of a-z, 0-9 and -, of which - may not be the first"),
-        ("redis.prefix", "vote gate", "must be 1 to 64 of A-Z, a-z, 0-9, _, {, }, : and -"),
+        ("webhooks.chat_hosts", "Discord.com", "must be a host, or host:port, in lower case"),
+        ("redis.node", "-oslo", "must be 1 to 32 characters of a-z, 0-9 and -, and not begin with -"),
+        ("redis.prefix", "vote gate", "must be 1 to 64 characters of A-Z, a-z, 0-9, _, {, }, : and -"),
     ],
 )
 def test_a_text_of_the_wrong_shape_is_told_in_words(name: str, value: str, reason: str) -> None:
@@ -129,7 +129,7 @@ def test_the_path_of_a_unix_socket_may_be_as_long_as_the_system_takes_it(tmp_pat
 def test_a_certificate_and_its_key_come_together(given: str, missing: str) -> None:
     (mistake,) = mistakes(flags={f"server.tls.{given}": "file.pem"})
     assert mistake == (
-        f"server.tls: server.tls.{missing} is missing; a certificate and its key come together"
+        f"server.tls: server.tls.{missing} is missing; set both the certificate and its key, or neither"
     )
 
 
