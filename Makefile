@@ -19,7 +19,7 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
-ROOMS := $(addprefix tests/,cli core gateway guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes webhook)
+ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes webhook)
 coverage: $(VENV)/dev.stamp ## branch coverage of the core packages: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
 

@@ -6,7 +6,6 @@ Tables are for people, `--json` prints the API's answer (of a list, all pages as
 import json
 import logging
 import os
-import re
 import shutil
 import socket
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ from rich.table import Table
 from tornado.httpclient import HTTPClient, HTTPError, HTTPRequest
 from tornado.netutil import Resolver
 
-from listings.patterns import HEADER_VALUE
+from grammars.header_values import is_header_value
 
 UNIX = "unix:"
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)
@@ -130,7 +129,7 @@ def admin(context: click.Context, url: str, token_file: Path, as_json: bool) -> 
             where = TOKEN_FILE if source is ParameterSource.ENVIRONMENT else token_file
             reason = error.strerror if isinstance(error, OSError) else "it is not ASCII"
             raise click.ClickException(f"no operator token: {where}: {reason}; see --token-file") from None
-    if not re.fullmatch(HEADER_VALUE, token):  # what it cannot send, the HTTP client would print
+    if not is_header_value(token):  # what it cannot send, the HTTP client would print
         raise click.ClickException("no operator token: it must be visible ASCII on one line")
     context.obj = Remote(url, token, as_json)
 

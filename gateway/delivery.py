@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from ipaddress import ip_address
 
 from core.clock import Clock
+from grammars.service_urls import read_proxy_url
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
 from outbound.local_addresses import LocalAddresses
@@ -55,7 +56,7 @@ def webhook_sender(
         guard,
         timeout_seconds=webhooks.timeout_seconds,
         user_agent=user_agent,
-        proxy=webhooks.proxy.get_secret_value() if webhooks.proxy is not None else None,
+        proxy=read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None,
         name_servers=webhooks.name_servers,
         clock=clock,
     )

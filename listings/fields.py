@@ -13,10 +13,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from typing_extensions import TypeAliasType
 
 from core.snowflake import MAX, is_snowflake
-from core.urls import MAX_URL_CHARACTERS, read_url
+from grammars.header_values import HEADER_VALUE, NO_HEADER_VALUE
+from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, read_url
 from listings.patterns import (
-    HEADER_VALUE,
-    HTTP_URL,
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
@@ -132,7 +131,7 @@ Snowflake = TypeAliasType(
 IS_ONE_LINE = _matching(ONE_LINE, _without(NOT_ON_ONE_LINE))
 IS_PROSE = _matching(PROSE, _without(NOT_IN_PROSE))
 IS_TEXT = _matching(TEXT, _without(NOT_IN_PROSE))
-IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: "must be visible ASCII, because it is sent as a header")
+IS_HEADER_VALUE = _matching(HEADER_VALUE, lambda _: NO_HEADER_VALUE)
 # 1.0 is the integer 1, as in JSON Schema.
 WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
 ON_ONE_LINE = "On one line, with a character that can be seen, without bidirectional controls."

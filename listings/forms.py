@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from core.refusals import Invalid
 from core.rows import Language
+from grammars.header_values import HEADER_VALUE
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,
@@ -31,7 +32,7 @@ from listings.fields import (
     sized,
     unique,
 )
-from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, HEADER_VALUE, ONE_LINE, PROSE, TEXT
+from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 
 
 class Form(BaseModel):

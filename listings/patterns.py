@@ -1,8 +1,7 @@
 """What a text may look like, as patterns. Law: one pattern is both the rule and its JSON Schema.
 
 So they are written in what Python's `re` and ECMA-262 read alike: classes whose meaning differs between the
-two, such as digits and white space, are spelt out. URLs are read by `core.urls`, which gives the reasons;
-their patterns take what it takes and nothing else.
+two, such as digits and white space, are spelt out. The patterns of URLs and header values are in `grammars`.
 
 A text on one line has a character that can be seen, and no control, line separator or Bidi_Control: otherwise
 a name is invisible, or turns the sentence around it. Joiners, variation selectors and tags stay, as parts of
@@ -36,7 +35,6 @@ NOT_IN_PROSE = _CONTROLS + _BIDI_EMBEDDINGS
 ONE_LINE = _seen(_BLANK, NOT_ON_ONE_LINE)
 PROSE = _seen(_BLANK + r"\t\n\r" + _LINE_SEPARATORS + _BIDI_MARKS, NOT_IN_PROSE)
 TEXT = f"^[^{NOT_IN_PROSE}]*$"
-HEADER_VALUE = r"^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$"
 
 
 def _snowflake_pattern() -> str:
@@ -50,35 +48,7 @@ def _any_case(word: str) -> str:
     return "".join(f"[{letter.upper()}{letter}]" for letter in word)
 
 
-def _ipv6_pattern(ipv4: str) -> str:
-    """Every form of RFC 4291, 2.2: whole, with a gap, with an IPv4 address for the last two groups."""
-    group = "[0-9A-Fa-f]{1,4}"
-
-    def gap_after(groups: int) -> str:
-        return f"(?:{group}:){{{groups}}}:" if groups else "::"
-
-    short = (f"{gap_after(i)}(?:(?:{group}:){{0,{6 - i}}}{group})?" for i in range(7))
-    before_ipv4 = (f"{gap_after(i)}(?:{group}:){{0,{5 - i}}}" for i in range(6))
-    return (
-        f"(?:{group}:){{7}}(?:{group}|:)|{'|'.join(short)}|"
-        f"(?:(?:{group}:){{6}}|{'|'.join(before_ipv4)}){ipv4}"
-    )
-
-
-def _url_pattern() -> str:
-    """An http or https URL as `core.urls.read_url` reads it, its length aside."""
-    octet = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-    ipv4 = rf"(?:{octet}\.){{3}}{octet}"
-    label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
-    number = "(?:[0-9]+|0[Xx][0-9A-Fa-f]*)(?:[:/?#]|$)"
-    name = rf"(?![A-Za-z0-9._-]{{254}})(?:{label}\.)*(?!{number}){label}"
-    host = rf"(?:{ipv4}|{name}|\[(?:{_ipv6_pattern(ipv4)})\])"
-    return rf"^[Hh][Tt][Tt][Pp][Ss]?://{host}(?::(?:{_PORT}))?(?:[/?#][!-\[\]-~]*)?$"
-
-
-_PORT = "6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}"
 SNOWFLAKE = _snowflake_pattern()
-HTTP_URL = _url_pattern()
 # A URL on a chat platform's host, and one of its webhooks; a deployment may know more hosts than these.
 _CANARY, _PTB, _DISCORD, _APP, _COM = map(_any_case, ("canary", "ptb", "discord", "app", "com"))
 _CHAT_HOST = rf"(?:(?:{_CANARY}|{_PTB})\.)?{_DISCORD}(?:{_APP})?\.{_COM}"

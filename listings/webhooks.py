@@ -9,7 +9,7 @@ from core.events import DeliveryQueued, Event, WebhookRemoved, WebhookSaved
 from core.refusals import Conflict, Invalid, NotFound
 from core.rows import Delivery, Webhook
 from core.state import State
-from core.urls import UrlRefused
+from grammars.http_urls import UrlRefused
 from listings.forms import WebhookSettings
 from listings.rules import listing_of
 

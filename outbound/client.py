@@ -14,12 +14,12 @@ from functools import cache, lru_cache, partial
 from typing import NamedTuple
 
 from core.clock import Clock, SystemClock
-from core.urls import Target, UrlRefused
+from grammars.http_urls import Target, UrlRefused
+from grammars.service_urls import TunnelProxy
 from outbound.dial import Dialler, Guard
 from outbound.failures import ExchangeFailed, ExchangeProgress
 from outbound.http1 import ClientConnection, StaleConnection
 from outbound.pool import IDLE_SECONDS, ConnectionPool, Origin
-from outbound.proxies import read_proxy
 from outbound.resolver import Resolver
 from outbound.result import Fault, HttpResult
 from outbound.slots import Slot
@@ -217,7 +217,7 @@ async def open_client(
     *,
     timeout_seconds: float,
     user_agent: str,
-    proxy: str | None = None,
+    proxy: TunnelProxy | None = None,
     name_servers: Sequence[str] = (),
     clock: Clock | None = None,
     idle_seconds: float = IDLE_SECONDS,
@@ -226,15 +226,14 @@ async def open_client(
 
     Args:
         timeout_seconds: the time for a whole exchange.
-        proxy: a URL for `read_proxy`, which raises ProxyRefused.
+        proxy: the proxy that every connection goes through, if any.
         name_servers: addresses, or "address:port"; without any, the system's name servers.
 
     Certificates are verified against the system's authorities, or those in the file `SSL_CERT_FILE`.
     """
     tls = _client_tls(os.environ.get("SSL_CERT_FILE"))
-    through = read_proxy(proxy) if proxy is not None else None
     resolver = Resolver(name_servers)
-    dialler = Dialler(guard, resolver, tls, through)
+    dialler = Dialler(guard, resolver, tls, proxy)
     pool = ConnectionPool(idle_seconds)
     client = HttpClient(guard, dialler, pool, clock or SystemClock(), timeout_seconds, user_agent)
     try:

@@ -15,11 +15,12 @@ from functools import partial
 from ipaddress import ip_address
 from typing import Protocol, cast
 
-from core.urls import Target, UrlRefused
+from grammars.http_urls import Target, UrlRefused
+from grammars.service_urls import TunnelProxy
 from outbound.failures import TIMED_OUT, ExchangeFailed, ExchangeProgress
 from outbound.handshakes import HandshakeThreads
 from outbound.http1 import ClientConnection
-from outbound.proxies import TunnelHandshake, TunnelProxy
+from outbound.proxies import TunnelHandshake
 from outbound.resolver import Resolver
 from outbound.result import Fault
 from outbound.tls_stream import TlsStream

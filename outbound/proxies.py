@@ -11,17 +11,14 @@ or its reply makes no sense, the endpoint or the proxy may be the cause: the fau
 import base64
 import re
 from collections.abc import Generator
-from dataclasses import dataclass, field
 from ipaddress import ip_address
-from urllib.parse import unquote, urlsplit
 
+from grammars.service_urls import TunnelProxy
 from outbound.failures import ExchangeFailed
 from outbound.result import Fault
 
 REPLY_BYTES = 8 * 1024
 """The longest reply of a proxy before the tunnel is open."""
-DEFAULT_PORTS = {"http": 3128, "https": 443, "socks5": 1080}
-_CREDENTIAL_BYTES = 255  # RFC 1929
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 _SOCKS_REFUSED = 5
@@ -29,38 +26,6 @@ _SOCKS_UNREACHABLE = {4, 6}  # host, TTL expired; for an unreachable network (3)
 _SOCKS_ADDRESS_BYTES = {1: 4, 4: 16}  # by type of address
 
 _Conversation = Generator[bytes, bytes, None]
-
-
-class ProxyRefused(ValueError):
-    """A proxy URL is not valid. The message never holds the URL, which may hold a password."""
-
-
-@dataclass(frozen=True)
-class TunnelProxy:
-    """A proxy and the credentials for it."""
-
-    scheme: str
-    host: str
-    port: int
-    user: str = field(default="", repr=False)
-    password: str = field(default="", repr=False)
-
-
-def read_proxy(url: str) -> TunnelProxy:
-    """Read a URL of the form `http|https|socks5://[user:password@]host[:port]`. Raises ProxyRefused."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        raise ProxyRefused("must be a URL") from None
-    if parts.scheme not in DEFAULT_PORTS:
-        raise ProxyRefused("must begin with http://, https:// or socks5://")
-    if not parts.hostname or parts.path not in {"", "/"} or parts.query or parts.fragment:
-        raise ProxyRefused("must have a host, a port and nothing behind them")
-    user, password = unquote(parts.username or ""), unquote(parts.password or "")
-    if max(len(user.encode()), len(password.encode())) > _CREDENTIAL_BYTES or (":" in user):
-        raise ProxyRefused("must have a user name without a colon and a password of at most 255 bytes each")
-    return TunnelProxy(parts.scheme, parts.hostname, port or DEFAULT_PORTS[parts.scheme], user, password)
 
 
 class TunnelHandshake:

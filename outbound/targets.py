@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-from core.urls import Target, UrlRefused, read_url
+from grammars.http_urls import Target, UrlRefused, read_url
 from outbound.ranges import special_range
 
 # RFC 6761, RFC 6762, RFC 8375, and ICANN's reservation of .internal for private use.

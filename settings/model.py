@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from grammars.service_urls import read_redis_url
 from settings.names import unknown
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
@@ -235,11 +236,10 @@ class RedisSettings(_Section):
             return self
         if self.node is None:
             raise ValueError("redis.node is missing; give each gateway of a fleet its own name")
-        user, at, _ = self.url.get_secret_value().partition("//")[2].rpartition("@")
-        if self.password is not None and at and ":" in user:
+        target = read_redis_url(self.url.get_secret_value())
+        if self.password is not None and target.has_password:
             raise ValueError("redis.password is only for a redis.url without a password")
-        is_tls = self.url.get_secret_value().startswith("rediss://")
-        if self.ca is not None and not is_tls:
+        if self.ca is not None and not target.is_tls:
             raise ValueError("redis.ca is only for a redis.url that begins with rediss://")
         if self.ca is not None and not self.ca.is_file():
             raise ValueError(f"redis.ca: {self.ca} is not a file")

@@ -4,12 +4,16 @@ Times are in seconds. What is refused is told in words that follow the setting's
 """
 
 import re
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import unquote
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, SecretStr
+
+from grammars.header_values import NO_HEADER_VALUE, is_header_value
+from grammars.http_urls import PORT
+from grammars.service_urls import read_proxy_url, read_redis_url
 
 TOKEN_CHARACTERS = 16
 SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
@@ -96,13 +100,13 @@ SocketPath = Annotated[Path, AfterValidator(_socket_path)]
 
 
 _NAME_SERVER = re.compile(
-    r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?P<port>[1-9][0-9]{0,4})|(?P<bare>[0-9A-Fa-f:.]+)"
+    rf"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9.]+)):(?:{PORT})|(?P<bare>[0-9A-Fa-f:.]+)"
 )
 
 
 def _name_server(text: str) -> str:
     found = _NAME_SERVER.fullmatch(text)
-    if found is None or int(found["port"] or 0) > 65_535:
+    if found is None:
         raise ValueError("must be an address, or an address and a port such as 127.0.0.1:53 or [::1]:53")
     ip_address(found["v6"] or found["v4"] or found["bare"])
     return text
@@ -110,7 +114,7 @@ def _name_server(text: str) -> str:
 
 NameServers = Annotated[tuple[Annotated[str, AfterValidator(_name_server)], ...], BeforeValidator(_split)]
 ChatHost = Annotated[
-    str, _matching(r"[a-z0-9.-]+(?::[1-9][0-9]{0,4})?", "must be a host, or host:port, in lower case")
+    str, _matching(rf"[a-z0-9.-]+(?::(?:{PORT}))?", "must be a host, or host:port, in lower case")
 ]
 ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
@@ -124,8 +128,8 @@ AccessLogForm = Annotated[Literal["text", "json", "off"], BeforeValidator(_off)]
 
 
 def _header_value(secret: SecretStr) -> SecretStr:
-    if not re.fullmatch(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?", secret.get_secret_value()):
-        raise ValueError("must be visible ASCII, because it is sent as a header")
+    if not is_header_value(secret.get_secret_value()):
+        raise ValueError(NO_HEADER_VALUE)
     return secret
 
 
@@ -147,40 +151,14 @@ def _ascii(secret: SecretStr) -> SecretStr:
     return secret
 
 
-_PROXY_URL = re.compile(
-    r"(?:https?|socks5)://(?:(?![^\s@:]*%3[Aa])(?P<user>[^\s/?#@:]+)(?::(?P<password>[^\s/?#@:]*))?@)?"
-    r"(?:[A-Za-z0-9._-]+|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>[1-9][0-9]{0,4}))?/?"
-)
-CREDENTIAL_BYTES = 255  # RFC 1929
+def _read_by(read: Callable[[str], object]) -> AfterValidator:
+    """A secret that a grammar reads."""
 
+    def check(secret: SecretStr) -> SecretStr:
+        read(secret.get_secret_value())
+        return secret
 
-def _proxy_url(secret: SecretStr) -> SecretStr:
-    found = _PROXY_URL.fullmatch(secret.get_secret_value())
-    if found is None or int(found["port"] or 0) > 65_535:
-        raise ValueError("must be http://, https:// or socks5://, optionally user:password@, then host:port")
-    if found["ipv6"] is not None:
-        IPv6Address(found["ipv6"])
-    for credential in (found["user"], found["password"]):
-        if credential is not None and len(unquote(credential).encode()) > CREDENTIAL_BYTES:
-            raise ValueError(f"must have a user name and a password of at most {CREDENTIAL_BYTES} bytes each")
-    return secret
-
-
-_REDIS_URL = re.compile(
-    r"rediss?://(?:(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#@:]*))?@)?"
-    r"(?:[A-Za-z0-9._-]+|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>[1-9][0-9]{0,4}))?(?:/[0-9]{0,5})?"
-)
-
-
-def _redis_url(secret: SecretStr) -> SecretStr:
-    found = _REDIS_URL.fullmatch(secret.get_secret_value())
-    if found is None or int(found["port"] or 0) > 65_535:
-        raise ValueError(
-            "must be redis:// or rediss://, optionally user:password@, then host:port, optionally /database"
-        )
-    if found["ipv6"] is not None:
-        IPv6Address(found["ipv6"])
-    return secret
+    return AfterValidator(check)
 
 
 def _sealing_keys(secret: SecretStr) -> SecretStr:
@@ -193,8 +171,8 @@ def _sealing_keys(secret: SecretStr) -> SecretStr:
 HeaderSecret = Annotated[SecretStr, AfterValidator(_header_value)]
 OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidator(_header_value)]
 DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
-ProxyUrl = Annotated[SecretStr, AfterValidator(_proxy_url)]
-RedisUrl = Annotated[SecretStr, AfterValidator(_redis_url)]
+ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
+RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
 NodeName = Annotated[
     str,
     _matching(

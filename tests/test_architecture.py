@@ -14,21 +14,22 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "ratelimit": set(),
-    "settings": set(),
+    "grammars": set(),
+    "settings": {"grammars"},
     "storage": set(),
     "wire": set(),
     "votes": {"core"},
-    "listings": {"core"},
-    "outbound": {"core"},
+    "listings": {"core", "grammars"},
+    "outbound": {"core", "grammars"},
     "guild_counts": {"core"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "outbound"},
+    "webhook": {"core", "grammars", "outbound"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit", "wire"},
     "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
@@ -36,7 +37,7 @@ OURS = MAY_IMPORT.keys() | COMPOSITION
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("core", "votes", "listings", "ratelimit"),
+    *("core", "grammars", "votes", "listings", "ratelimit"),
     *(
         f"webhook/{name}.py"
         for name in ("attempts", "chat", "endpoint_queue", "messages", "outbox", "payloads", "signature")

@@ -14,7 +14,7 @@ import msgspec
 
 from core import rows
 from core.rows import Delivery, Listing
-from core.urls import Target, UrlRefused
+from grammars.http_urls import Target, UrlRefused
 from webhook.languages import translator
 
 TITLE_UNITS = 256  # of an embed, counted as UTF-16 does, the least generous way

@@ -16,7 +16,7 @@ from core.events import DeliveryDropped, Event
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Delivery, Listing, Webhook
-from core.urls import UrlRefused
+from grammars.http_urls import UrlRefused
 from outbound.result import Fault, HttpResult
 from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import json
 
 from core.rows import Attempt, Delivery, Listing, Webhook
-from core.urls import UrlRefused, read_url
+from grammars.http_urls import UrlRefused, read_url
 from outbound.result import READ_BYTES, Fault, HttpResult
 from outbound.targets import TargetGuard
 from webhook.attempts import AttemptResult

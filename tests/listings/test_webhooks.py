@@ -10,7 +10,7 @@ from core.ledger import Ledger
 from core.refusals import Conflict, Invalid, NotFound
 from core.rows import Suspension, Webhook
 from core.state import State
-from core.urls import UrlRefused
+from grammars.http_urls import UrlRefused
 from listings import webhooks as rules
 from listings.forms import WebhookSettings, read
 from listings.webhooks import WebhookPolicy, redeliver, remove_webhook, rotate_secret, send_test, webhook_of

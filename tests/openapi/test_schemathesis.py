@@ -24,7 +24,7 @@ from core.events import Event
 from core.refusals import Invalid, StatsRefused
 from core.rows import Attempt, Webhook
 from core.state import State
-from core.urls import read_url
+from grammars.http_urls import read_url
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats

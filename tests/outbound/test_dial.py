@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from core.urls import Target, UrlRefused
+from grammars.http_urls import Target, UrlRefused
 from outbound.result import Fault, HttpResult
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.journals import until

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from outbound.client import open_client
-from outbound.proxies import ProxyRefused, TunnelHandshake, read_proxy
+from grammars.service_urls import read_proxy_url
+from outbound.proxies import TunnelHandshake
 from outbound.result import Fault, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.name_server import naming
 from tests.support.proxy_servers import (
-    GUARD,
     NAME,
     PASSWORD,
     USER,
@@ -178,55 +177,7 @@ def test_a_proxy_s_password_is_in_no_log(
         run(posted(Proxy(locked=True), authority, credentials=f"{USER}:{PASSWORD[:5]}@"))
     for secret in (USER, PASSWORD[:5]):
         assert secret not in caplog.text
-        assert secret not in repr(read_proxy(f"http://{CREDENTIALS}proxy.example:3128"))
-
-
-@pytest.mark.parametrize(
-    ("url", "host", "port"),
-    [
-        ("http://proxy.example", "proxy.example", 3128),
-        ("https://proxy.example/", "proxy.example", 443),
-        ("socks5://[::1]", "::1", 1080),
-        ("http://10.0.0.1:8080", "10.0.0.1", 8080),
-    ],
-)
-def test_a_proxy_is_a_url(url: str, host: str, port: int) -> None:
-    proxy = read_proxy(url)
-    assert (proxy.host, proxy.port, proxy.user, proxy.password) == (host, port, "", "")
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "proxy.example:3128",
-        "ftp://proxy.example",
-        "socks4://proxy.example",
-        "http://",
-        "http://the-secret@",
-        "http://the-secret@[::1",
-        "http://the-secret@proxy.example:0x50",
-        "http://the-secret@proxy.example/path",
-        "http://the-secret@proxy.example?query",
-        "http://the%3Asecret:word@proxy.example",
-        f"http://user:{'x' * 256}@proxy.example",
-        "http://user:the-secret@proxy.example:99999",
-    ],
-)
-def test_a_url_that_is_no_proxy_is_refused_without_quoting_it(url: str) -> None:
-    with pytest.raises(ProxyRefused) as refused:
-        read_proxy(url)
-    assert "secret" not in str(refused.value)
-    assert refused.value.__suppress_context__ or refused.value.__context__ is None
-
-
-@on_both_loops
-def test_a_proxy_that_is_refused_stops_the_start(run: Run) -> None:
-    async def main() -> None:
-        with pytest.raises(ProxyRefused):
-            async with open_client(GUARD, timeout_seconds=1, user_agent="x", proxy="ftp://proxy.example"):
-                pass
-
-    run(main())
+        assert secret not in repr(read_proxy_url(f"http://{CREDENTIALS}proxy.example:3128"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -241,7 +192,7 @@ def test_a_proxy_that_is_refused_stops_the_start(run: Run) -> None:
     ],
 )
 def test_a_proxy_may_speak_in_pieces(url: str, words: list[bytes], size: int) -> None:
-    handshake = TunnelHandshake(read_proxy(url), "192.0.2.1", 443)
+    handshake = TunnelHandshake(read_proxy_url(url), "192.0.2.1", 443)
     for word in words:
         assert not handshake.is_open
         for at in range(0, len(word), size):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.urls import Target, UrlRefused, read_url
+from grammars.http_urls import Target, UrlRefused, read_url
 from outbound.ranges import ISATAP, special_range
 from outbound.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
 from tests.support.generated_events import examples

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.urls import UrlRefused
 from gateway.delivery import outbox_policy, retry_policy, target_guard, webhook_policy
+from grammars.http_urls import UrlRefused
 from listings.webhooks import WebhookPolicy
 from outbound.local_addresses import LocalAddresses
 from settings.model import Settings, SettingsError, WebhooksSettings, load_settings

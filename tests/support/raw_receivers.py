@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeVar
 import pytest
 import uvloop
 
-from core.urls import Target, UrlRefused, read_url
+from grammars.http_urls import Target, UrlRefused, read_url
+from grammars.service_urls import read_proxy_url
 from outbound.client import HttpClient, open_client
 from outbound.result import HttpResult
 from tests.support.gateways import WAIT_SECONDS, eventually
@@ -88,12 +89,16 @@ on_both_loops = pytest.mark.parametrize(
 
 
 def sending(
-    timeout_seconds: float = WAIT_SECONDS, guard: Allowing | None = None, **options: Any
+    timeout_seconds: float = WAIT_SECONDS,
+    guard: Allowing | None = None,
+    proxy: str | None = None,
+    **options: Any,
 ) -> AbstractAsyncContextManager[HttpClient]:
     return open_client(
         guard or Allowing(*LOOPBACK),
         timeout_seconds=timeout_seconds,
         user_agent="Votegate/tests",
+        proxy=read_proxy_url(proxy) if proxy is not None else None,
         **options,
     )
 

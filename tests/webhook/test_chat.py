@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.rows import Delivery, Listing, Webhook
-from core.urls import UrlRefused, read_url
+from grammars.http_urls import UrlRefused, read_url
 from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER, SERVER, SERVER_PROFILE, USER
 from tests.support.generated_events import examples
 from webhook.chat import (

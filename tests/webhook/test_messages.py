@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.rows import Attempt, Delivery, Listing, Webhook
-from core.urls import UrlRefused
+from grammars.http_urls import UrlRefused
 from outbound.result import READ_BYTES, Fault, HttpResult
 from outbound.targets import TargetGuard
 from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OLD_SECRET, OWNER, SECRET, USER

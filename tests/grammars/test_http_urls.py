@@ -1,4 +1,4 @@
-"""core/urls.py: one reading of a URL, and the patterns of listings/patterns.py that say the same."""
+"""One reading of a URL, and a pattern that says the same."""
 
 import re
 from ipaddress import IPv4Address, IPv6Address
@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
-from core.urls import MAX_URL_CHARACTERS, Target, UrlRefused, read_url
-from listings.patterns import HTTP_URL
+from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, Target, UrlRefused, read_url
 from tests.support.generated_events import examples
 
 LABEL = "a" * 63

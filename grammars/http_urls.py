@@ -2,6 +2,8 @@
 
 So a text that two parsers could read in two ways is not a URL here, although one of the two may take it.
 The grammar is a part of RFC 3986; which hosts are numbers follows https://url.spec.whatwg.org/#host-parsing.
+It stands here twice, for two readers: `read_url` gives reasons, and `HTTP_URL` is for a JSON Schema. A
+property test holds them together.
 """
 
 import re
@@ -12,10 +14,12 @@ MAX_URL_CHARACTERS = 2_048
 MAX_NAME_CHARACTERS = 253  # RFC 1035: 255 bytes with the length bytes of the first label and of the root
 MAX_LABEL_CHARACTERS = 63
 
+PORT = "6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3}"
+"""From 1 to 65535, without leading zeros."""
+
 _VISIBLE = re.compile(r"[!-\[\]-~]*")  # ASCII from ! to ~ but a backslash
 _PARTS = re.compile(r"([Hh][Tt][Tt][Pp][Ss]?)://([^/?#]*)([^#]*)(?:#.*)?")
 _AUTHORITY = re.compile(r"(?:\[([^\[\]]*)\]|([^\[\]:]*))(?::([^\[\]:]*))?")
-_PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
@@ -67,7 +71,7 @@ def read_url(text: str) -> Target:
 
 
 def _read_port(text: str) -> int:
-    if not _PORT.fullmatch(text) or int(text) > 65_535:
+    if not re.fullmatch(PORT, text):
         raise UrlRefused("must have a port from 1 to 65535 without leading zeros, if any")
     return int(text)
 
@@ -109,3 +113,33 @@ def _check_label(label: str) -> None:
         raise UrlRefused("must not have a hyphen at an end of a part of its host")
     if not _LABEL.fullmatch(label):
         raise UrlRefused("must have a host of letters, digits, hyphens, underscores and dots as they are")
+
+
+def _ipv6_pattern(ipv4: str) -> str:
+    """Every form of RFC 4291, 2.2: whole, with a gap, with an IPv4 address for the last two groups."""
+    group = "[0-9A-Fa-f]{1,4}"
+
+    def gap_after(groups: int) -> str:
+        return f"(?:{group}:){{{groups}}}:" if groups else "::"
+
+    short = (f"{gap_after(i)}(?:(?:{group}:){{0,{6 - i}}}{group})?" for i in range(7))
+    before_ipv4 = (f"{gap_after(i)}(?:{group}:){{0,{5 - i}}}" for i in range(6))
+    return (
+        f"(?:{group}:){{7}}(?:{group}|:)|{'|'.join(short)}|"
+        f"(?:(?:{group}:){{6}}|{'|'.join(before_ipv4)}){ipv4}"
+    )
+
+
+def _url_pattern() -> str:
+    """The pattern of every URL that `read_url` takes, its length aside."""
+    octet = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+    ipv4 = rf"(?:{octet}\.){{3}}{octet}"
+    label = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+    number = "(?:[0-9]+|0[Xx][0-9A-Fa-f]*)(?:[:/?#]|$)"
+    name = rf"(?![A-Za-z0-9._-]{{254}})(?:{label}\.)*(?!{number}){label}"
+    host = rf"(?:{ipv4}|{name}|\[(?:{_ipv6_pattern(ipv4)})\])"
+    return rf"^[Hh][Tt][Tt][Pp][Ss]?://{host}(?::(?:{PORT}))?(?:[/?#][!-\[\]-~]*)?$"
+
+
+HTTP_URL = _url_pattern()
+"""What `read_url` takes as a pattern that Python and ECMA-262 read alike, for a JSON Schema."""

@@ -1,0 +1,82 @@
+"""URLs of services that the operator chooses: a proxy, a Redis. Law: no reason quotes a credential.
+
+    proxy   http | https | socks5  ://  [user [: password] @]  host  [: port]  [/]
+    Redis   redis | rediss         ://  [user [: password] @]  host  [: port]  [/ database]
+
+A host is a name, an IPv4 address, or an IPv6 address in brackets. Credentials are percent-encoded.
+"""
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from grammars.http_urls import PORT
+
+DEFAULT_PROXY_PORTS = {"http": 3128, "https": 443, "socks5": 1080}
+CREDENTIAL_BYTES = 255  # RFC 1929
+NO_PROXY_URL = "must be http://, https:// or socks5://, optionally user:password@, then host:port"
+NO_REDIS_URL = (
+    "must be redis:// or rediss://, optionally user:password@, then host:port, optionally /database"
+)
+
+_PLACE = rf"(?:(?P<name>[A-Za-z0-9._-]+)|\[(?P<ipv6>[0-9A-Fa-f:.]+)\])(?::(?P<port>{PORT}))?"
+_PROXY_URL = re.compile(
+    r"(?P<scheme>https?|socks5)://"
+    # A user name with a colon could not be told from a password (RFC 7617, 2).
+    r"(?:(?![^\s@:]*%3[Aa])(?P<user>[^\s/?#@:]+)(?::(?P<password>[^\s/?#@:]*))?@)?"
+    rf"{_PLACE}/?"
+)
+_REDIS_URL = re.compile(
+    r"(?P<scheme>rediss?)://"
+    r"(?:(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#@:]*))?@)?"
+    rf"{_PLACE}(?:/[0-9]{{0,5}})?"
+)
+
+
+@dataclass(frozen=True)
+class TunnelProxy:
+    """Where a proxy is, and who we are to it; `user` is empty without credentials."""
+
+    scheme: str
+    host: str
+    port: int
+    user: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+
+
+class RedisTarget(NamedTuple):
+    """What a URL says of a Redis, as far as the settings beside it depend on it."""
+
+    is_tls: bool
+    has_password: bool
+
+
+def read_proxy_url(text: str) -> TunnelProxy:
+    """Return the proxy that a URL names. Raises ValueError with the reason."""
+    found = _PROXY_URL.fullmatch(text)
+    if found is None:
+        raise ValueError(NO_PROXY_URL)
+    user, password = (unquote(found[name] or "") for name in ("user", "password"))
+    if max(len(user.encode()), len(password.encode())) > CREDENTIAL_BYTES:
+        raise ValueError(f"must have a user name and a password of at most {CREDENTIAL_BYTES} bytes each")
+    port = int(found["port"] or DEFAULT_PROXY_PORTS[found["scheme"]])
+    return TunnelProxy(found["scheme"], _host(found), port, user, password)
+
+
+def read_redis_url(text: str) -> RedisTarget:
+    """Return what a Redis URL says. Raises ValueError with the reason."""
+    found = _REDIS_URL.fullmatch(text)
+    if found is None:
+        raise ValueError(NO_REDIS_URL)
+    _host(found)
+    return RedisTarget(found["scheme"] == "rediss", found["password"] is not None)
+
+
+def _host(found: re.Match[str]) -> str:
+    """The host without brackets. Raises ValueError for an IPv6 address that is none."""
+    if found["ipv6"] is None:
+        return found["name"].lower()
+    IPv6Address(found["ipv6"])
+    return found["ipv6"].lower()
