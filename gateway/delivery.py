@@ -20,7 +20,7 @@ from webhook.signature import new_secret
 
 
 def target_guard(
-    settings: Settings, machine: LocalAddresses, serving: Sequence[socket.socket] = ()
+    settings: Settings, local: LocalAddresses, serving: Sequence[socket.socket] = ()
 ) -> TargetGuard:
     """`serving` are the gateway's own sockets."""
     webhooks = settings.webhooks
@@ -30,25 +30,25 @@ def target_guard(
         webhooks.allow_http,
         webhooks.refused_networks,
         frozenset(webhooks.refused_ports),
-        machine.has,
+        local.has,
         [(ip_address(host), port) for host, port, *_ in names],
     )
 
 
 def webhook_policy(settings: Settings, guard: TargetGuard, random: Callable[[int], bytes]) -> WebhookPolicy:
     return WebhookPolicy(
-        letters(settings, guard).is_chat,
+        request_builder(settings, guard).is_chat,
         new_secret=lambda: new_secret(random),
         pending_per_endpoint=settings.webhooks.pending_per_endpoint,
         pending_in_all=settings.webhooks.pending_in_all,
     )
 
 
-def letters(settings: Settings, guard: TargetGuard) -> RequestBuilder:
+def request_builder(settings: Settings, guard: TargetGuard) -> RequestBuilder:
     return RequestBuilder(guard, frozenset(settings.webhooks.chat_hosts))
 
 
-def webhook_sender(
+def webhook_client(
     settings: Settings, guard: TargetGuard, clock: Clock, user_agent: str
 ) -> AbstractAsyncContextManager[HttpClient]:
     webhooks = settings.webhooks

@@ -20,12 +20,12 @@ from core.ledger import Ledger
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import (
-    letters,
     outbox_policy,
+    request_builder,
     retry_policy,
     target_guard,
+    webhook_client,
     webhook_policy,
-    webhook_sender,
 )
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, open_fleet
@@ -117,26 +117,13 @@ async def serve(
         failures = FailureGuard(settings.limits.failures, settings.limits.addresses_kept, refused.began)
         digester = KeyDigester(store.digest_secret.encode())
         operator = Operator(store.operator_token, failures, clock)
-        machine = stack.enter_context(closing(LocalAddresses()))
-        guard = target_guard(settings, machine, front.sockets)
-        sender = await stack.enter_async_context(
-            webhook_sender(settings, guard, clock, f"Votegate/{VERSION}")
+        local = stack.enter_context(closing(LocalAddresses()))
+        guard = target_guard(settings, local, front.sockets)
+        client = await stack.enter_async_context(
+            webhook_client(settings, guard, clock, f"Votegate/{VERSION}")
         )
         counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        retries = retry_policy(settings)
-        outbox = Outbox(outbox_policy(settings), retries, store.ledger.state, moment(clock))
-        dispatcher = Dispatcher(
-            store.ledger,
-            outbox,
-            letters(settings, guard),
-            sender,
-            retries,
-            clock,
-            lambda: store.journal.durable_position,
-            tasks.create_task,
-        )
-        suspensions = SuspensionLog(store.ledger.state, outbox.suspended)
         lag, running = LoopLag(clock), Running()
         is_fleets = settings.redis.url is not None
         voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger.state)
@@ -144,8 +131,22 @@ async def serve(
         fleet = await stack.enter_async_context(
             open_fleet(settings, clock, folder, store, searches, tasks, voters)
         )
+        retries = retry_policy(settings)
+        outbox = Outbox(outbox_policy(settings), retries, store.ledger.state, moment(clock))
+        dispatcher = Dispatcher(
+            store.ledger,
+            outbox,
+            request_builder(settings, guard),
+            client,
+            retries,
+            clock,
+            lambda: store.journal.durable_position,
+            tasks.create_task,
+            fleet.node.awake.may_send if fleet is not None else lambda: True,
+        )
         if fleet is not None:
-            dispatcher.may_send, fleet.node.awake.on_release = fleet.node.awake.may_send, dispatcher.wake
+            fleet.node.awake.on_release = dispatcher.wake
+        suspensions = SuspensionLog(store.ledger.state, outbox.suspended)
         watch = AttemptWatch()
         of_fleet = fleet.readers if fleet is not None else None
         subscribe(

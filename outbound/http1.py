@@ -51,7 +51,7 @@ class _Enough(Exception):
     """Stops the parser."""
 
 
-class Stage(Enum):
+class _Stage(Enum):
     """The stages of a response, see above."""
 
     AWAITED = auto()
@@ -62,7 +62,7 @@ class Stage(Enum):
     CUT = auto()
 
 
-_OVER = (Stage.COMPLETE, Stage.CUT)
+_OVER = (_Stage.COMPLETE, _Stage.CUT)
 
 
 class ResponseReader:
@@ -70,7 +70,7 @@ class ResponseReader:
 
     def __init__(self) -> None:
         self.status: int | None = None
-        self._stage = Stage.AWAITED
+        self._stage = _Stage.AWAITED
         self._keeps_alive = False
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
@@ -82,17 +82,17 @@ class ResponseReader:
     @property
     def began(self) -> bool:
         """True once a byte has come."""
-        return self._stage is not Stage.AWAITED
+        return self._stage is not _Stage.AWAITED
 
     @property
     def reusable(self) -> bool:
         """True if the response has ended where its head says, with nothing behind it, and may have a
         successor."""
-        return self._stage is Stage.COMPLETE and self._keeps_alive
+        return self._stage is _Stage.COMPLETE and self._keeps_alive
 
     def feed(self, data: bytes) -> bool:
         """Read the next bytes. Returns True once the result is known. Raises ExchangeFailed."""
-        if self._stage in (Stage.AWAITED, Stage.BLANK):
+        if self._stage in (_Stage.AWAITED, _Stage.BLANK):
             self._recognise(data)
         view, at = memoryview(data), 0
         while at < len(data) and self._stage not in _OVER:
@@ -101,7 +101,7 @@ class ResponseReader:
             at += len(piece)
             self._parse(piece)
         if at < len(data):
-            self._stage = Stage.CUT
+            self._stage = _Stage.CUT
         return self._stage in _OVER
 
     def result(self) -> HttpResult:
@@ -118,9 +118,9 @@ class ResponseReader:
         """Refuse other protocols by their first bytes, because llhttp would read some of them."""
         start = data.lstrip(b"\r\n")
         if not start.startswith(b"HTTP/"[: len(start)]):
-            self._stage = Stage.BLANK
+            self._stage = _Stage.BLANK
             raise ExchangeFailed("protocol")
-        self._stage = Stage.HEAD if start else Stage.BLANK
+        self._stage = _Stage.HEAD if start else _Stage.BLANK
 
     def _parse(self, piece: memoryview) -> None:
         in_head = self.status is None
@@ -129,7 +129,7 @@ class ResponseReader:
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if self.status is None:
                 raise ExchangeFailed("protocol") from None
-            self._stage = Stage.CUT
+            self._stage = _Stage.CUT
         if in_head and self.status is not None:
             self._seen_bytes = 0
             return
@@ -137,8 +137,8 @@ class ResponseReader:
         if in_head and self._seen_bytes >= HEAD_BYTES:
             raise ExchangeFailed("too_large")
         if self._seen_bytes >= FRAMED_BYTES:
-            if self._stage is Stage.BODY:
-                self._stage = Stage.CUT
+            if self._stage is _Stage.BODY:
+                self._stage = _Stage.CUT
             self._body.clear()  # most of it is framing, so the content is not worth showing
 
     # -- called by the parser --------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class ResponseReader:
             raise _Enough
         if status >= 200:
             self.status = status
-            self._stage = Stage.BODY
+            self._stage = _Stage.BODY
             return
         self._headers.clear()
         self._informational += 1
@@ -172,10 +172,10 @@ class ResponseReader:
 
     def on_message_complete(self) -> None:
         if self.status is not None:
-            self._stage, self._keeps_alive = Stage.COMPLETE, self._parser.should_keep_alive()
+            self._stage, self._keeps_alive = _Stage.COMPLETE, self._parser.should_keep_alive()
 
 
-class Use(Enum):
+class _Use(Enum):
     """The uses of a connection, see above."""
 
     OPENING = auto()
@@ -187,7 +187,7 @@ class Use(Enum):
     CLOSED = auto()
 
 
-_BEGINS = {Use.FRESH: Use.FIRST, Use.IDLE: Use.LATER}
+_BEGINS = {_Use.FRESH: _Use.FIRST, _Use.IDLE: _Use.LATER}
 """The uses that may begin an exchange, and the use during it."""
 _IDLE = tuple(_BEGINS)
 
@@ -199,7 +199,7 @@ class ClientConnection(asyncio.Protocol):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._use = Use.OPENING
+        self._use = _Use.OPENING
         self._on_lost: Callable[[ClientConnection], None] | None = None
         self._response: ResponseReader | None = None
         self._waiter: asyncio.Future[HttpResult] | None = None
@@ -219,10 +219,10 @@ class ClientConnection(asyncio.Protocol):
         The future raises ExchangeFailed or StaleConnection. A caller that cancels it calls `abort` next.
         """
         before = self._use
-        self._use = _BEGINS.get(before, Use.CLOSED)
+        self._use = _BEGINS.get(before, _Use.CLOSED)
         self._response = ResponseReader()
         self._waiter = waiter = self._loop.create_future()
-        if before is Use.SPOKE:
+        if before is _Use.SPOKE:
             self._fail(ExchangeFailed("protocol"))
         elif self.transport.is_closing():
             self._ended(None)
@@ -232,18 +232,18 @@ class ClientConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """Close the connection at once."""
-        self._use = Use.CLOSED
+        self._use = _Use.CLOSED
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        self._use = Use.FRESH
+        self._use = _Use.FRESH
 
     def data_received(self, data: bytes) -> None:
         response = self._response
         if response is None:
             self._ended(None)
-            self._use = Use.SPOKE
+            self._use = _Use.SPOKE
             return
         try:
             if response.feed(data):
@@ -266,7 +266,7 @@ class ClientConnection(asyncio.Protocol):
                     self._on_lost(self)
         elif response.status is not None:
             self._settle(response, ended=True)
-        elif self._use is Use.LATER and not response.began:
+        elif self._use is _Use.LATER and not response.began:
             self._fail(StaleConnection())
         elif isinstance(error, ssl.SSLError):  # TLS 1.3: a server may refuse a client after the handshake
             self._fail(ExchangeFailed("tls"))
@@ -276,7 +276,7 @@ class ClientConnection(asyncio.Protocol):
     def _settle(self, response: ResponseReader, *, ended: bool = False) -> None:
         waiter, self._waiter, self._response = self._waiter, None, None
         if response.reusable and not ended:
-            self._use = Use.IDLE
+            self._use = _Use.IDLE
         else:
             self.abort()
         if waiter is not None and not waiter.done():

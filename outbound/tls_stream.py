@@ -51,7 +51,7 @@ _Data = list[bytes]
 """Pieces of data for the protocol above. An empty piece is the end."""
 
 
-class Phase(Enum):
+class _Phase(Enum):
     """The phases of a stream, see above."""
 
     HANDSHAKING = auto()
@@ -72,7 +72,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._ssl = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
         self._records = TlsRecords()
         self._above: asyncio.Protocol | None = None
-        self._phase = Phase.HANDSHAKING
+        self._phase = _Phase.HANDSHAKING
         self._handshaken: asyncio.Future[bool] = self._loop.create_future()  # False if it has failed
         self._early: _Data = []  # data that came before there was a protocol above
         self._unsent = b""  # data to send once the thread has finished
@@ -107,11 +107,11 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._reads = 0
         if self._working is not None:
             self._unsent += data
-        elif self._phase is not Phase.CLOSED:
+        elif self._phase is not _Phase.CLOSED:
             self._send(data)
 
     def abort(self) -> None:
-        self._phase = Phase.CLOSED
+        self._phase = _Phase.CLOSED
         self._records.clear()
         if self._working is not None:
             self._working.cancel()
@@ -120,7 +120,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._below.abort()
 
     def is_closing(self) -> bool:
-        return self._phase is Phase.CLOSED or self._lost or self._below.is_closing()
+        return self._phase is _Phase.CLOSED or self._lost or self._below.is_closing()
 
     def pause_reading(self) -> None:
         self._paused = True
@@ -138,7 +138,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        if self._phase is Phase.CLOSED:
+        if self._phase is _Phase.CLOSED:
             return
         self._reads += 1
         if self._reads > READS and self._resting is None:
@@ -163,7 +163,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         room = TURN_BYTES
         try:
             while room > 0 and self._may_advance() and (records := self._records.take()):
-                if self._phase is Phase.SECURED and len(records) <= INLINE_BYTES:
+                if self._phase is _Phase.SECURED and len(records) <= INLINE_BYTES:
                     self._take(self._decrypt(records), len(records))
                     room -= max(len(records), _LEAST_BYTES)
                 else:
@@ -174,7 +174,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             self._advance_soon()
         self._read_if_wanted()
         waits = self._working or self._again or self._paused
-        if self._lost and (self._phase is Phase.CLOSED or not waits):
+        if self._lost and (self._phase is _Phase.CLOSED or not waits):
             self._end()
 
     def _advance_soon(self) -> None:
@@ -188,9 +188,9 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._advance()
 
     def _may_advance(self) -> bool:
-        if self._phase is Phase.CLOSED or self._paused or self._early or self._working is not None:
+        if self._phase is _Phase.CLOSED or self._paused or self._early or self._working is not None:
             return False
-        return self._above is not None or self._phase is Phase.HANDSHAKING
+        return self._above is not None or self._phase is _Phase.HANDSHAKING
 
     def _rested(self) -> None:
         self._resting = None
@@ -199,7 +199,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
     def _read_if_wanted(self) -> None:
         """Pause or resume the transport below. During the handshake, `TlsRecords` bounds the peer's bytes."""
         busy = self._paused or self._working or self._again
-        wanted = not (self._resting or (self._phase is Phase.SECURED and busy))
+        wanted = not (self._resting or (self._phase is _Phase.SECURED and busy))
         if wanted == self._is_reading or self.is_closing():
             return
         self._is_reading = wanted
@@ -210,7 +210,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     def _hand_over(self, records: bytes) -> None:
         """Let a thread process the records. Nothing else calls OpenSSL until the thread has finished."""
-        if self._phase is Phase.HANDSHAKING:
+        if self._phase is _Phase.HANDSHAKING:
             self._working = self._threads.run(self._continue_handshake, records, self._records.heard)
         else:
             self._working = self._threads.run(self._decrypt, records, len(records))
@@ -218,7 +218,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     def _handed_back(self, size: int, working: "asyncio.Future[_Data | None]") -> None:
         self._working = None
-        if self._phase is not Phase.CLOSED:
+        if self._phase is not _Phase.CLOSED:
             try:
                 self._take(working.result(), size)
             except Exception as error:
@@ -255,8 +255,8 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._flush()
         if data is None:
             return
-        if self._phase is Phase.HANDSHAKING:
-            self._phase = Phase.SECURED
+        if self._phase is _Phase.HANDSHAKING:
+            self._phase = _Phase.SECURED
             self._records.secured()
             self._handshake_over(secured=True)
         elif not data:
@@ -271,7 +271,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     def _deliver(self, data: _Data) -> None:
         for piece in data:
-            if self._phase is Phase.CLOSED or self._above is None:
+            if self._phase is _Phase.CLOSED or self._above is None:
                 return
             if piece:
                 self._above.data_received(piece)

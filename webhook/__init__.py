@@ -1,0 +1,13 @@
+"""Webhooks: one request to an owner's endpoint for each vote, until it is delivered or given up.
+
+In: records of the log (votes, settings, suspensions) and the time. Out: requests through `outbound/`, and the
+outcome of each attempt as events.
+
+Invariants. An attempt has an outcome in the log, or it is made again. An endpoint gets its deliveries in the
+order of votes. No endpoint can use up the attempts that others need. No owner is charged for a failure of
+ours.
+
+Reading order: `outbox` and `endpoint_queue` (which delivery is due), `dispatcher` (the attempts), `attempts`
+(their outcomes: retries, suspension), `messages`, `payloads`, `signature`, `chat` and `languages` (the
+requests), `suspension_log` (the operator's log).
+"""

@@ -1,12 +1,14 @@
-"""What an attempt means for its delivery and its endpoint. Law: nobody is charged for another's failure.
+"""The rules on attempts: retries and suspension. Law: a delivery and its endpoint pay only for the endpoint's
+failures.
 
-A delivery has a first attempt and some retries, each a delay after the failure before it; then it has failed
-for good. An endpoint whose last events all failed for good, or that says that it is gone, is suspended. From
-then on nothing is lost: whatever fails is held, and now and then one event probes the endpoint, twice as long
-after the probe before it. The first event that is delivered ends the suspension.
+A delivery has a first attempt and some retries, each a fixed delay after the failure before it. Then it has
+failed for good. An endpoint is suspended after a number of deliveries in a row that failed for good, or when
+it says that it is gone. During a suspension nothing is lost: a delivery that fails is held. Now and then one
+delivery probes the endpoint; the time between probes doubles. The first delivery that succeeds ends the
+suspension.
 
-A failure of our proxy or resolver, and a chat platform's "not so fast", cost a delivery no try and an
-endpoint no standing. A test costs an endpoint nothing either: it is a question of the owner, not an event.
+A failure of our proxy or resolver, and a chat platform's rate limit, use up no try of the delivery and do not
+count against the endpoint. A test does not count against the endpoint either, because it is no vote.
 """
 
 from dataclasses import dataclass
@@ -23,8 +25,11 @@ LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS = 1_000, 300_000
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """`retries` follow a failed first attempt. After `suspend_after` events an endpoint is suspended, first
-    for `suspension_ms`, at last for `longest_suspension_ms`."""
+    """The numbers of the rules.
+
+    `retries` may follow a failed first attempt. After `suspend_after` deliveries that failed for good, an
+    endpoint is suspended for `suspension_ms`, which doubles up to `longest_suspension_ms`.
+    """
 
     retries: int
     retry_delay_ms: int
@@ -33,17 +38,21 @@ class RetryPolicy:
     longest_suspension_ms: int
 
     def length_ms(self, times: int) -> int:
-        """How long an endpoint is suspended that has failed as a whole so many times."""
+        """Return the length of an endpoint's suspension number `times` in a row."""
         return min(self.suspension_ms << min(times - 1, 40), self.longest_suspension_ms)
 
     def longest_to_probe_ms(self, times: int) -> int:
-        """How far away its next probe is at the most, put off or not."""
+        """Return the longest possible wait for the next probe, postponed or not."""
         return max(self.length_ms(times), LONGEST_BACKOFF_MS)
 
 
 class AttemptResult(NamedTuple):
-    """What came of an attempt. `charged`: a failure is the endpoint's. `gone`: the endpoint wants nothing any
-    more. `wait_ms`: it wants nothing so soon, and neither do other endpoints of its kind if `everywhere`."""
+    """The result of an attempt, and what it says of the endpoint.
+
+    `charged` is True if a failure is the endpoint's. `gone` is True if the endpoint refuses all further
+    deliveries. `wait_ms` is the wait that the endpoint asks for; `everywhere` extends it to all chat
+    webhooks.
+    """
 
     attempt: Attempt
     charged: bool = True
@@ -53,16 +62,17 @@ class AttemptResult(NamedTuple):
 
 
 def attempt_events(
-    policy: RetryPolicy, delivery: Delivery, webhook: Webhook | None, finding: AttemptResult, *, probe: bool
+    policy: RetryPolicy, delivery: Delivery, webhook: Webhook | None, result: AttemptResult, *, probe: bool
 ) -> list[Event]:
-    """The events of an attempt. `webhook` is None when the settings that were used are no longer those."""
-    attempt = finding.attempt
+    """Return the events of an attempt. `webhook` is None if its settings have changed since the attempt
+    began."""
+    attempt = result.attempt
     if attempt.error is None:
         recovered = webhook is not None and (webhook.failed or webhook.suspension)
         health = [EndpointHealthSet(delivery.ref, 0, None)] if recovered else []
         return [_attempted(delivery, attempt, "delivered", None), *health]
-    if not finding.charged:
-        next_ms = ended_ms(attempt) + (finding.wait_ms or _backoff_ms(policy, delivery, attempt))
+    if not result.charged:
+        next_ms = ended_ms(attempt) + (result.wait_ms or _backoff_ms(policy, delivery, attempt))
         held = _attempted(delivery, attempt, "held", next_ms)
         if not probe or webhook is None or webhook.suspension is None:
             return [held]
@@ -71,8 +81,10 @@ def attempt_events(
     if delivery.test:
         return _failed(policy, delivery, None, attempt)
     if webhook is None:
-        return [_attempted(delivery, attempt, "held", ended_ms(attempt))]  # nobody has asked the new one
-    if webhook.suspension is not None or finding.gone:
+        return [
+            _attempted(delivery, attempt, "held", ended_ms(attempt))
+        ]  # the new endpoint has not been asked
+    if webhook.suspension is not None or result.gone:
         return _suspended(policy, delivery, webhook, attempt, probe=probe)
     return _failed(policy, delivery, webhook, attempt)
 
@@ -80,17 +92,17 @@ def attempt_events(
 def _suspended(
     policy: RetryPolicy, delivery: Delivery, webhook: Webhook, attempt: Attempt, *, probe: bool
 ) -> list[Event]:
-    """The endpoint is suspended, or is from now on: the delivery is held."""
+    """Hold the delivery: the endpoint is suspended, or is so from now on."""
     held = _attempted(delivery, attempt, "held", ended_ms(attempt))
     if webhook.suspension is not None and not probe:
-        return [held]  # it was under way when the endpoint was suspended
+        return [held]  # the attempt began before the suspension
     return [held, EndpointHealthSet(delivery.ref, webhook.failed, _longer(policy, webhook, attempt))]
 
 
 def _failed(
     policy: RetryPolicy, delivery: Delivery, webhook: Webhook | None, attempt: Attempt
 ) -> list[Event]:
-    """Without a webhook nobody's standing depends on it."""
+    """Retry the delivery, or give it up. With a webhook, the failure counts against the endpoint."""
     if delivery.tries < policy.retries:
         next_ms = ended_ms(attempt) + policy.retry_delay_ms
         return [_attempted(delivery, attempt, "retry", next_ms)]
@@ -103,7 +115,7 @@ def _failed(
 
 
 def _longer(policy: RetryPolicy, webhook: Webhook, attempt: Attempt) -> Suspension:
-    """The next suspension after a failure of the endpoint as a whole."""
+    """Return the next suspension of the endpoint, longer than the one before."""
     at_ms = ended_ms(attempt)
     before = webhook.suspension
     times = before.times + 1 if before is not None else 1
@@ -112,8 +124,11 @@ def _longer(policy: RetryPolicy, webhook: Webhook, attempt: Attempt) -> Suspensi
 
 
 def _backoff_ms(policy: RetryPolicy, delivery: Delivery, attempt: Attempt) -> int:
-    """The retry delay, doubled for each attempt just before this one that failed of nobody's fault, or of the
-    same as this one."""
+    """Return the wait after an attempt that is charged to nobody.
+
+    It is the retry delay, doubled for each uncharged failure, or failure of the same class, just before this
+    attempt.
+    """
     misses = 0
     for before in reversed(delivery.attempts):
         if before.error not in {*UNCHARGED, attempt.error}:
@@ -123,6 +138,7 @@ def _backoff_ms(policy: RetryPolicy, delivery: Delivery, attempt: Attempt) -> in
 
 
 def ended_ms(attempt: Attempt) -> int:
+    """Return the wall time at which an attempt ended."""
     return attempt.at_ms + attempt.duration_ms
 
 

@@ -1,7 +1,8 @@
-"""Chat-platform webhooks (Discord's). Law: an owner's words are shown, not obeyed.
+"""Chat-platform webhooks, in the form of Discord's. Law: an owner's words are shown as text, and never as
+markup.
 
-A chat webhook's URL is its password: whoever has the token, its last part, may write in the channel. Nothing
-in an answer makes this module raise.
+The URL of a chat webhook is a password: everybody who has the token, its last part, may write to the channel.
+No response can make this module raise.
 """
 
 import math
@@ -17,21 +18,21 @@ from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
 from webhook.languages import translator
 
-TITLE_UNITS = 256  # of an embed, counted as UTF-16 does, the least generous way
+TITLE_UNITS = 256  # of an embed, in UTF-16 code units, the strictest way to count
 LONGEST_WAIT_SECONDS = 3_600
 UNKNOWN_WEBHOOK = 10_015
-# Below version 8, and without a version, waits are answered in milliseconds.
+# Below version 8, and without a version, the platform gives waits in milliseconds.
 API_VERSION, FIRST_VERSION_IN_SECONDS = 10, 8
 
 _PATH = re.compile(
     r"/api(?:/v(?P<version>[1-9][0-9]?))?/webhooks/(?P<id>[0-9]{1,20})/(?P<token>[A-Za-z0-9_-]+)/?"
     r"(?P<query>\?[^#]*)?"
 )
-# Controls, what turns text around, and what is there but not to be seen.
+# Control characters, characters that change the direction of text, and invisible ones.
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff]"
 )
-_JOINERS = "\u200c\u200d"  # within words and emoji they have their place; alone they are invisible, too
+_JOINERS = "\u200c\u200d"  # words and emoji may contain them; a name of these alone is invisible
 _SYNTAX = re.compile(r"[\\`*_~|<>@#:/\[\]()+.-]")
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
@@ -41,7 +42,8 @@ _decode = msgspec.json.Decoder().decode
 
 @dataclass(frozen=True)
 class ChatUrl:
-    """`id` is public. `path` is what goes into the request line, in a version whose waits are in seconds."""
+    """A chat webhook. `id` is public. `path` is for the request line, in an API version with waits in
+    seconds."""
 
     id: str
     token: str = field(repr=False)
@@ -49,8 +51,11 @@ class ChatUrl:
 
 
 class ChatLimits(NamedTuple):
-    """What an answer asks for: `wait_ms` before the next message, to the chat platform as a whole if
-    `everywhere`; `gone` if the webhook was deleted."""
+    """The limits that a response sets.
+
+    `wait_ms` is the time until the next message, and `everywhere` extends it to all webhooks of the platform.
+    `gone` is True if the webhook was deleted.
+    """
 
     wait_ms: int = 0
     everywhere: bool = False
@@ -61,9 +66,9 @@ class ChatLimits(NamedTuple):
 
 
 def chat_target(target: Target, hosts: Collection[str]) -> ChatUrl | None:
-    """The chat webhook that a URL names; None if its host is no chat platform's. Raises UrlRefused.
+    """Return the chat webhook that a URL names, or None if its host is no chat platform. Raises UrlRefused.
 
-    `hosts` are names in lower case, meaning https on its own port, and "name:port", meaning that port alone.
+    `hosts` are names in lower case: "name" stands for https on port 443, "name:port" for that port alone.
     """
     name = f"[{target.host}]" if ":" in target.host else target.host
     if f"{name}:{target.port}" not in hosts:
@@ -89,7 +94,7 @@ def chat_target(target: Target, hosts: Collection[str]) -> ChatUrl | None:
 
 
 def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
-    """The JSON body: one embed that says who voted for what and when, and notifies nobody."""
+    """Return the JSON body: one embed with the voter, the listing and the time, which notifies nobody."""
     say = translator(language)
     if delivery.test:
         title = say("Test message for {name}")
@@ -99,7 +104,8 @@ def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
         bot = listing.ref.startswith(rows.BOTS)
         sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
     name = _shown(_line(listing.profile.name) or listing.id, TITLE_UNITS - _units(title.format(name="")))
-    moment = f"<t:{delivery.queued_ms // 1_000}:F>"  # each reader sees it in their own time zone and language
+    # The platform shows the time in the time zone and language of each reader.
+    moment = f"<t:{delivery.queued_ms // 1_000}:F>"
     embed = {
         "title": title.format(name=name),
         "description": f"{sentence.format(user=f'<@{delivery.user}>')}\n{moment}",
@@ -113,9 +119,10 @@ def _line(name: str) -> str:
 
 
 def _shown(line: str, most_units: int) -> str:
-    """A line that renders as it is written, cut to so many units.
+    """Escape a line so that the platform shows it as it is written, and cut it to `most_units`.
 
-    A backslash shows the ASCII punctuation after it: no format, mention, emoji, link, heading or list begins.
+    A backslash makes the platform show the ASCII punctuation after it. So the line begins no format, mention,
+    emoji, link, heading or list.
     """
     pieces = [_SYNTAX.sub(r"\\\g<0>", character) for character in line]
     if sum(map(_units, pieces)) <= most_units:
@@ -134,11 +141,11 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-# -- what an answer means ------------------------------------------------------------------------------
+# -- the response --------------------------------------------------------------------------------------
 
 
 def chat_limits(status: int, headers: Mapping[str, str], body: bytes) -> ChatLimits:
-    """Reads an answer; names of headers are in lower case. What makes no sense asks for nothing."""
+    """Read the limits of a response. Header names are in lower case. A malformed limit counts as none."""
     answer = _object(body) if status in {404, 429} else {}
     waits = [0]
     if headers.get("x-ratelimit-remaining") == "0":
@@ -166,7 +173,7 @@ def _wait_ms(header: str | None) -> int:
 
 
 def _number_ms(seconds: object) -> int:
-    """Milliseconds, rounded up and bounded; 0 for what is no number."""
+    """Convert seconds to milliseconds, rounded up and bounded. Returns 0 for a value that is no number."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         return 0
     return math.ceil(min(max(0, seconds), LONGEST_WAIT_SECONDS) * 1_000)

@@ -1,7 +1,8 @@
-"""The languages of messages. Law: English is the source text; a catalog that cannot be read stops the start.
+"""The languages of chat messages. Law: English is the source text; a catalog that cannot be read stops the
+start.
 
-Catalogs are texts, `locales/<language>/LC_MESSAGES/votegate.po`. They are compiled in memory, once, when this
-module is imported, so no compiled file can be older than its text.
+The catalogs are `locales/<language>/LC_MESSAGES/votegate.po`. The import of this module compiles them in
+memory, so no compiled file can be older than its source.
 """
 
 import gettext
@@ -20,7 +21,7 @@ DEFAULT_LANGUAGE: Language = "en"
 
 
 def translator(language: str) -> Callable[[str], str]:
-    """Turns an English text into its translation; for a language that is not ours it stays English."""
+    """Return a function that translates English texts. For an unknown language it returns them unchanged."""
     return _CATALOGS.get(language, _ENGLISH).gettext
 
 

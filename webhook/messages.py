@@ -1,7 +1,8 @@
-"""What is sent for a delivery, and what is kept of the answer. Law: a webhook's secrets are in neither log.
+"""The request of a delivery, and the part of the response that is kept. Law: neither log shows a webhook's
+secrets.
 
-Every attempt of a delivery carries the same id and the same body; the timestamp and with it the signature
-are the attempt's own.
+All attempts of a delivery carry the same id and the same body. Each has its own timestamp, and so its own
+signature.
 """
 
 import re
@@ -21,26 +22,31 @@ from webhook.payloads import payload
 from webhook.signature import signed_headers
 
 EXCERPT_CHARACTERS = 500
-SECRETS_KEPT = 4_096  # webhooks whose answers are looked through without compiling their secrets again
+SECRETS_KEPT = 4_096  # webhooks whose secrets stay compiled as a pattern
 
 
 class WebhookRequest(NamedTuple):
+    """A request to an endpoint, as `outbound/` sends it with POST."""
+
     url: str
     headers: Mapping[str, str]
     body: bytes
 
 
 class RequestBuilder:
+    """Builds the requests of deliveries."""
+
     def __init__(self, guard: TargetGuard, chat_hosts: Collection[str]) -> None:
         self._guard = guard
         self._chat_hosts = chat_hosts
 
     def is_chat(self, url: str) -> bool:
-        """Whether the URL is a chat platform's webhook. Raises UrlRefused for one that nothing goes to."""
+        """Return True for a URL of a chat webhook. Raises UrlRefused for a URL that the guard refuses."""
         return chat_target(self._guard.check_url(url), self._chat_hosts) is not None
 
-    def letter(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> WebhookRequest:
-        """Raises UrlRefused for a chat platform's URL whose host is none any more."""
+    def request(self, delivery: Delivery, listing: Listing, webhook: Webhook, at_ms: int) -> WebhookRequest:
+        """Build the request of an attempt. Raises UrlRefused if a chat webhook's host is no chat platform
+        now."""
         if webhook.language is not None:
             return WebhookRequest(
                 self._chat_url(webhook.url), {}, chat_message(delivery, listing, webhook.language)
@@ -52,7 +58,7 @@ class RequestBuilder:
         return WebhookRequest(webhook.url, headers, body)
 
     def _chat_url(self, url: str) -> str:
-        """In the version of the platform's API that `chat` speaks. Raises UrlRefused."""
+        """Return the URL in the API version that `chat` supports. Raises UrlRefused."""
         target = read_url(url)
         chat = chat_target(target, self._chat_hosts)
         if chat is None:
@@ -60,26 +66,26 @@ class RequestBuilder:
         return f"{target.scheme}://{target.authority}{chat.path}"
 
 
-def attempt_result(answer: HttpResult, webhook: Webhook, at_ms: int, duration_ms: int) -> AttemptResult:
-    """What an answer to the webhook shows."""
-    attempt = Attempt(at_ms, duration_ms, answer.status, answer.error, _excerpt(answer.body, webhook))
-    charged = answer.fault is Fault.ENDPOINT
-    if answer.status is None:
+def attempt_result(result: HttpResult, webhook: Webhook, at_ms: int, duration_ms: int) -> AttemptResult:
+    """Return what a result shows of the attempt, the delivery and its endpoint."""
+    attempt = Attempt(at_ms, duration_ms, result.status, result.error, _excerpt(result.body, webhook))
+    charged = result.fault is Fault.ENDPOINT
+    if result.status is None:
         return AttemptResult(attempt, charged)
     if webhook.language is None:
-        return AttemptResult(attempt, charged, gone=answer.status == 410)
-    chat = chat_limits(answer.status, answer.headers, answer.body)
+        return AttemptResult(attempt, charged, gone=result.status == 410)
+    chat = chat_limits(result.status, result.headers, result.body)
     return AttemptResult(
         attempt,
-        charged=answer.status != 429,
-        gone=chat.gone or answer.status == 410,
+        charged=result.status != 429,
+        gone=chat.gone or result.status == 410,
         wait_ms=chat.wait_ms,
         everywhere=chat.everywhere,
     )
 
 
 def _secrets(webhook: Webhook, at_ms: int) -> list[str]:
-    """Those that sign, the newest first."""
+    """Return the secrets that sign now, newest first."""
     secrets = [webhook.secret] if webhook.secret is not None else []
     if webhook.old_secret is not None and at_ms < webhook.old_secret_until_ms:
         secrets.append(webhook.old_secret)
@@ -87,7 +93,7 @@ def _secrets(webhook: Webhook, at_ms: int) -> list[str]:
 
 
 def _excerpt(body: bytes, webhook: Webhook) -> str:
-    """The beginning of an answer, harmless to show: some receivers echo what they get."""
+    """Return the beginning of a response, without secrets: some receivers echo the request."""
     if not body:
         return ""
     text = body.decode("utf-8", "replace")
@@ -95,13 +101,13 @@ def _excerpt(body: bytes, webhook: Webhook) -> str:
     if secrets:
         echoes = _echoes(secrets)
         text = echoes.any.sub("[secret]", text)
-        if len(body) >= READ_BYTES:  # it may end with the beginning of one
+        if len(body) >= READ_BYTES:  # a secret may be cut off at its end
             text = text[: -echoes.longest]
     return "".join(map(_shown, text[:EXCERPT_CHARACTERS]))[:EXCERPT_CHARACTERS]
 
 
 class _Echoes(NamedTuple):
-    """What finds some secrets in an answer, and the length of the longest form of one."""
+    """A pattern for every form of some secrets, and the length of the longest form."""
 
     any: re.Pattern[str]
     longest: int
@@ -109,7 +115,7 @@ class _Echoes(NamedTuple):
 
 @lru_cache(SECRETS_KEPT)
 def _echoes(secrets: tuple[str, ...]) -> _Echoes:
-    """Secrets as they are, and as JSON has them."""
+    """Compile the pattern for secrets as they are and as JSON strings contain them."""
     forms: set[str] = set()
     for secret in secrets:
         in_json = json.encode(secret)[1:-1].decode()
@@ -119,7 +125,7 @@ def _echoes(secrets: tuple[str, ...]) -> _Echoes:
 
 
 def _shown(character: str) -> str:
-    """Control characters, and those that turn or hide text, as escapes."""
+    """Escape a control character, or one that hides text or changes its direction."""
     if character.isprintable() or character in "\t\n\r":
         return character
     return character.encode("unicode_escape").decode()

@@ -1,4 +1,4 @@
-"""The bodies that receivers get. Law: exactly the contract's fields, in its words."""
+"""The JSON bodies of webhooks. Law: exactly the fields of the contract, under its names."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def payload(delivery: Delivery) -> bytes:
-    """The JSON body of a bot vote, a server vote or a test."""
+    """Return the JSON body of a bot vote, a server vote or a test."""
     body: dict[str, Any] = {"user": delivery.user, "test": delivery.test}
     if not delivery.test:
         kind, _, listing_id = delivery.ref.partition("/")

@@ -1,29 +1,32 @@
-"""Signatures of webhooks after Standard Webhooks. Law: what is signed is what is sent, byte by byte.
+"""Signatures of webhooks, by the Standard Webhooks specification. Law: the signed bytes are the bytes that
+are sent.
 
-The scheme is symmetric: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`, keyed with the
-bytes that the base64 in the secret stands for (github.com/standard-webhooks/standard-webhooks).
+The scheme is symmetric: `v1,` and the base64 of HMAC-SHA256 over `<id>.<timestamp>.<body>`. The key is the
+decoded base64 part of the secret. Source: github.com/standard-webhooks/standard-webhooks.
 """
 
 import hmac
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
+KEYS_KEPT = 4_096
 
 
 def new_secret(random: Callable[[int], bytes]) -> str:
-    """`whsec_` and the base64 of 32 bytes; `random(n)` gives n bytes that nobody can guess."""
+    """Return `whsec_` and the base64 of 32 bytes. `random(n)` gives n unpredictable bytes."""
     return PREFIX + b64encode(random(SECRET_BYTES)).decode()
 
 
 def signed_headers(
     delivery_id: str, timestamp_seconds: int, body: bytes, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """The headers of one attempt. The id stays over all attempts, the timestamp is the attempt's own.
+    """Return the headers of one attempt. All attempts share the id; each has its own timestamp.
 
-    There is a signature for each secret, so that a receiver who holds any of them is content; pass the newest
-    first. Without secrets there is no signature. An id has no dot, or the content could be read in two ways.
+    There is one signature for each secret, in the given order, newest first: a receiver may hold any of them.
+    Without secrets there is no signature header. The id contains no dot, so that the content is unambiguous.
     """
     headers = {"webhook-id": delivery_id, "webhook-timestamp": str(timestamp_seconds)}
     content = f"{delivery_id}.{timestamp_seconds}.".encode() + body
@@ -33,5 +36,9 @@ def signed_headers(
 
 
 def _signature(secret: str, content: bytes) -> str:
-    key = b64decode(secret.removeprefix(PREFIX), validate=True)
-    return "v1," + b64encode(hmac.digest(key, content, "sha256")).decode()
+    return "v1," + b64encode(hmac.digest(_key(secret), content, "sha256")).decode()
+
+
+@lru_cache(KEYS_KEPT)
+def _key(secret: str) -> bytes:
+    return b64decode(secret.removeprefix(PREFIX), validate=True)

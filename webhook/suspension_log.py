@@ -1,6 +1,7 @@
-"""Endpoints that are suspended, told to who reads the log. Law: a line when it begins and one when it ends.
+"""Suspensions in the operator's log. Law: one line when a suspension begins, and one when it ends.
 
-Neither URLs nor answers are told: both may hold secrets. A probe that fails changes nothing, and is not told.
+The lines show no URL and no response, because both may hold secrets. A failed probe changes nothing, so it
+has no line.
 """
 
 import logging
@@ -12,23 +13,29 @@ from core.state import State
 
 log = logging.getLogger(__name__)
 
+_ENDING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved)
+_CAUSES: dict[type[Event], str] = {
+    EndpointHealthSet: "it took a webhook",
+    WebhookSaved: "its settings were saved",
+    WebhookRemoved: "it was removed",
+    ListingRemoved: "it was removed",
+}
+"""The cause to name if a suspension has ended with such an event."""
+
 
 class SuspensionLog:
+    """Reads the log for changes of suspensions."""
+
     def __init__(self, state: State, suspended: Iterable[str]) -> None:
-        """`suspended` are the refs of those who were told of before the start."""
+        """`suspended` are the refs of the endpoints that are suspended already."""
         self._state = state
         self._suspended = set(suspended)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
-        """Reads a committed record."""
+        """Read a committed record."""
         for event in events:
-            match event:
-                case EndpointHealthSet():
-                    self._look(event.ref, "it took a webhook")
-                case WebhookSaved():
-                    self._look(event.ref, "its settings were saved")
-                case WebhookRemoved() | ListingRemoved():
-                    self._look(event.ref, "it was removed")
+            if isinstance(event, _ENDING):
+                self._look(event.ref, _CAUSES[type(event)])
 
     def _look(self, ref: str, cause: str) -> None:
         suspension = self._suspension(ref)

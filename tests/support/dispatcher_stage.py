@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from core.clock import FakeClock, moment
@@ -110,7 +110,12 @@ class FakeSender:
 class Stage:
     """A dispatcher with all that it speaks to. Its attempts run when the test lets them."""
 
-    def __init__(self, state: State | None = None, policy: OutboxPolicy = POLICY) -> None:
+    def __init__(
+        self,
+        state: State | None = None,
+        policy: OutboxPolicy = POLICY,
+        may_send: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.clock = FakeClock(NOW_MS)
         self.journal = MemoryJournal()
         self.ledger = Ledger(state or empty_state(), self.journal, head=0)
@@ -126,6 +131,7 @@ class Stage:
             self.clock,
             lambda: self.journal.durable_position,
             self.spawned.append,
+            may_send,
         )
         self.ledger.subscribe(self.dispatcher.on_record)
         self.ledger.subscribe(SuspensionLog(self.ledger.state, self.outbox.suspended).on_record)
@@ -170,7 +176,7 @@ class Stage:
         assert folded.digest() == self.ledger.state.digest()
 
 
-def staged(token: str | None = None) -> Stage:
-    stage = Stage()
+def staged(token: str | None = None, may_send: Callable[[], bool] = lambda: True) -> Stage:
+    stage = Stage(may_send=may_send)
     stage.commit(*listed(url=URL, token=token))
     return stage

@@ -123,7 +123,7 @@ def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> Non
         head = stage.ledger.head
         assert await stage.attempt() == 0
         assert stage.ledger.head == head
-        assert stage.outbox._places == {}
+        assert stage.outbox._entries == {}
 
     run(main())
 

@@ -45,13 +45,13 @@ def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying
 
 def test_while_others_may_have_sent_what_is_due_nothing_leaves_and_nothing_runs_in_a_circle() -> None:
     async def main() -> None:
-        stage, asked, may_send = staged(), list[None](), list[None]()
+        asked, may_send = list[None](), list[None]()
 
         def ask() -> bool:
             asked.append(None)
             return bool(may_send)
 
-        stage.dispatcher.may_send = ask
+        stage = staged(may_send=ask)
         stage.queue()
         running = asyncio.create_task(stage.dispatcher.run())
         await turns(200)

@@ -34,18 +34,18 @@ def kept(body: bytes, webhook: Webhook = PLAIN) -> str:
 
 
 def test_a_plain_webhook_gets_the_payload_with_its_token_and_a_signature() -> None:
-    letter = LETTERS.letter(ROW, LISTING, PLAIN, NOW_MS + 7)
+    letter = LETTERS.request(ROW, LISTING, PLAIN, NOW_MS + 7)
     assert (letter.url, letter.body) == (URL, BODY)
     assert letter.headers == {**signed(NOW_MS, SECRET), "Authorization": "a token"}
 
 
 def test_without_a_token_and_a_secret_there_is_neither_authorization_nor_signature() -> None:
-    letter = LETTERS.letter(ROW, LISTING, Webhook(URL, NOW_MS), NOW_MS)
+    letter = LETTERS.request(ROW, LISTING, Webhook(URL, NOW_MS), NOW_MS)
     assert letter.headers == {"webhook-id": "the-id", "webhook-timestamp": str(NOW_MS // 1_000)}
 
 
 def test_each_attempt_has_a_timestamp_of_its_own_under_the_same_id_with_the_same_body() -> None:
-    first, second = (LETTERS.letter(ROW, LISTING, PLAIN, NOW_MS + wait_ms) for wait_ms in (0, 5_000))
+    first, second = (LETTERS.request(ROW, LISTING, PLAIN, NOW_MS + wait_ms) for wait_ms in (0, 5_000))
     assert first.body == second.body
     assert first.headers["webhook-id"] == second.headers["webhook-id"]
     assert second.headers == {**signed(NOW_MS + 5_000, SECRET), "Authorization": "a token"}
@@ -57,16 +57,16 @@ def test_each_attempt_has_a_timestamp_of_its_own_under_the_same_id_with_the_same
 def test_both_secrets_sign_during_the_overlap_the_newer_first_and_one_after_it(
     at_ms: int, secrets: list[str]
 ) -> None:
-    headers = LETTERS.letter(ROW, LISTING, ROTATED, at_ms).headers
+    headers = LETTERS.request(ROW, LISTING, ROTATED, at_ms).headers
     assert headers["webhook-signature"] == signed(at_ms, *secrets)["webhook-signature"]
     assert len(headers["webhook-signature"].split()) == len(secrets)
 
 
 def test_a_chat_platform_gets_a_message_in_its_language_and_no_header_of_ours() -> None:
-    letter = LETTERS.letter(ROW, LISTING, replace(CHAT, token="t", secret=SECRET), NOW_MS)
+    letter = LETTERS.request(ROW, LISTING, replace(CHAT, token="t", secret=SECRET), NOW_MS)
     assert letter.url == f"https://chat.example/api/v10/webhooks/123/{CHAT_TOKEN}?wait=true"
     assert letter.headers == {}
-    english = LETTERS.letter(ROW, LISTING, replace(CHAT, language="en"), NOW_MS)
+    english = LETTERS.request(ROW, LISTING, replace(CHAT, language="en"), NOW_MS)
     assert f"<@{USER}>".encode() in letter.body
     assert letter.body != english.body
 
@@ -74,7 +74,7 @@ def test_a_chat_platform_gets_a_message_in_its_language_and_no_header_of_ours() 
 def test_a_chat_webhook_whose_host_is_no_longer_one_gets_nothing() -> None:
     letters = RequestBuilder(TargetGuard(allow_private=False, allow_http=False), set())
     with pytest.raises(UrlRefused):
-        letters.letter(ROW, LISTING, CHAT, NOW_MS)
+        letters.request(ROW, LISTING, CHAT, NOW_MS)
 
 
 def test_a_url_is_a_chat_platform_s_by_its_host() -> None:

@@ -208,8 +208,8 @@ class OutboxMachine(OutboxModel):
                 self.now_ms = due_ms
         assert not self.state.pending
         assert (self.outbox.in_flight, self.outbox.next_due_ms()) == (0, None)
-        assert self.outbox._places == {}
-        assert {*self.outbox._lines} <= self.slow, "which is all that is to be remembered"
+        assert self.outbox._entries == {}
+        assert {*self.outbox._queues} <= self.slow, "which is all that is to be remembered"
 
 
 TestOutbox = OutboxMachine.TestCase

@@ -280,13 +280,13 @@ def test_nothing_is_remembered_of_what_was_removed_while_it_waited_and_ran(remov
     for due in running:
         post.outbox.release(due, slow=not isinstance(removal, UserErased))
     assert post.take() == []
-    assert (post.outbox._places, post.outbox._lines) == ({}, {})
+    assert (post.outbox._entries, post.outbox._queues) == ({}, {})
 
 
 def test_a_slow_endpoint_that_is_removed_is_forgotten() -> None:
     post = Post(ONE_EACH, BOT_REF)
     post.make_slow(BOT_REF)
-    assert post.outbox._lines
+    assert post.outbox._queues
     post.commit(ListingRemoved(BOT_REF))
     assert post.take() == []
-    assert post.outbox._lines == {}
+    assert post.outbox._queues == {}
