@@ -4,7 +4,7 @@
 
 const { API, BOT_ID, API_KEY } = process.env;
 
-// What the API answers. Throws an error whose `wait` is null when asking again changes nothing.
+// Returns the body of a successful answer. Throws an error; its `wait` is null if the same request would fail again.
 async function call(method, path, body) {
   const response = await fetch(API + path, {
     method,

@@ -14,7 +14,7 @@ API, BOT, KEY = os.environ["API"], os.environ["BOT_ID"], os.environ["API_KEY"]
 
 
 class Refused(Exception):
-    """An error of the API. `wait_seconds` is None when asking again changes nothing."""
+    """An error of the API. `wait_seconds` is None if the same request would fail again."""
 
     def __init__(self, status: int, text: str, wait_seconds: int | None) -> None:
         super().__init__(f"{status} {text}")
@@ -22,7 +22,7 @@ class Refused(Exception):
 
 
 def call(method: str, path: str, body: dict[str, int] | None = None) -> dict[str, Any]:
-    """What the API answers. Raises Refused."""
+    """Return the body of a successful answer. Raises Refused."""
     # The key is the whole header: no "Bearer", no "Bot".
     headers = {"Authorization": KEY, "Content-Type": "application/json"}
     where = urlsplit(API)

@@ -1,4 +1,4 @@
-"""The least that a bot needs to receive votes: check the token, answer quickly, then reward the user.
+"""The minimum that a bot needs to receive votes: check the token, answer quickly, then reward the user.
 
 python3 examples/receiver.py [port] [token]
 """
@@ -16,7 +16,7 @@ TOKEN = sys.argv[2] if len(sys.argv) > 2 else "my-webhook-token"
 class VoteReceiver(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        # Without this check anybody who finds the address could hand out votes.
+        # Without this check anybody who finds the URL could send false votes.
         sent = self.headers.get("Authorization", "")
         genuine = hmac.compare_digest(sent.encode(), TOKEN.encode())
         self.send_response(204 if genuine else 401)

@@ -1,4 +1,4 @@
-// Receives webhooks and believes only what the platform signed, once.
+// Receives webhooks. Accepts only requests that the platform signed, and rewards each event once.
 //
 // WEBHOOK_SECRET=whsec_... node verify.js [port]
 
@@ -10,16 +10,16 @@ const PORT = Number(process.argv[2] ?? 9000);
 const TOLERANCE_SECONDS = 5 * 60;
 const MOST_BYTES = 64 * 1024;
 
-const seen = new Set(); // in a bot: a unique column beside the rewards, so that it survives a restart
+const seen = new Set(); // in a bot: a unique column in the table of rewards, so that it survives a restart
 
-// Whether the platform signed this body less than five minutes ago.
+// Returns true if the platform signed this body less than five minutes ago.
 function isGenuine(secret, messageId, timestamp, signatures, body) {
   if (!/^[0-9]{1,12}$/.test(timestamp)) return false;
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) return false;
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
   const mac = crypto.createHmac("sha256", key).update(`${messageId}.${timestamp}.`).update(body);
   const expected = Buffer.from(`v1,${mac.digest("base64")}`);
-  // While a secret is being rotated there are two signatures: one that fits is enough.
+  // During a rotation there are two signatures: one match is enough.
   return signatures.split(" ").some((one) => {
     const sent = Buffer.from(one);
     return sent.length === expected.length && crypto.timingSafeEqual(sent, expected);
@@ -27,7 +27,7 @@ function isGenuine(secret, messageId, timestamp, signatures, body) {
 }
 
 const server = http.createServer(async (request, response) => {
-  // The bytes as they came: JSON that was read and written again may differ.
+  // Check the bytes that came: JSON that was parsed and written again may differ.
   const pieces = [];
   let length = 0;
   try {
@@ -45,7 +45,7 @@ const server = http.createServer(async (request, response) => {
   const signatures = request.headers["webhook-signature"] ?? "";
   const genuine = isGenuine(SECRET, messageId, timestamp, signatures, body);
   response.writeHead(genuine ? 204 : 401).end();
-  if (genuine && !seen.has(messageId)) { // what comes twice was accepted before: 204, and no more
+  if (genuine && !seen.has(messageId)) { // a repeated event gets 204 and nothing else
     seen.add(messageId);
     console.log(`received ${body}`);
   }

@@ -1,4 +1,4 @@
-"""Receives webhooks and believes only what the platform signed, once.
+"""Receives webhooks. Accepts only requests that the platform signed, and rewards each event once.
 
 WEBHOOK_SECRET=whsec_... python3 verify.py [port]
 """
@@ -17,11 +17,11 @@ PORT = int(sys.argv[1]) if len(sys.argv) > 1 else 9000
 TOLERANCE_SECONDS = 5 * 60
 MOST_BYTES = 64 * 1024
 
-seen: set[str] = set()  # in a bot: a unique column beside the rewards, so that it survives a restart
+seen: set[str] = set()  # in a bot: a unique column in the table of rewards, so that it survives a restart
 
 
 def is_genuine(secret: str, message_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
-    """Whether the platform signed this body less than five minutes ago."""
+    """Return True if the platform signed this body less than five minutes ago."""
     if not re.fullmatch("[0-9]{1,12}", timestamp):
         return False
     if abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
@@ -29,15 +29,15 @@ def is_genuine(secret: str, message_id: str, timestamp: str, signatures: str, bo
     key = base64.b64decode(secret.removeprefix("whsec_"))
     content = f"{message_id}.{timestamp}.".encode() + body
     expected = b"v1," + base64.b64encode(hmac.digest(key, content, "sha256"))
-    # While a secret is being rotated there are two signatures: one that fits is enough.
+    # During a rotation there are two signatures: one match is enough.
     return any(hmac.compare_digest(expected, sent.encode()) for sent in signatures.split(" "))
 
 
 class VoteReceiver(BaseHTTPRequestHandler):
-    timeout = 10  # seconds that a slow sender may hold this server
+    timeout = 10  # seconds that a slow sender may keep this server busy
 
     def do_POST(self) -> None:
-        # The bytes as they came: JSON that was read and written again may differ.
+        # Check the bytes that came: JSON that was parsed and written again may differ.
         body = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), MOST_BYTES))
         message_id = self.headers.get("webhook-id", "")
         timestamp = self.headers.get("webhook-timestamp", "")
@@ -45,7 +45,7 @@ class VoteReceiver(BaseHTTPRequestHandler):
         genuine = is_genuine(SECRET, message_id, timestamp, signatures, body)
         self.send_response(204 if genuine else 401)
         self.end_headers()
-        if genuine and message_id not in seen:  # what comes twice was accepted before: 204, and no more
+        if genuine and message_id not in seen:  # a repeated event gets 204 and nothing else
             seen.add(message_id)
             say(f"received {body.decode()}")
 
