@@ -7,60 +7,60 @@ EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
 .PHONY: help run fleet test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock system-packages clean
 
-help:            ## list the targets
+help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080, with a demo bot if data/ is empty
+run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080; create a demo bot if data/ is empty
 	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
 
-fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## two gateways over a Redis, on ports 8080 and 8081
+fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py
 
-test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run every test but the long ones
+test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, except the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
 ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes webhook)
-coverage: $(VENV)/dev.stamp ## branch coverage of the core packages: at least 95%
+coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
 
-lint: $(VENV)/dev.stamp ## ruff (format and lint), mypy strict, the architecture test
+lint: $(VENV)/dev.stamp ## check format, lint, types and imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
 	@$(BIN)/python -m pytest -q tests/test_architecture.py
 
 ROUNDS := 1000
-crash: $(VENV)/dev.stamp ## kill -9 a loaded gateway ROUNDS=1000 times (5 minutes)
+crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
 	@$(BIN)/python -m tests.system.faults.crash --rounds $(ROUNDS)
 
 soak: SECONDS := 150
-soak: $(VENV)/dev.stamp ## break all around a fleet for SECONDS=150 (3 minutes)
+soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minutes)
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-test-long: $(VENV)/dev.stamp ## the tests that `make test` has no time for
+test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/facts/test_merge_laws.py
 
-bench-state: $(VENV)/dev.stamp ## ten million votes: tables in bench/results/
+bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state
 
 SECONDS := 2
-bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## vote checks beside peers, SECONDS=2 each (8 minutes)
+bench: bench-tools $(VENV)/dev.stamp $(VENV)/peers.stamp $(EXPRESS) ## compare vote checks with peers, SECONDS=2 each (8 minutes)
 	@$(BIN)/python -m bench --seconds $(SECONDS)
 
-bench-webhooks: $(VENV)/dev.stamp ## webhooks beside other clients, SECONDS=2 each (5 minutes)
+bench-webhooks: $(VENV)/dev.stamp ## compare webhooks with clients, SECONDS=2 each (5 minutes)
 	@$(BIN)/python -m bench.webhooks --seconds $(SECONDS)
 
-bench-fleet: bench-tools $(VENV)/dev.stamp ## nodes of a fleet, SECONDS=2 each (3 minutes)
+bench-fleet: bench-tools $(VENV)/dev.stamp ## measure the nodes of a fleet, SECONDS=2 each (3 minutes)
 	@$(BIN)/python -m bench.fleet --seconds $(SECONDS)
 
 bench-tools:
 	@$(PYTHON) -m bench.tools
 
-bench-packages:  ## Debian packages that `make bench` lacks here (as root)
+bench-packages:  ## install what `make bench` lacks, on Debian (as root)
 	@$(PYTHON) -m bench.tools --packages | xargs --no-run-if-empty apt-get install --yes
 
-lock:            ## pin the packages of all requirements*.in afresh
+lock:            ## pin the packages of all requirements*.in again
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
@@ -69,7 +69,7 @@ lock:            ## pin the packages of all requirements*.in afresh
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-system-packages: ## Debian packages that a bare machine needs (as root)
+system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
