@@ -1,6 +1,7 @@
 """Fixtures that most tests share."""
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from tests.support.journals import Disk
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.redis_server import RedisServer
 from tests.support.webhook_receiver import Receiver, receiving
+
+IN_MEMORY = Path("/dev/shm")
+ON_DISK = ("journal", "snapshot", "storage", "system/faults")
+"""Rooms whose tests test the disk."""
+if IN_MEMORY.is_dir() and os.access(IN_MEMORY, os.W_OK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))  # pytest's folders of tests lie there
 
 os.umask(0o022)
 """Tests make data folders too, and one that its group may write, as with 002, is refused."""
@@ -46,6 +53,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("hypothesis"):
                 item.add_marker("no_cover")
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """A folder of the test's own: on the disk where tests test the disk, else in memory if possible."""
+    room = request.path.relative_to(TESTS)
+    if not any(room.is_relative_to(tested) for tested in ON_DISK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="votegate-test-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -122,16 +140,21 @@ def no_settings_around(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
 
 
-@pytest.fixture
-def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
-    """An empty Redis on this machine."""
-    folder = tmp_path / "redis"
-    folder.mkdir()
-    server = RedisServer(folder)
+@pytest.fixture(scope="module")
+def redis_of_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """One Redis on this machine for all tests of a module."""
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
     try:
         yield server.start()
     finally:
         server.close()
+
+
+@pytest.fixture
+def redis_server(redis_of_module: RedisServer) -> Iterator[RedisServer]:
+    """An empty Redis on this machine; a test may do to it what it likes."""
+    yield redis_of_module
+    redis_of_module.renew()
 
 
 @pytest.fixture

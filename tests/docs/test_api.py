@@ -18,7 +18,7 @@ from ratelimit.bucket import Decision
 from ratelimit.headers import headers
 from settings.model import Settings
 from tests.support.contract import refusal
-from tests.support.gateways import BOT, OTHER_BOT, ROOT, USER, ThreadGateway
+from tests.support.gateways import BOT, OTHER_BOT, ROOT, USER, WAIT_SECONDS, ThreadGateway
 
 DOCUMENT = (ROOT / "docs/api.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
@@ -51,7 +51,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path, gateway: ThreadGatewa
         environment = {**direct, "API": gateway.base_url, "BOT_ID": bot, "API_KEY": key}
         command = [str(interpreter), str(path), "1000", "42", USER]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, check=True
+            command, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS, check=True
         )
         return done.stdout.splitlines()
 
@@ -120,7 +120,7 @@ def test_the_mistakes_of_others_end_as_the_document_says(gateway: ThreadGateway)
         f"http://api.example/bots/{BOT}/voters/{USER}/",
         headers={"Authorization": key},
         proxies={"http": gateway.base_url},
-        timeout=15,
+        timeout=WAIT_SECONDS,
     )
     assert proxied.json()["voted"] is False
     posted = gateway.request("POST", f"/bots/{BOT}/stats", headers={"Authorization": key})

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from storage.folder import OPERATOR_TOKEN
-from tests.support.gateways import ROOT, ProcessGateway
+from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
 
 DOCUMENT = (ROOT / "docs/operating.md").read_text()
 
@@ -31,7 +31,7 @@ def run(script: str, gateway: ProcessGateway) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gateways import ROOT, ProcessGateway
+from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEXT = "--- next block ---"
@@ -73,7 +73,9 @@ def test_the_first_five_minutes_work_word_by_word(clone: Path, served: ProcessGa
 
     bash = shutil.which("bash")
     assert bash is not None
-    run = subprocess.run([bash, "-eu"], input=script, cwd=clone, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [bash, "-eu"], input=script, cwd=clone, capture_output=True, text=True, timeout=WAIT_SECONDS
+    )
 
     assert run.returncode == 0, run.stderr
     outputs = run.stdout.split(NEXT)

@@ -120,7 +120,9 @@ def test_the_walk_through_works_word_by_word_and_leaves_nothing_running(fleet: M
 
     bash = shutil.which("bash")
     assert bash is not None
-    run = subprocess.run([bash, "-eu"], input=script, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    run = subprocess.run(
+        [bash, "-eu"], input=script, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS
+    )
 
     assert run.returncode == 0, run.stderr + fleet.log
     outputs = run.stdout.split(NEXT)

@@ -21,7 +21,7 @@ from core.rows import Delivery
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
-from tests.support.gateways import ROOT
+from tests.support.gateways import ROOT, WAIT_SECONDS
 from webhook.languages import LANGUAGES
 from webhook.messages import EXCERPT_CHARACTERS
 from webhook.payloads import payload
@@ -49,7 +49,9 @@ class Program:
         self._session.trust_env = False
 
     def post(self, headers: Mapping[str, str | bytes], body: bytes = BODY) -> int:
-        return self._session.post(self.url + "/votes", data=body, headers=headers, timeout=15).status_code
+        return self._session.post(
+            self.url + "/votes", data=body, headers=headers, timeout=WAIT_SECONDS
+        ).status_code
 
     def seen(self) -> list[str]:
         """What it took for genuine. It prints after it has answered, so one more event is waited for."""
@@ -63,7 +65,7 @@ class Program:
     def close(self) -> None:
         self._session.close()
         self._process.terminate()
-        self._process.communicate(timeout=15)
+        self._process.communicate(timeout=WAIT_SECONDS)
 
 
 @pytest.fixture(params=["python", "js"])

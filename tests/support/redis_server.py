@@ -42,6 +42,7 @@ class RedisServer:
         self.port: int = self._held.getsockname()[1]
         self.url = f"redis://{HOST}:{self.port}/0"
         self._process: subprocess.Popen[bytes] | None = None
+        self._started_as: object = None
         if password is not None:
             self.arguments += ["--requirepass", password, "--masterauth", password]
 
@@ -68,7 +69,27 @@ class RedisServer:
                 assert self._process.poll() is None, self.log.read_text()
                 assert time.monotonic() < deadline, self.log.read_text()
                 time.sleep(0.002)  # between two looks; the answer alone decides when it is over
+            if loaded:
+                self._started_as = _set_up(client)
         return self
+
+    def renew(self) -> None:
+        """Makes it as empty as at its start, whatever a test has done to it; most tests leave it running."""
+        if self._process is not None:
+            self.thaw()
+        try:
+            with self.client() as client:
+                is_as_started = self._started_as == _set_up(client)
+                client.acl_log_reset()
+                client.flushall()
+                client.client_kill_filter(_type="normal", skipme=True)
+        except redis.RedisError:
+            is_as_started = False
+        if not is_as_started:
+            if self._process is not None:
+                self.kill()
+            self.dump.unlink(missing_ok=True)
+            self.start()
 
     def stop(self) -> None:
         with self.client() as client:
@@ -128,6 +149,11 @@ class RedisServer:
         assert self._process is not None
         self._process.wait(WAIT_SECONDS)
         self._process = None
+
+
+def _set_up(client: "redis.Redis") -> object:
+    """Its configuration, users and role: all but the data that a test may have changed."""
+    return client.config_get("*"), client.acl_list(), client.info("replication")["role"]
 
 
 def _answers(client: "redis.Redis", loaded: bool) -> bool:

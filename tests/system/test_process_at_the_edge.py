@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.gateways import BOT, ROOT, USER, ProcessGateway, eventually
+from tests.support.gateways import BOT, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
 from tests.wire.test_listening_activation import BOOTSTRAP
@@ -293,7 +293,7 @@ def test_a_stop_ends_idle_connections_and_answers_what_runs(process: ProcessGate
         answer = running.ask(b"{}")
         assert (answer.status, answer.closes) == (405, True)
         assert running.at_end()
-    assert process.process.wait(15) == 0
+    assert process.process.wait(WAIT_SECONDS) == 0
 
 
 def test_a_stop_answers_every_connection_that_had_come(process: ProcessGateway) -> None:
@@ -311,7 +311,7 @@ def test_a_stop_answers_every_connection_that_had_come(process: ProcessGateway) 
             answer = caller.answer()
             assert (answer.status, answer.closes) == (200, True)
             assert caller.at_end()
-    assert process.process.wait(15) == 0
+    assert process.process.wait(WAIT_SECONDS) == 0
 
 
 def test_without_file_descriptors_accepting_waits_and_serving_goes_on(process: ProcessGateway) -> None:

@@ -15,7 +15,14 @@ from core.state import State
 from snapshot.files import SnapshotCorrupt
 from snapshot.recovery import Loaded, load_snapshot, recover
 from storage.folder import Folder, kept_keys
-from tests.support.gateways import BOT, BOT_SUBMISSION, OPERATOR_TOKEN, ThreadGateway, eventually
+from tests.support.gateways import (
+    BOT,
+    BOT_SUBMISSION,
+    OPERATOR_TOKEN,
+    WAIT_SECONDS,
+    ThreadGateway,
+    eventually,
+)
 from votes.table import VoteTable
 
 BACKUP = "/debug/snapshot"
@@ -39,7 +46,9 @@ def loaded(gateway: ThreadGateway, content: bytes) -> Loaded:
 
 @contextmanager
 def asking_for_a_backup(gateway: ThreadGateway) -> Iterator[http.client.HTTPResponse]:
-    with closing(http.client.HTTPConnection(gateway.base_url.removeprefix("http://"), timeout=15)) as asking:
+    with closing(
+        http.client.HTTPConnection(gateway.base_url.removeprefix("http://"), timeout=WAIT_SECONDS)
+    ) as asking:
         asking.request("GET", BACKUP, headers=AUTHORIZATION)
         with closing(asking.getresponse()) as response:
             yield response
@@ -85,7 +94,9 @@ def test_a_backup_taken_while_votes_are_cast_is_a_state_that_was(filled: ThreadG
     def take() -> None:
         url = filled.base_url + BACKUP
         try:
-            backups.extend(requests.get(url, headers=AUTHORIZATION, timeout=15).content for _ in range(3))
+            backups.extend(
+                requests.get(url, headers=AUTHORIZATION, timeout=WAIT_SECONDS).content for _ in range(3)
+            )
         finally:
             taken.set()
 
@@ -161,12 +172,14 @@ def test_one_backup_is_read_at_a_time(filled: ThreadGateway, monkeypatch: pytest
     first: list[int] = []
     url = filled.base_url + BACKUP
     reading = threading.Thread(
-        target=lambda: first.append(requests.get(url, headers=AUTHORIZATION, timeout=15).status_code)
+        target=lambda: first.append(
+            requests.get(url, headers=AUTHORIZATION, timeout=WAIT_SECONDS).status_code
+        )
     )
     with monkeypatch.context() as patched:
         patched.setattr(filled.gateway.ledger, "durable", hold)
         reading.start()
-        assert begun.wait(15)
+        assert begun.wait(WAIT_SECONDS)
         assert filled.operate("GET", BACKUP).status_code == 503
     filled.on_loop(may_end.set)
     reading.join()
@@ -180,7 +193,7 @@ def test_memory_and_disk_are_verified_equal_while_votes_are_cast(filled: ThreadG
     def verify() -> None:
         for _ in range(3):
             url = filled.base_url + "/debug/verify"
-            found.append(requests.post(url, headers=AUTHORIZATION, timeout=15).json()["equal"])
+            found.append(requests.post(url, headers=AUTHORIZATION, timeout=WAIT_SECONDS).json()["equal"])
 
     verifying = threading.Thread(target=verify)
     verifying.start()
