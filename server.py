@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line. Law: it reads settings, starts what it is asked for, and says in one line what is wrong.
+"""The command line. Law: it reads settings, runs one command, and reports each problem in one line.
 
 `serve` ends with 0 after SIGTERM or SIGINT, when everything is on disk; with 1 when it cannot start or a
 background task fails; with 2 when the settings are not valid.
@@ -52,7 +52,7 @@ FLAGS = {
 
 
 def settings_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The sources of settings, as options: a file, and flags for the common settings."""
+    """Add the options of settings to a command: a file, and flags for the common settings."""
     for option in (
         click.option(
             "--allow-private-targets",
@@ -154,7 +154,7 @@ def version() -> None:
 
 
 def _place(config: Path | None, data_dir: Path | None) -> Place:
-    """What a command without a gateway works on."""
+    """Return the data folder for a command that needs no gateway."""
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None

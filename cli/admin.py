@@ -1,4 +1,4 @@
-"""`admin`: the management API from a terminal. Law: it does what any client could do, over HTTP.
+"""`admin`: the management API from a terminal. Law: it does nothing that another HTTP client could not do.
 
 Tables are for people, `--json` prints the API's answer (of a list, all pages as one).
 """
@@ -33,7 +33,7 @@ NAME_WIDTH = 17  # so that it fits 80 columns
 
 
 class UnixSocket(Resolver):
-    """Resolves whatever host to one Unix socket; a path that begins with @ is a name without a file."""
+    """Resolves every host to one Unix socket; a path that begins with @ is an abstract name."""
 
     def initialize(self, path: str) -> None:
         self._address = f"\0{path[1:]}" if path.startswith("@") else path
@@ -42,20 +42,22 @@ class UnixSocket(Resolver):
         return [(socket.AF_UNIX, self._address)]
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Do nothing: the resolver holds nothing."""
 
 
 @dataclass(frozen=True)
 class Remote:
-    """A running gateway, reached with the operator token. `url` is of http or https, or "unix:" and the path
-    of a socket."""
+    """A running gateway, called with the operator token.
+
+    `url` is an http or https URL, or "unix:" and the path of a socket.
+    """
 
     url: str
     token: str = field(repr=False)
     as_json: bool = False
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The answer's body; ends the command with a one-line error when there is none or it failed."""
+        """Return the body of the answer; end the command with a one-line error if the call fails."""
         is_unix = self.url.startswith(UNIX)
         request = HTTPRequest(
             ("http://localhost" if is_unix else self.url.rstrip("/")) + path,
@@ -87,7 +89,7 @@ class Remote:
         return answer
 
     def show(self, answer: dict[str, Any], table: Callable[[], Table]) -> None:
-        """Prints the answer as JSON or as a table."""
+        """Print the answer as JSON or as a table."""
         if self.as_json:
             click.echo(json.dumps(answer, indent=2))
         else:
@@ -214,7 +216,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name_width: in
 
 
 def _flat(values: dict[str, Any], before: str = "") -> list[list[str]]:
-    """A row for each value, however deep it is: `replication.nodes.oslo.state`."""
+    """Yield a row for each value, at any depth: `replication.nodes.oslo.state`."""
     rows: list[list[str]] = []
     for name, value in values.items():
         if isinstance(value, dict) and value:

@@ -1,4 +1,4 @@
-"""A listing to try things on. Law: it is made by the same rules as any other, and only where nothing is."""
+"""A listing for first steps. Law: the same rules make it as any other, and only in an empty data folder."""
 
 import shlex
 
@@ -15,7 +15,7 @@ SERVER_COUNT = 1_200
 
 
 def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, now_ms: int) -> int:
-    """An approved bot with an API key, a known server count and one vote. Returns the last position."""
+    """Make an approved bot with an API key, a known server count and one vote. Return the last position."""
     state = ledger.state
     submission = BotSubmission(
         id=BOT,
@@ -46,7 +46,7 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
 
 
 def demo_lines(base_url: str, key: str) -> str:
-    """What to paste next."""
+    """Return the commands to try next."""
     curl, url = _curl_of(base_url)
     return f"""
 Votegate has created a demo bot, {BOT}. User {VOTER} has just voted for it.
@@ -62,7 +62,7 @@ The key is shown only this once. Stop with Ctrl-C; all data stay on disk.
 
 
 def _curl_of(base_url: str) -> tuple[str, str]:
-    """(command, URL) with which curl reaches the gateway."""
+    """Return (command, URL) with which curl reaches the gateway."""
     if not base_url.startswith("unix:"):
         return "curl", base_url
     path = base_url.removeprefix("unix:")

@@ -1,6 +1,6 @@
 """`python -m cli.fold_disk`: folds a data folder for the gateway that serves it; see snapshot/folding.py.
 
-It reads its order from the standard input and writes what it found to the standard output, as JSON.
+It reads an `Order` from standard input and writes a `Folded` to standard output, as JSON.
 """
 
 import gc
@@ -18,14 +18,16 @@ GIVES_WAY = 19
 
 
 def main() -> None:
-    os.nice(GIVES_WAY)  # nobody is to wait for it
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which means the gateway
+    os.nice(GIVES_WAY)  # everything else goes first
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a terminal sends it to every process, but means the gateway
     gc.disable()  # rows have no cycles
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=Order)
     found = folded(order, lambda: State(VoteTable(), order.deliveries_kept))
     sys.stdout.buffer.write(msgspec.json.encode(found))
     sys.stdout.flush()
-    os._exit(0)  # the system takes the state back quicker than freeing every row of it
+    os._exit(0)  # ending the process is faster than freeing every row
 
 
 if __name__ == "__main__":

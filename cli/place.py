@@ -1,4 +1,4 @@
-"""The data folder that a command works on. Law: whatever is wrong with it is told in one line, with status 1.
+"""The data folder that a command works on. Law: each problem with it is one line of text, and status 1.
 
 Commands know neither the settings nor how a gateway opens its folder: `server.py` hands them a `Place`.
 """
@@ -30,20 +30,20 @@ PROBLEMS = (FolderUnusable, ExportCorrupt, NotEmpty, *UNREADABLE)
 
 @dataclass(frozen=True)
 class Place:
-    """A data folder, whether it is there or not."""
+    """A data folder, which may not exist yet."""
 
     path: Path
     given_keys: Keyring | None = field(repr=False)
-    """The sealing keys, when the settings give them."""
+    """The sealing keys of the settings, if they hold any."""
     hold: Callable[[], AbstractContextManager[Folder]]
-    """Makes the folder if there is none, and holds it for this process. Raises FolderUnusable, OSError."""
+    """Makes the folder if there is none, and locks it for this process. Raises FolderUnusable, OSError."""
     empty_state: EmptyState
     given_secrets: frozenset[str] = frozenset()
     """Names of the files whose secrets the settings give."""
 
     @contextmanager
     def held(self, meanwhile: str) -> Iterator[Folder]:
-        """`meanwhile` says what there is to do while a gateway holds the folder."""
+        """Lock the folder. `meanwhile` tells the user what to do while a gateway holds it."""
         with ExitStack() as stack:
             try:
                 folder = stack.enter_context(self.hold())
@@ -58,11 +58,11 @@ class Place:
             )
 
     def missing(self, secret: str) -> bool:
-        """Whether neither the folder nor the settings have the secret that is kept in a file of this name."""
+        """Return True if neither the folder nor the settings hold the secret of this file name."""
         return secret not in self.given_secrets and not (self.path / secret).exists()
 
     def keys_for(self, path: Path, keys_file: Path | None) -> Keyring:
-        """The keys that open a file. Raises FolderUnusable, SnapshotCorrupt, OSError."""
+        """Return the keys that open a file. Raises FolderUnusable, SnapshotCorrupt, OSError."""
         keys = self.keys_at_hand(path, keys_file)
         if keys is None:
             needed = SnapshotReader(path).header.key_id.hex()
@@ -73,7 +73,7 @@ class Place:
         return keys
 
     def keys_at_hand(self, path: Path, keys_file: Path | None) -> Keyring | None:
-        """The keys that open a file, if they are here. Raises like `keys_for`."""
+        """Return the keys that open a file, None if they are not here. Raises like `keys_for`."""
         keys, needed = self._keys(keys_file), SnapshotReader(path).header.key_id
         return keys if keys is not None and needed in keys.key_ids else None
 
@@ -89,11 +89,11 @@ class Place:
 
 
 OpenPlace = Callable[[Path | None, Path | None], Place]
-"""From the options --config and --data-dir."""
+"""Makes a place from the options --config and --data-dir."""
 
 
 def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
-    """Hands the place to a command, and tells its problems."""
+    """Hand a command its place, and report its problems."""
 
     def with_place(
         open_place: OpenPlace, /, config: Path | None, data_dir: Path | None, **arguments: Any
@@ -120,7 +120,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 
 @contextmanager
 def bars() -> Iterator[Bars]:
-    """Progress bars on standard error; none when that is no terminal."""
+    """Show progress bars on standard error, if that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     console, is_seen = Console(stderr=True), sys.stderr.isatty()
     with Progress(*columns, console=console, transient=True, disable=not is_seen) as progress:

@@ -1,4 +1,4 @@
-"""`rotate-key`: a new sealing key. Law: no key is dropped that a file here needs, and none is printed."""
+"""`rotate-key`: a new sealing key. Law: it drops no key that a file here needs, and prints none."""
 
 import json
 
@@ -48,8 +48,11 @@ def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
 
 
 def _unneeded(folder: Folder, ring: Keyring) -> set[bytes]:
-    """The keys that no segment and no snapshot is sealed with. Torn bytes have their segment's key, and open
-    only as long as its header is there. Raises FolderUnusable when a file does not tell its key."""
+    """Return the keys that no segment and no snapshot needs.
+
+    A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
+    its key.
+    """
     needed = {ring.newest}
     for found in found_in(folder.path):
         if found.kind in ("snapshot", "segment"):

@@ -1,6 +1,6 @@
-"""`snapshot`: the files of a data folder, looked at, checked, brought out and brought back. No logic.
+"""`snapshot`: list, verify, export and restore the files of a data folder. No logic.
 
-What was asked for is on standard output, for people or with `--json`; warnings are on standard error.
+Results go to standard output, for people or with `--json`; warnings go to standard error.
 """
 
 import json
@@ -162,7 +162,7 @@ def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -
 
 
 def _refuse_unless_restorable(place: Place, source: Path, keys_file: Path | None) -> None:
-    """Looks before anything is made or read for long.
+    """Check before anything is made or read for long.
 
     Raises FolderUnusable with all that is wrong, and SnapshotCorrupt.
     """
@@ -189,7 +189,7 @@ def _refuse_unless_restorable(place: Place, source: Path, keys_file: Path | None
 
 
 def _missing_secrets(place: Place, *, has_keys: bool) -> list[str]:
-    """What to do about each secret that will be missed; that of the API keys only when there are some."""
+    """Return advice for each secret that is missing; for that of API keys only if there are keys."""
     missing = [name for name in MISSING if place.missing(name) and (has_keys or name != DIGEST_SECRET)]
     return [MISSING[name].format(place.path) for name in missing]
 

@@ -1,7 +1,7 @@
-"""How many servers a bot is really in. Law: a number, or None when nobody trustworthy told one.
+"""The actual server count of a bot. Law: a number, or None when no trusted source has told one.
 
-Three sources: what the operator has set, an HTTP service of the platform, or none at all. Whatever an HTTP
-service does wrong (slow, down, redirecting, lying about types or ranges) is None, never an error.
+There are three sources: the operator, an HTTP service of the platform, or none. Whatever an HTTP service does
+wrong (slow, down, redirecting, wrong types or ranges), the result is None and never an error.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ MAX_CACHED = 10_000
 
 
 class NoCounts:
-    """No look-up is configured: bots cannot update their server_count."""
+    """The source `none`: bots cannot update their server_count."""
 
     async def actual(self, ref: str) -> int | None:  # noqa: ARG002 (the protocol's signature)
         return None
@@ -36,7 +36,7 @@ class NoCounts:
 
 
 class OperatorCounts:
-    """What `PUT /manage/bots/{id}/actual-server-count` has set."""
+    """The source `operator`: `PUT /manage/bots/{id}/actual-server-count` sets the counts."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -63,10 +63,10 @@ _decode = msgspec.json.Decoder(_LookupAnswer, strict=True).decode
 
 
 class HttpCounts:
-    """Asks `GET <url with {id} filled in>` and reads `{"server_count": <integer>}` from a 200.
+    """The source `http`: `GET <url with {id} filled in>` has to answer 200, `{"server_count": <integer>}`.
 
-    An answer is good for `cache_seconds`; callers who ask for the same bot meanwhile share one request.
-    `open_http_counts` makes it.
+    An answer is cached for `cache_seconds`. Callers who ask for the same bot meanwhile share one request.
+    `open_http_counts` makes the source.
     """
 
     def __init__(self, session: aiohttp.ClientSession, url: str, cache_seconds: float, clock: Clock) -> None:
@@ -78,7 +78,7 @@ class HttpCounts:
         self._asking: dict[str, asyncio.Task[int | None]] = {}
 
     async def close(self) -> None:
-        """Gives up what is being asked."""
+        """Cancel the requests that run."""
         for asking in self._asking.values():
             asking.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
@@ -94,7 +94,7 @@ class HttpCounts:
         return await asyncio.shield(asking)
 
     def missing(self, ref: str) -> str | None:  # noqa: ARG002 (the protocol's signature)
-        """Only asking tells."""
+        """Return None: only a request can tell."""
         return None
 
     async def _ask(self, ref: str) -> int | None:
@@ -128,7 +128,7 @@ class HttpCounts:
 async def open_http_counts(
     url: str, authorization: str | None, timeout_seconds: float, cache_seconds: float, clock: Clock
 ) -> AsyncIterator[HttpCounts]:
-    """A source whose connections close with the context. `timeout_seconds` covers a whole exchange."""
+    """Open a source whose connections close with the context. `timeout_seconds` covers a whole exchange."""
     async with aiohttp.ClientSession(
         headers={"Authorization": authorization} if authorization else {},
         timeout=aiohttp.ClientTimeout(total=timeout_seconds),

@@ -1,6 +1,6 @@
-"""Who is calling, as far as the network tells. Law: only a trusted proxy's header is believed.
+"""The address of a caller. Law: only the header of a trusted proxy is believed.
 
-The peer of a Unix socket has no address; its name is `UNIX`, and whoever trusts `UNIX` trusts them all.
+The peer of a Unix socket has no address and is called `UNIX`. Trusting `UNIX` trusts every such peer.
 """
 
 import re
@@ -18,11 +18,11 @@ Proxy = Network | Literal["unix"]
 
 
 def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Proxy]) -> str:
-    """The address of the client behind trusted proxies.
+    """Return the address of the client behind trusted proxies.
 
-    `X-Forwarded-For` is walked from the right, where the nearest proxy wrote: every address that is itself
-    a trusted proxy is passed over, and the first other one is the client. What is no address ends the walk
-    at the hop that wrote it, so a client cannot invent one; `UNIX` is a peer's name and no address.
+    The walk through `X-Forwarded-For` begins at the right, where the nearest proxy wrote. It passes over
+    every trusted proxy; the first other address is the client. A text that is not an address ends the walk
+    at the hop that wrote it, so a client cannot invent one.
     """
     if forwarded_for is None or not trusted:
         return peer
@@ -38,10 +38,10 @@ def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Proxy
 
 
 def address_key(address: str) -> str:
-    """The key under which an address is counted: an IPv4 address itself, an IPv6 address's /56.
+    """Return the key that an address is counted under: an IPv4 address itself, the /56 of an IPv6 address.
 
-    An IPv4 address in IPv6 clothing (::ffff:192.0.2.1) is the IPv4 address. What is no address, such as
-    the peer of a Unix socket, is its own key.
+    An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as the IPv4 address. A text that is not an address,
+    such as the peer of a Unix socket, is its own key.
     """
     if ":" not in address:
         return address
@@ -52,7 +52,7 @@ def address_key(address: str) -> str:
 
 
 def shown_address(key: str) -> str:
-    """The address or network that an `address_key` stands for, as people write it."""
+    """Return the address or network of an `address_key`, as people write it."""
     bits, slash, _ = key.partition("/")
     if not slash:
         return key
@@ -60,7 +60,7 @@ def shown_address(key: str) -> str:
 
 
 def is_trusted(address: str, trusted: Sequence[Proxy]) -> bool:
-    """Whether what comes from an address, or from `UNIX`, comes from a trusted proxy."""
+    """Return True if an address, or `UNIX`, is a trusted proxy."""
     if address == UNIX:
         return UNIX in trusted
     parsed = _parse(address)
@@ -80,6 +80,6 @@ def _parse(address: str) -> IPv4Address | IPv6Address | None:
 
 
 def _without_port(hop: str) -> str:
-    """Some proxies write "192.0.2.1:4711" or "[2001:db8::1]:4711"."""
+    """Remove the port: some proxies write "192.0.2.1:4711" or "[2001:db8::1]:4711"."""
     found = _WITH_PORT.fullmatch(hop)
     return hop if found is None else found[found.lastindex or 0]

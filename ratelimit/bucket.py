@@ -1,9 +1,9 @@
 """Token buckets that refill whole. Law: a bucket is two numbers, and it exists only while a take is kept.
 
-A window opens with the first take and lasts `policy.window_seconds`; at its end all tokens are back at
-once. That is what clients of fixed windows expect, without a window that starts before its first request,
-and it gives `reset` one meaning. A take that is given back leaves no trace: when it was the only one, the
-window closes again. Time is monotonic and in integer nanoseconds, so the promised wait is exact.
+A window opens with the first take and lasts `policy.window_seconds`. At its end all tokens are back at once.
+Clients of fixed windows expect that, and it gives `reset` one meaning; but no window starts before its first
+request. A take that is given back leaves no trace: if it was the only one, the window closes again. Time is
+monotonic and in integer nanoseconds, so the promised wait is exact.
 """
 
 from collections import OrderedDict
@@ -24,7 +24,7 @@ class Policy(Protocol):
 
 
 class Decision(Struct, frozen=True, gc=False):
-    """Whether a request may pass, and what its answer's headers say. `started_ns` names the window."""
+    """Lets a request pass or not, with the numbers for its headers. `started_ns` identifies the window."""
 
     allowed: bool
     limit: int
@@ -43,14 +43,14 @@ class _Bucket:
 
 
 class Buckets:
-    """One bucket per key. A policy may differ from call to call: what was used stays used.
+    """One bucket per key. The policy may change from call to call; used tokens stay used.
 
-    With a `capacity`, keys beyond it are answered as if unused and not remembered: strangers never evict
-    a live bucket. Their windows must then be of one length, because buckets leave in order of arrival.
+    With a `capacity`, a key beyond it is answered as unused and not remembered, so strangers never evict a
+    live bucket. All windows must then have one length, because buckets leave in order of arrival.
     """
 
     def __init__(self, capacity: int | None = None) -> None:
-        # Ordered, because a dict looks for its first entry behind every one that was taken from its front.
+        # Not a dict: that one finds its first entry only behind all that were removed from its front.
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._capacity = capacity
 
@@ -58,11 +58,11 @@ class Buckets:
         return len(self._buckets)
 
     def __contains__(self, key: str) -> bool:
-        """Whether a window was opened; it may have ended since."""
+        """Return True if a window was opened; it may have ended since."""
         return key in self._buckets
 
     def take(self, key: str, policy: Policy, now_ns: int) -> Decision:
-        """Takes one token if there is one."""
+        """Take one token if there is one."""
         requests, window_seconds = policy.requests, policy.window_seconds
         window_ns = window_seconds * NS
         bucket = self._buckets.get(key)
@@ -76,14 +76,14 @@ class Buckets:
         return Decision(True, requests, requests - used - 1, reset_seconds, window_seconds, started_ns)
 
     def peek(self, key: str, policy: Policy, now_ns: int) -> Decision:
-        """What `take` would decide, without taking. With no window open, `reset` is a full window."""
+        """Return the decision of a `take`, without taking. With no window open, `reset` is a full window."""
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
             return _decision(policy.requests > 0, policy, 0, now_ns, now_ns)
         return _decision(bucket.used < policy.requests, policy, bucket.used, bucket.started_ns, now_ns)
 
     def give_back(self, key: str, decision: Decision) -> bool:
-        """Undoes an allowed `take`, unless its window has ended meanwhile; tells whether it has."""
+        """Undo an allowed `take`, and return True, unless its window has ended meanwhile."""
         bucket = self._buckets.get(key)
         if bucket is None or bucket.started_ns != decision.started_ns or not decision.allowed:
             return False
@@ -93,12 +93,12 @@ class Buckets:
         return True
 
     def restore(self, key: str, started_ns: int, used: int) -> None:
-        """Takes up a window that an earlier process opened (`started_ns` may be negative)."""
+        """Take over a window that an earlier process opened. `started_ns` may be negative."""
         bucket = self._buckets[key] = _Bucket(started_ns)
         bucket.used = used
 
     def add(self, key: str, policy: Policy, now_ns: int, used: int) -> bool:
-        """Counts what was taken elsewhere, if a window is open here; tells whether one is."""
+        """Count takes of other nodes, and return True, if a window is open here."""
         bucket = self._buckets.get(key)
         if bucket is None or now_ns - bucket.started_ns >= policy.window_seconds * NS:
             return False
@@ -112,7 +112,7 @@ class Buckets:
         buckets = self._buckets
         buckets.pop(key, None)
         if self._capacity is not None:
-            # Oldest first, and two at the most: each new bucket pays for more than one that leaves.
+            # Oldest first, at most two: so each new bucket removes more than it adds.
             for _ in range(2):
                 oldest = next(iter(buckets), None)
                 if oldest is None or now_ns - buckets[oldest].started_ns < window_ns:

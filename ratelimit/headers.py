@@ -1,8 +1,8 @@
 """A decision as response headers.
 
 `ratelimit-limit`, `-remaining` and `-reset` are the contract's; `ratelimit-policy` adds the window's length
-in the form of draft-ietf-httpapi-ratelimit-headers ("100;w=300"), and a refusal says `retry-after`
-(RFC 9110, 10.2.3). Times are seconds, rounded up: whoever waits that long is not refused for being early.
+in the form of draft-ietf-httpapi-ratelimit-headers ("100;w=300"), and a refusal adds `retry-after`
+(RFC 9110, 10.2.3). Times are seconds, rounded up, so a client that waits that long is never early.
 """
 
 from ratelimit.bucket import Decision
@@ -24,7 +24,7 @@ def headers(decision: Decision) -> dict[str, str]:
 LINES = (
     b"Ratelimit-Limit: %d\r\nRatelimit-Remaining: %d\r\nRatelimit-Reset: %d\r\nRatelimit-Policy: %d;w=%d\r\n"
 )
-"""The same as lines of a head, of `numbers`, for the path where a dict would be too dear."""
+"""The same as lines of a head, to be filled with `numbers`: the hot path has no time for a dict."""
 
 
 def numbers(decision: Decision) -> tuple[int, int, int, int, int]:

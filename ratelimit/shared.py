@@ -1,7 +1,7 @@
-"""Buckets that several nodes take from. Law: what was taken elsewhere counts as soon as it is heard of.
+"""Buckets that several nodes take from. Law: a take of another node counts as soon as this node hears of it.
 
-Each node decides by itself and tells the others now and then what it has allowed. So together they may allow
-too much: what the others allowed since they last told.
+Each node decides by itself and regularly tells the others how much it has allowed. So the fleet may allow too
+much, by the takes that the nodes have not told each other yet.
 """
 
 from collections import defaultdict
@@ -27,11 +27,11 @@ class SharedBuckets(Buckets):
         return given_back
 
     def told(self) -> dict[str, int]:
-        """What was allowed here since the last call, by key."""
+        """Return the number of takes since the last call, by key."""
         untold, self._untold = self._untold, defaultdict(int)
         return {key: used for key, used in untold.items() if used}
 
     def heard(self, key: str, policy: Policy, now_ns: int, used: int) -> None:
-        """Counts what another node has allowed; opens a window if none is open."""
+        """Count takes of another node; open a window if none is open."""
         if not self.add(key, policy, now_ns, used) and used > 0:
             self.restore(key, now_ns, used)

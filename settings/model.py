@@ -2,8 +2,8 @@
 
 A value comes from a flag, else the environment (`VOTEGATE_<SECTION>__<NAME>`; for secrets also `..._FILE`,
 a file that holds the value), else the YAML file, else the default below: `settings/sources.py` merges them.
-`config.yaml` shows them all with their units. Secrets are `SecretStr`, so that no log, page or traceback can
-show one.
+`config.yaml` shows all settings with their units. Secrets are `SecretStr`, so no log, page or traceback shows
+one. Each section is a class of its own, so that a part of the program is handed the sections that it needs.
 """
 
 from collections.abc import Mapping
@@ -71,7 +71,7 @@ class _Section(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _no_number_is_a_boolean(cls, value: object, info: ValidationInfo) -> object:
-        """YAML reads `yes` and `on` as true, which would be the number 1."""
+        """Refuse a boolean for a number: YAML reads `yes` and `on` as true, which would be the number 1."""
         is_number = cls.model_fields[str(info.field_name)].annotation in {int, float}
         if is_number and isinstance(value, bool):
             raise ValueError("must be a number")
@@ -270,9 +270,10 @@ class Settings(_Section):
 def load_settings(
     config: Path | None, environment: Mapping[str, str], flags: Mapping[str, object | None]
 ) -> Settings:
-    """The settings from all sources. `flags` are named like "server.port"; None is a flag not given.
+    """Load the settings from all sources. Raises SettingsError with every mistake, not only the first.
 
-    Raises SettingsError with every mistake found, not the first alone.
+    Args:
+        flags: by names like "server.port"; None is a flag that was not given.
     """
     problems: list[str] = []
     try:

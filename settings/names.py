@@ -1,6 +1,6 @@
-"""Names of settings as people write them. Law: one that is none is told as it was written, with the nearest.
+"""Names of settings as people write them. Law: a wrong name is reported as written, with the nearest one.
 
-Settings are named like "server.port" here and in files, and like VOTEGATE_SERVER__PORT in the environment.
+A setting is named like "server.port" here and in files, and like VOTEGATE_SERVER__PORT in the environment.
 """
 
 from collections import Counter
@@ -11,19 +11,19 @@ from pydantic import BaseModel
 
 from settings.sources import FILE_SUFFIX, variable_of
 
-ALIKE_IN_A_SECTION = 0.7  # of 1; what is in the right section is likely meant
+ALIKE_IN_A_SECTION = 0.7  # of 1; a name in the right section is likely the one that was meant
 ALIKE_ANYWHERE = 0.85
 
 
 def unknown(
     name: str, settings: type[BaseModel], variables: Mapping[str, str], secrets: Collection[str]
 ) -> list[str]:
-    """What to tell of a name that is no setting's, or of each variable that it comes from.
+    """Return the mistakes for a name that no setting has: one, or one for each variable that it comes from.
 
     Args:
-        name: the setting or section as validation calls it.
-        variables: all that were written, by the names that they were taken for.
-        secrets: settings that a variable may give by a file, too.
+        name: the setting or section, as validation calls it.
+        variables: all variables as they were written, by the names of their settings.
+        secrets: settings that a variable may also give by a file.
     """
     names = [*_names(settings)]
     written = {given: variable for given, variable in variables.items() if f"{given}.".startswith(f"{name}.")}
@@ -40,7 +40,7 @@ def _told(written: str, right: str | None) -> str:
 
 
 def _names(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """All settings and sections."""
+    """Yield the names of all settings and sections."""
     for name, field in section.model_fields.items():
         yield prefix + name
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
@@ -48,7 +48,7 @@ def _names(section: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 def _nearest(name: str, names: Collection[str]) -> str | None:
-    """The name in the same section, or with other separators, or in a section that was left out."""
+    """Find the name in the same section, with other separators, or in a section that was left out."""
     section, _, last = name.rpartition(".")
     beside = {_last(each): each for each in names if each.rpartition(".")[0] == section}
     times = Counter(map(_last, names))

@@ -1,6 +1,6 @@
-"""Where settings come from. Law: nothing here knows a setting; names and values pass through as they are.
+"""The sources of settings, merged. Law: nothing here knows a setting; names and values pass unchanged.
 
-A flag goes before the environment, which goes before the YAML file.
+A flag overrides the environment, which overrides the YAML file.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,19 +14,19 @@ FILE_SUFFIX = "_FILE"
 
 
 class SourceUnreadable(Exception):
-    """The file is no tree of settings; says where and why, and quotes nothing of it."""
+    """The file is not a tree of settings. The message says where and why, and quotes nothing of the file."""
 
 
 class MergedSources(NamedTuple):
-    """One tree of sections, not validated, and the variables of the environment, as they were written, by
-    the names that they were taken for."""
+    """One tree of sections, not validated yet; and each variable of the environment as it was written, by the
+    name of its setting."""
 
     tree: dict[str, Any]
     variables: dict[str, str]
 
 
 def variable_of(name: str) -> str:
-    """The variable that sets what is named like "server.port"."""
+    """Return the variable for a setting that is named like "server.port"."""
     return PREFIX + name.upper().replace(".", "__")
 
 
@@ -37,9 +37,11 @@ def merged_sources(
     secrets: Collection[str],
     problems: list[str],
 ) -> MergedSources:
-    """Merges the sources. Mistakes of the environment are added to `problems`.
+    """Merge the sources, and add mistakes of the environment to `problems`. Raises SourceUnreadable.
 
-    `flags` and `secrets` are named like "server.port"; None is a flag not given. Raises SourceUnreadable.
+    Args:
+        flags: by names like "server.port"; None is a flag that was not given.
+        secrets: names of the settings that a variable may give by a file.
     """
     merged = _from_yaml(config) if config is not None else {}
     variables = {_setting_of(variable): variable for variable in environment if variable.startswith(PREFIX)}
@@ -52,7 +54,7 @@ def merged_sources(
 
 
 class _Doubled(yaml.MarkedYAMLError):
-    """A name that is there twice in one section."""
+    """A section holds a name twice."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -78,7 +80,7 @@ def _from_yaml(path: Path) -> dict[str, Any]:
             f"{path}: is nested too deeply, or contains a number that is too long"
         ) from None
     except yaml.YAMLError as error:
-        # A parser's message quotes the line, which may hold a secret: its place says enough.
+        # The message of the parser quotes the line, which may hold a secret: its number says enough.
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark is not None else ""
         what = "has a name twice in one section" if isinstance(error, _Doubled) else "is not valid YAML"
@@ -91,7 +93,7 @@ def _from_yaml(path: Path) -> dict[str, Any]:
 
 
 def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
-    """A null, or an empty section, is the default."""
+    """Remove every null: a null, or an empty section, means the default."""
     return {
         name: _without_nulls(value) if isinstance(value, dict) else value
         for name, value in tree.items()
@@ -102,7 +104,7 @@ def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
 def _from_environment(
     environment: Mapping[str, str], secrets: Collection[str], problems: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """(setting, value) pairs. A `_FILE` variable gives way to the plain one beside it."""
+    """Yield (setting, value) pairs. A plain variable overrides the `_FILE` variable of the same setting."""
     plain, from_files = {}, {}
     for variable, value in environment.items():
         if not variable.startswith(PREFIX):
@@ -113,7 +115,7 @@ def _from_environment(
             try:
                 from_files[secret] = Path(value).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                # The path is not told: it may be the secret itself, by mistake.
+                # The message holds no path: by mistake, it may be the secret itself.
                 reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
                 problems.append(f"{variable}: cannot be read: {reason}")
         else:

@@ -1,6 +1,7 @@
 """The values that settings may have. Law: a value that is accepted can be used.
 
-Times are in seconds. What is refused is told in words that follow the setting's name.
+Times are in seconds. The reason of a refusal follows the name of the setting. Grammars that other rooms read
+too stand in `grammars/`.
 """
 
 import re
@@ -24,7 +25,7 @@ WindowSeconds = Annotated[int, Field(ge=1, le=2_592_000)]
 
 
 def _matching(pattern: str, reason: str) -> AfterValidator:
-    """A text that matches whole."""
+    """Accept a text that matches whole."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -35,7 +36,7 @@ def _matching(pattern: str, reason: str) -> AfterValidator:
 
 
 def _split(value: object) -> object:
-    """A list may be one string with commas, as the environment has it."""
+    """Split a list that is one string with commas, as in the environment."""
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
 
@@ -120,7 +121,7 @@ ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
 
 def _off(value: object) -> object:
-    """YAML reads a bare `off` as false."""
+    """Return `off` for false: YAML reads a bare `off` so."""
     return "off" if value is False else value
 
 
@@ -152,7 +153,7 @@ def _ascii(secret: SecretStr) -> SecretStr:
 
 
 def _read_by(read: Callable[[str], object]) -> AfterValidator:
-    """A secret that a grammar reads."""
+    """Accept a secret that `read` reads."""
 
     def check(secret: SecretStr) -> SecretStr:
         read(secret.get_secret_value())

@@ -1,4 +1,4 @@
-"""Has this user voted? Law: an answer is a look-up and a subtraction."""
+"""Vote statuses, and the listings that know a user. Law: a vote status is one look-up and one subtraction."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
 
 def vote_status(state: State, ref: str, user: str, now_ms: int, window_ms: int) -> VoteStatus:
-    """The user's standing with a listing. A vote counts while fewer than `window_ms` have passed."""
+    """Return the vote status of a user. A vote counts while fewer than `window_ms` have passed."""
     vote = state.votes.get(ref, int(user))
     if vote is None:
         return NEVER
@@ -39,7 +39,7 @@ def vote_status(state: State, ref: str, user: str, now_ms: int, window_ms: int) 
 
 
 def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
-    """The listings that have votes of the user, or deliveries that name the user, found slice by slice.
+    """Yield the refs of listings with votes of the user, or deliveries that name the user, slice by slice.
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """

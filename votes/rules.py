@@ -1,4 +1,4 @@
-"""Casting and forgetting votes. Law: a vote and the webhook that tells of it are one record."""
+"""Casting and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from core.state import State
 def cast_vote(
     state: State, ref: str, user: str, *, now_ms: int, cooldown_ms: int, delivery_id: str, pending_most: int
 ) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
-    """A vote, with its delivery when a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
+    """Return a vote, and its delivery if a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
 
     When `pending_most` deliveries wait already, the new one is in the log, and not sent.
     """
@@ -34,7 +34,7 @@ def cast_vote(
 
 
 def erase_user(user: str, refs: Collection[str], mark: str = "") -> list[Event]:
-    """Forgets the user's votes for the listings, and every delivery of theirs that names the user.
+    """Erase the votes of a user for the listings, and all their deliveries that name the user.
 
     `mark` stands for the user in a fleet, where others may know what nothing here knows of.
     """

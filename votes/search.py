@@ -1,4 +1,4 @@
-"""Which listings know a user. Law: found are those that know the user when the search ends.
+"""A search for the listings that know a user. Law: it finds those that know the user when it ends.
 
 A search goes through all listings in slices, between which others may run; what gets to know the user behind
 its back is noted from the log.
@@ -19,7 +19,7 @@ class Search:
         self._state = state
 
     def slices(self) -> Iterator[None]:
-        """To be run through before `refs` are all."""
+        """Search slice by slice. `refs` is complete when the iterator ends."""
         for found in listings_that_know(self._state, self.user):
             self.refs.update(found)
             yield
@@ -36,7 +36,7 @@ class Search:
 
 
 class Searches:
-    """Those that are under way, for the log to be read once for all."""
+    """The searches that run; each record of the log is read for all of them."""
 
     def __init__(self, state: State) -> None:
         self._state = state
@@ -44,7 +44,7 @@ class Searches:
 
     @contextmanager
     def of(self, user: str) -> Iterator[Search]:
-        """A search that goes on noting until the context ends."""
+        """Yield a search that reads the log until the context ends."""
         search = Search(self._state, user)
         self._running.append(search)
         try:

@@ -44,7 +44,7 @@ class _Leaves:
         self.firsts = array("Q", [leaf[0] for leaf in leaves])
 
     def index_of(self, user: int) -> int:
-        """Index of the leaf where the user stands or would stand."""
+        """Return the index of the leaf where the user stands or would stand."""
         return max(bisect_right(self.firsts, user) - 1, 0)
 
     def split(self, index: int) -> None:
@@ -65,7 +65,7 @@ class VoteTable:
         self._total = 0
 
     def get(self, ref: str, user: int) -> tuple[int, int] | None:
-        """(cumulative count, last vote in Unix milliseconds), or None when the user never voted."""
+        """Return (cumulative count, last vote in Unix milliseconds), or None if the user never voted."""
         leaf = self._listings.get(ref)
         if leaf is None:
             return None
@@ -79,7 +79,7 @@ class VoteTable:
         return packed & MAX_COUNT, packed >> MS_SHIFT
 
     def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
-        """The user's count at a node, and the time of a vote there, unless more or later is known.
+        """Put the user's count at a node, and the time of a vote there, unless more or later is known.
 
         What does not fit its field stays at its end: counts at 65,535, times in the year 2109.
         """
@@ -118,7 +118,7 @@ class VoteTable:
         return last_ms << MS_SHIFT | SEVERAL << COUNT_BITS | min(sum(parts.values()), MAX_COUNT)
 
     def parts(self, ref: str, user: int) -> Mapping[int, int]:
-        """The user's count by the nodes where it was cast."""
+        """Return the user's count at each node."""
         several = self._parts.get(ref, {}).get(user)
         if several is not None:
             return several
@@ -135,14 +135,14 @@ class VoteTable:
         return leaf[half + at] if at < half and leaf[at] == user else None
 
     def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
-        """(user, count, last vote in Unix milliseconds) in the order of user ids."""
+        """Yield (user, count, last vote in Unix milliseconds) in the order of user ids."""
         for leaf in self._leaves(ref):
             half = len(leaf) >> 1
             for user, packed in zip(leaf[:half], leaf[half:], strict=True):
                 yield user, packed & MAX_COUNT, packed >> MS_SHIFT
 
     def remove(self, ref: str, user: int) -> None:
-        """Forgets the user's votes for the listing, if there are any."""
+        """Remove the user's votes for the listing, if there are any."""
         voters = self._listings.get(ref)
         if voters is None:
             return
@@ -175,7 +175,7 @@ class VoteTable:
         return sum(len(leaf) >> 1 for leaf in self._leaves(ref))
 
     def next_leaf(self, ref: str, after: int) -> bytes | None:
-        """The users of one leaf who come behind user `after`, then their packed votes; None at the end.
+        """Return the users of one leaf behind user `after`, then their packed votes; None at the end.
 
         All are little-endian 64-bit numbers. Beginning with -1 and going on behind the last user each time,
         a reader gets every vote once, also when votes are put between two calls.
@@ -198,7 +198,7 @@ class VoteTable:
         return None
 
     def load(self, leaves: Iterable[tuple[str, bytes]]) -> None:
-        """Takes (ref, what `next_leaf` gave), each behind the votes that its listing has."""
+        """Append leaves that `next_leaf` returned, with their refs, each behind the votes of its listing."""
         listings, total = self._listings, self._total
         for ref, content in leaves:
             leaf = array("Q", content) if _LITTLE else _from_bytes(content)  # a start does this for each
@@ -214,7 +214,7 @@ class VoteTable:
         self._total = total
 
     def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
-        """Puts each vote of a leaf that `by_node` gave; `nodes[n]` is what is called node n there."""
+        """Put each vote of a leaf that `by_node` returned. `nodes[n]` is our number of its node n."""
         content = _from_bytes(leaf)
         half = len(content) >> 1
         if half and max(nodes) < SEVERAL and self._last_user(ref) < content[0]:
@@ -233,7 +233,7 @@ class VoteTable:
         return leaf[(len(leaf) >> 1) - 1]
 
     def by_node(self, ref: str, leaf: bytes) -> tuple[bytes, list[int]]:
-        """What `next_leaf` gave for the listing, without the voters of several nodes; and those."""
+        """Split a leaf that `next_leaf` returned: a leaf without the voters of several nodes, and those."""
         content = _from_bytes(leaf)
         half = len(content) >> 1
         if ref not in self._parts:
@@ -245,12 +245,12 @@ class VoteTable:
 
     @staticmethod
     def users(leaf: bytes) -> Sequence[int]:
-        """Those of a leaf that `next_leaf` gave, in order."""
+        """Return the users of a leaf that `next_leaf` returned, in order."""
         return _from_bytes(leaf[: len(leaf) // 2])
 
     @staticmethod
     def without_nodes(packed: bytes) -> bytes:
-        """The second half of a leaf that `next_leaf` gave, as if all votes had been cast at one node."""
+        """Return the packed votes of a leaf, as if one node had taken all of them."""
         return _to_bytes(array("Q", [vote & WITHOUT_NODE for vote in _from_bytes(packed)]))
 
     def __len__(self) -> int:
@@ -264,7 +264,7 @@ class VoteTable:
 
 
 def _leaf_of(voters: "_Leaf[int] | _Leaves", user: int) -> "tuple[int, _Leaf[int]]":
-    """The leaf where the user stands or would stand, and its index."""
+    """Return the leaf where the user stands or would stand, behind its index."""
     if isinstance(voters, _Leaves):
         index = voters.index_of(user)
         return index, voters.leaves[index]
@@ -272,7 +272,7 @@ def _leaf_of(voters: "_Leaf[int] | _Leaves", user: int) -> "tuple[int, _Leaf[int
 
 
 def _remove(leaf: "_Leaf[int]", user: int) -> bool:
-    """False when the user is not there."""
+    """Remove the user; return False if the user is not in the leaf."""
     half = len(leaf) >> 1
     at = bisect_left(leaf, user, 0, half)
     if at == half or leaf[at] != user:
@@ -282,7 +282,7 @@ def _remove(leaf: "_Leaf[int]", user: int) -> bool:
 
 
 def _cut(leaf: "_Leaf[int]", at: int) -> "list[_Leaf[int]]":
-    """The leaf as two, the first with `at` entries."""
+    """Split a leaf in two, the first with `at` entries."""
     half = len(leaf) >> 1
     return [leaf[:at] + leaf[half : half + at], leaf[at:half] + leaf[half + at :]]
 
