@@ -8,34 +8,42 @@ from typing import Any
 
 from core.clock import Clock
 from core.events import NodeNamed
-from core.ledger import Ledger
+from core.state import State
 from gateway.readers import FleetReaders
 from gateway.store import Store
+from ratelimit.bucket import Policy
 from ratelimit.shared import SharedBuckets
-from replication.copies.donor import Donor, Fetcher
+from replication.copies.donor import Donor
+from replication.copies.fetcher import Fetcher
 from replication.copies.forgetting import Forgetting
 from replication.facts.applying import Applying
 from replication.facts.capture import Capture
-from replication.facts.hybrid_clock import new_label
-from replication.facts.keyed_digests import Marks
+from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.merge import Merge
-from replication.members.claims import Claims
+from replication.members.claims import ClaimPolicy, Claims
 from replication.members.differences import Differences
+from replication.members.epochs import node_id_at_start
 from replication.members.eviction import Eviction
-from replication.members.fence import Awake
+from replication.members.fence import Fence
 from replication.members.registry import Registry
+from replication.members.silence import Silence
 from replication.members.succession import Succession
-from replication.members.warnings import Concerns
-from replication.node import Node, Pace, Parts
+from replication.members.warnings import Warnings
+from replication.node import Copies, Members, Node, Pace, Streams
 from replication.streams.follower import Follower
 from replication.streams.gaps import Gaps
-from replication.streams.lag import Lagging
-from replication.streams.provisional import Tentative
+from replication.streams.identity import Identity
+from replication.streams.journal_records import JournalRecords
+from replication.streams.lag import Lag
+from replication.streams.outgoing import Outgoing
+from replication.streams.own_stream import OwnStream
+from replication.streams.positions import ReadPositions
+from replication.streams.provisional import ProvisionalVotes
 from replication.streams.publisher import Publisher
 from replication.streams.queue import Queue
 from replication.streams.usage import Usage
 from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace
+from replication.transport.link import Link, RedisPlace, SealedLink
 from replication.transport.pacing import Pacing
 from settings.model import RedisSettings, Settings
 from storage.folder import Folder
@@ -47,12 +55,31 @@ READY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Membership:
-    """What the rest of the gateway has to do with the fleet."""
+    """The parts of the fleet that the rest of the gateway uses."""
 
     node: Node
     claims: Claims
-    mark: Callable[[str], str]
+    digest_of: Callable[[str], str]
+    """Returns the keyed digest by which a fleet remembers an erased user."""
     readers: FleetReaders
+
+
+@dataclass(frozen=True)
+class VotersAllowances:
+    """The limiter of vote checks, as the fleet sees it."""
+
+    buckets: SharedBuckets
+    default: Policy
+    state: State
+    clock: Clock
+
+    def drain(self) -> Mapping[str, int]:
+        return self.buckets.told()
+
+    def add(self, ref: str, used: int) -> None:
+        bot = self.state.listings.get(ref)
+        if bot is not None:
+            self.buckets.heard(ref, bot.voters_limit or self.default, self.clock.monotonic_ns(), used)
 
 
 @asynccontextmanager
@@ -65,78 +92,63 @@ async def open_fleet(
     tasks: asyncio.TaskGroup,
     voters: SharedBuckets | None,
 ) -> AsyncIterator[Membership | None]:
-    """None without `redis.url`. What this gateway does from now on is told to the others."""
+    """Yield None without `redis.url`. The other nodes are told what this gateway does from now on."""
     redis = settings.redis
     if redis.url is None or redis.node is None or voters is None:
         yield None
         return
-    ledger, fleet = store.ledger, store.ledger.state.fleet
-    label = new_label(fleet, redis.node, clock.now_ms())
-    if label is not None:
-        ledger.commit([NodeNamed(label)])
-    marks, place = Marks(store.digest_secret.encode()), _place(redis)
-    link, claims_link = Link(place), Link(place)
-    claims = Claims(
-        claims_link,
-        marks,
-        fleet,
-        ledger.state.votes,
-        clock,
-        tasks.create_task,
-        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
-        timeout_seconds=redis.claim_timeout_seconds,
+    name, ledger, state, fleet = redis.node, store.ledger, store.ledger.state, store.ledger.state.fleet
+    node_id = node_id_at_start(fleet, name, clock.now_ms())
+    if node_id is not None:
+        ledger.commit([NodeNamed(node_id)])
+    digests, place, lease_seconds = (
+        KeyedDigests(store.digest_secret.encode()),
+        _place(redis),
+        redis.lease_seconds,
     )
-    envelopes = Envelopes(folder.keys)
-    concerns, beat_seconds = Concerns(), redis.beat_seconds
-    differences = Differences(redis.node, alike(settings), clock, concerns, beat_seconds)
-    registry = Registry(link, envelopes, redis.node, marks.fleet, fleet, clock, beat_seconds, differences)
-    gaps = Gaps(registry, fleet, clock, redis.lease_seconds)
-    usage = Usage(link, envelopes, fleet, voters.told, _heard(settings, ledger, clock, voters))
-    telling, reading = (Pacing(clock, redis.pace_seconds) for _ in range(2))
-    merge = Merge(ledger.state, marks.user)
-    applying = Applying(ledger, merge, searches)
-    forgetting = Forgetting(ledger, merge, applying, marks.user)
-    fetcher = Fetcher(link, envelopes, redis.node, ledger, applying, forgetting, beat_seconds)
-    follower = Follower(link, envelopes, registry, fleet, applying, fetcher, usage, gaps, clock, reading)
-    queue, tentative = Queue(Capture(ledger.state, marks.user), ledger.head), Tentative(ledger, VoteTable)
+    sealed_link, claims_link = SealedLink(Link(place), Envelopes(folder.keys)), Link(place)
+    link, settings_alike, warnings = sealed_link.link, alike(settings), Warnings()
+    registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, settings_alike)
+
+    identity_votes = ProvisionalVotes(ledger, VoteTable)
+    queue = Queue(Capture(state, digests.user), ledger.head)
     publisher = Publisher(
-        link,
-        envelopes,
-        redis.node,
+        OwnStream(sealed_link, name),
         ledger,
-        queue,
-        folder,
-        clock,
-        telling,
-        lambda: store.journal.durable_position,
-        registry.known,
-        tentative,
-        lambda: registry.newest_epoch,
-        lambda: registry.has_listened,
-    )
-    parts = Parts(
-        link,
-        ledger,
+        Outgoing(ledger, store.journal, JournalRecords(folder), queue),
+        Identity(name, ledger, clock, identity_votes),
         registry,
-        publisher,
-        follower,
-        gaps,
-        usage,
-        Succession(link, registry, ledger, clock, redis.lease_seconds, follower.has_read),
-        Donor(link, envelopes, ledger, Capture(ledger.state, marks.user), clock, publisher.vouch),
-        claims,
-        concerns,
-        Lagging(ledger, registry, publisher, gaps, clock, concerns),
-        Eviction(link, concerns),
-        Awake(clock, redis.lease_seconds, READY_SECONDS),
+        Pacing(clock, redis.pace_seconds),
     )
+    applying = Applying(ledger, Merge(state, digests.user), searches)
+    positions, gaps = ReadPositions(fleet), Gaps(registry, fleet, clock, lease_seconds)
+    usage = Usage(sealed_link, fleet, VotersAllowances(voters, settings.limits.voters, state, clock))
+    reading = Pacing(clock, redis.pace_seconds)
+    follower = Follower(sealed_link, registry, positions, gaps, applying, usage, clock, reading)
+
+    forgetting = Forgetting(ledger, applying, digests.user)
+    donor = Donor(sealed_link, registry, ledger, Capture(state, digests.user), clock)
+    fetcher = Fetcher(sealed_link, registry, ledger, applying, forgetting)
+
+    claim_policy = ClaimPolicy(round(settings.votes.cooldown_seconds * 1_000), redis.claim_timeout_seconds)
+    claims = Claims(claims_link, digests, state, clock, tasks.create_task, claim_policy)
+    members = Members(
+        registry,
+        Differences(name, settings_alike, clock, warnings, redis.beat_seconds),
+        Silence(registry, warnings),
+        Succession(link, registry, ledger, clock, lease_seconds, positions),
+        claims,
+        Eviction(link, warnings),
+        Fence(clock, lease_seconds, READY_SECONDS),
+        warnings,
+    )
+    lag = Lag(name, ledger, publisher, gaps, clock, warnings)
+    streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)
     pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
+    node = Node(link, ledger, members, streams, copies, pace, clock)
     try:
         yield Membership(
-            Node(parts, pace, clock),
-            claims,
-            marks.user,
-            FleetReaders(forgetting, queue, tentative, publisher),
+            node, claims, digests.user, FleetReaders(forgetting, queue, identity_votes, publisher)
         )
     finally:
         await claims_link.close()
@@ -154,19 +166,6 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
     }
-
-
-def _heard(
-    settings: Settings, ledger: Ledger, clock: Clock, voters: SharedBuckets
-) -> Callable[[str, int], None]:
-    default = settings.limits.voters
-
-    def heard(ref: str, used: int) -> None:
-        bot = ledger.state.listings.get(ref)
-        if bot is not None:
-            voters.heard(ref, bot.voters_limit or default, clock.monotonic_ns(), used)
-
-    return heard
 
 
 def _place(redis: RedisSettings) -> RedisPlace:

@@ -9,7 +9,7 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
-   and `Tentative` stand beside the queue, because a copy or a new epoch concerns the same records.
+   and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
@@ -24,7 +24,7 @@ from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from journal.journal import Journal
 from replication.copies.forgetting import Forgetting
-from replication.streams.provisional import Tentative
+from replication.streams.provisional import ProvisionalVotes
 from replication.streams.publisher import Publisher
 from replication.streams.queue import Queue
 from votes.search import Searches
@@ -38,7 +38,7 @@ class FleetReaders:
 
     forgetting: Forgetting
     queue: Queue
-    tentative: Tentative
+    provisional: ProvisionalVotes
     publisher: Publisher
 
 
@@ -69,7 +69,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.suspensions.on_record,
         readers.searches.on_record,
         readers.public.on_record,
-        *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.tentative.on_record] if fleet else []),
+        *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.watch.on_record,
     ]
 

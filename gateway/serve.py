@@ -142,10 +142,8 @@ async def serve(
             clock,
             lambda: store.journal.durable_position,
             tasks.create_task,
-            fleet.node.awake.may_send if fleet is not None else lambda: True,
+            fleet.node.may_send_webhooks if fleet is not None else lambda: True,
         )
-        if fleet is not None:
-            fleet.node.awake.on_release = dispatcher.wake
         suspensions = SuspensionLog(store.ledger.state, outbox.suspended)
         watch = AttemptWatch()
         of_fleet = fleet.readers if fleet is not None else None
@@ -293,7 +291,7 @@ def _routes(
         problems=public.problems,
         missing_count=counts.missing,
         claims=fleet.claims if fleet is not None else None,
-        mark=fleet.mark if fleet is not None else lambda _: "",
+        mark=fleet.digest_of if fleet is not None else lambda _: "",
     )
     sources = _debug_sources(store, outbox, lag, stop, fleet, connections)
     return [

@@ -16,7 +16,7 @@ from core.ledger import Ledger
 from core.state import State
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
-from replication.facts.hybrid_clock import Stamper
+from replication.facts.hybrid_clock import HybridClock
 from settings.model import Settings
 from snapshot.files import list_snapshots
 from snapshot.folding import Folding, Order
@@ -99,7 +99,7 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
     journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
     journal.begin()
     is_fleets = settings.redis.url is not None or recovered.state.fleet.label
-    stamper = Stamper(recovered.state.fleet, clock) if is_fleets else None
+    stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
     snapshotter = Snapshotter(
         folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position

@@ -1,8 +1,8 @@
-"""A node of a fleet at work. Law: nothing here is waited for by those who call the gateway.
+"""A node of a fleet at work. Law: no caller of the gateway waits for anything here.
 
-Four loops beside each other, each with its own outages: the node's word and what follows from the others'
-(`registry`), its own stream (`publisher`), the streams of the others (`follower`), and what the limiters
-allow (`usage`).
+Four loops run beside each other, each with its own outages: heartbeats and what follows from them, this
+node's stream, the streams of the others with copies where they have gaps, and counts for the limiters. This
+module alone knows all rooms: it hands the values of one to the other.
 """
 
 import asyncio
@@ -14,20 +14,25 @@ from typing import Any
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from replication.copies.donor import CopyLost, Donor
+from replication.copies.donor import Donor, Offer
+from replication.copies.fetcher import Fetcher
+from replication.copies.pieces import CopyLost
 from replication.members.claims import Claims
+from replication.members.differences import Differences
 from replication.members.eviction import Eviction
-from replication.members.fence import Awake
+from replication.members.fence import Fence
 from replication.members.registry import Registry
+from replication.members.silence import Silence
+from replication.members.status import Report
 from replication.members.succession import Succession
-from replication.members.warnings import Concerns
+from replication.members.warnings import Warnings
 from replication.streams.follower import Follower
 from replication.streams.gaps import Gaps
-from replication.streams.lag import Lagging
+from replication.streams.lag import Lag
 from replication.streams.publisher import Publisher
 from replication.streams.usage import Usage
 from replication.transport.link import UNREACHABLE, Link
-from replication.transport.retrying import Contact, described
+from replication.transport.retrying import RetryingLoop, described
 
 log = logging.getLogger(__name__)
 
@@ -38,188 +43,221 @@ LEAVE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Pace:
-    """How often things are done, and how much a stream may take."""
+    """The intervals of the loops, and the room that a stream may take."""
 
-    beat_seconds: float
+    heartbeat_seconds: float
     usage_seconds: float
     ready_seconds: float
-    """For so long webhooks wait, after a start, for what other nodes have sent of them."""
+    """The longest time, after a start, that webhooks wait for what other nodes have sent."""
     stream_bytes: int
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a node is made of."""
+class Members:
+    """The parts of `members/` that a node runs."""
 
-    link: Link
-    ledger: Ledger
     registry: Registry
+    differences: Differences
+    silence: Silence
+    succession: Succession
+    claims: Claims
+    eviction: Eviction
+    fence: Fence
+    warnings: Warnings
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The parts of `streams/` that a node runs."""
+
     publisher: Publisher
     follower: Follower
     gaps: Gaps
+    lag: Lag
     usage: Usage
-    succession: Succession
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The parts of `copies/` that a node runs."""
+
     donor: Donor
-    claims: Claims
-    concerns: Concerns
-    lagging: Lagging
-    eviction: Eviction
-    awake: Awake
+    fetcher: Fetcher
 
 
 class Node:
-    def __init__(self, parts: Parts, pace: Pace, clock: Clock) -> None:
-        self._parts = parts
+    def __init__(
+        self,
+        link: Link,
+        ledger: Ledger,
+        members: Members,
+        streams: Streams,
+        copies: Copies,
+        pace: Pace,
+        clock: Clock,
+    ) -> None:
+        self._ledger = ledger
+        self._members = members
+        self._streams = streams
+        self._copies = copies
         self._pace = pace
-        self._clock = clock
         self._beats = 0
-        self._giving: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready = asyncio.Event()
-        drop_idle = parts.link.drop_idle
-        self._contacts = {
-            "registry": Contact("hearing of other nodes", clock, drop_idle),
-            "publishing": Contact("telling other nodes", clock, drop_idle),
-            "following": Contact("reading other nodes", clock, drop_idle, parts.usage.doubt),
-            "usage": Contact("telling what limits allow", clock, drop_idle),
+        drop_idle, forget_cursor = link.drop_idle, streams.usage.forget_cursor
+        self._loops = {
+            "registry": RetryingLoop("hearing of other nodes", clock, drop_idle),
+            "publishing": RetryingLoop("telling other nodes", clock, drop_idle),
+            "following": RetryingLoop("reading other nodes", clock, drop_idle, forget_cursor),
+            "usage": RetryingLoop("telling what limits allow", clock, drop_idle),
         }
 
     async def run(self) -> None:
-        """Works until it is cancelled."""
-        contacts = self._contacts
+        """Work until cancelled."""
+        loops = self._loops
         try:
-            async with asyncio.TaskGroup() as loops:
-                loops.create_task(self._stay_awake())
-                loops.create_task(contacts["registry"].run(self._beat))
-                loops.create_task(contacts["publishing"].run(self._publish))
-                loops.create_task(contacts["following"].run(self._follow))
-                loops.create_task(contacts["usage"].run(self._tell_usage))
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch_for_pauses())
+                tasks.create_task(loops["registry"].run(self._heartbeat))
+                tasks.create_task(loops["publishing"].run(self._publish))
+                tasks.create_task(loops["following"].run(self._follow))
+                tasks.create_task(loops["usage"].run(self._send_usage))
         finally:
             for task in self._tasks:
                 task.cancel()
 
     async def until_ready(self, stop: asyncio.Event) -> None:
-        """Returns when this node knows what the others do, or has waited for long enough."""
+        """Return when this node knows what the others do, when it has waited long enough, or at `stop`."""
         waiting = [asyncio.ensure_future(each) for each in (self._ready.wait(), stop.wait())]
         await asyncio.wait(waiting, timeout=self._pace.ready_seconds, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
 
-    @property
-    def awake(self) -> Awake:
-        """Says when webhooks may be sent."""
-        return self._parts.awake
+    def may_send_webhooks(self) -> bool:
+        """Return False after a pause of the process, until this node knows what others sent meanwhile."""
+        return self._members.fence.may_send()
 
     async def leave(self) -> None:
-        """Tells what there still is to tell, if that is possible in a moment, and gives the name back."""
-        parts = self._parts
+        """Send what is unsent, if that takes a moment only, and give the name back."""
+        registry, publisher = self._members.registry, self._streams.publisher
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
-                if parts.registry.holds_name:
-                    await parts.ledger.durable(parts.ledger.head)
-                    await parts.publisher.step()
-                    await parts.registry.step(parts.publisher.top or 0)
-                    await parts.registry.leave()
+                if registry.holds_name:
+                    await self._ledger.durable(self._ledger.head)
+                    await publisher.step()
+                    await registry.step(self._report())
+                    await registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
-        parts.publisher.close()
+        publisher.close()
 
     def view(self) -> dict[str, Any]:
-        """For the debug page."""
-        parts = self._parts
-        registry, cursors = parts.registry, parts.ledger.state.fleet.cursors
-        behind = parts.gaps.missing()
+        """Return the node as the debug page shows it."""
+        members, streams, request = self._members, self._streams, self._copies.fetcher.request
+        registry, state = members.registry, self._ledger.state
+        behind = streams.gaps.missing()
         return {
-            "node": parts.ledger.state.fleet.label,
+            "node": state.fleet.label,
             "holds_name": registry.holds_name,
-            "claims_votes": parts.claims.is_answering,
-            "failing": {name: contact.failure for name, contact in self._contacts.items() if contact.failure},
-            "stream_position": parts.publisher.top,
-            "unsent": parts.publisher.unsent,
-            "copying_from": registry.wants or None,
-            "digest": parts.ledger.state.shared_digest(),
+            "claims_votes": members.claims.is_answering,
+            "failing": {name: loop.failure for name, loop in self._loops.items() if loop.failure},
+            "stream_position": streams.publisher.top,
+            "unsent": streams.publisher.unsent,
+            "copying_from": request.donor if request is not None else None,
+            "digest": state.shared_digest(),
             "nodes": {
                 name: {
-                    "node": heard.status.label,
+                    "node": member.status.label,
                     "state": registry.presence(name),
                     "silent_ms": registry.silent_ns(name) // 1_000_000 if registry.is_hearing else None,
-                    "read_to": cursors.get(heard.status.label, 0),
-                    "behind": behind.get(heard.status.label, 0),
+                    "read_to": state.fleet.cursors.get(member.status.label, 0),
+                    "behind": behind.get(member.status.label, 0),
                 }
-                for name, heard in registry.others.items()
+                for name, member in registry.others.items()
             },
-            "refused": {**parts.follower.refused.reasons, **registry.refused.reasons},
-            "concerns": [*parts.concerns.current.values()],
+            "refused": {**streams.follower.refused.reasons, **registry.refused.reasons},
+            "concerns": [*members.warnings.current.values()],
         }
 
     # -- the loops -------------------------------------------------------------------------------------
 
-    async def _stay_awake(self) -> None:
+    async def _watch_for_pauses(self) -> None:
+        fence = self._members.fence
         while True:
-            self._parts.awake.look()
-            await asyncio.sleep(self._parts.awake.tick_seconds)
+            fence.look()
+            await asyncio.sleep(fence.tick_seconds)
 
-    async def _beat(self) -> None:
-        parts = self._parts
+    async def _heartbeat(self) -> None:
+        members, streams = self._members, self._streams
         self._beats += 1
-        if self._beats % TRIM_BEATS == 0 and parts.registry.holds_name:
-            await parts.publisher.trim(self._pace.stream_bytes)  # first: it is what a full Redis still does
+        if self._beats % TRIM_BEATS == 0 and members.registry.holds_name:
+            await streams.publisher.trim(self._pace.stream_bytes)  # first, because a full Redis still trims
         try:
-            await parts.registry.step(parts.publisher.top or 0)
+            changes = await members.registry.step(self._report())
         except UNREACHABLE:
-            parts.registry.forget_time()
-            parts.succession.reset()
+            members.registry.forget_time()
+            members.succession.reset()
             raise
         finally:
-            parts.lagging.look()
-        if parts.registry.holds_name:
-            if not await parts.publisher.is_agreed():
-                parts.publisher.doubt()
-            parts.concerns.forget_all_but(parts.registry.others)
-            parts.gaps.beat()
-            if parts.publisher.has_agreed:
-                self._give_copies()
-            await parts.succession.step()
-            await parts.eviction.look()
-            is_even = not parts.gaps.missing()
-            parts.awake.beat(is_even=is_even)
-            if self._beats > 1 and is_even:
-                self._ready.set()
-        await asyncio.sleep(self._pace.beat_seconds)
+            streams.lag.look()
+            members.silence.look()
+        for change in changes:
+            members.differences.compare(change)
+        if members.registry.holds_name:
+            await self._act_on_statuses()
+        await asyncio.sleep(self._pace.heartbeat_seconds)
+
+    async def _act_on_statuses(self) -> None:
+        members, streams = self._members, self._streams
+        if not await streams.publisher.is_reconciled():
+            streams.publisher.recheck()
+        members.warnings.forget_all_but(members.registry.others)
+        streams.gaps.heartbeat()
+        if streams.publisher.has_reconciled:
+            self._give_copies()
+        await members.succession.step()
+        await members.eviction.look()
+        is_caught_up = not streams.gaps.missing()
+        members.fence.heartbeat(is_caught_up=is_caught_up)
+        if self._beats > 1 and is_caught_up:
+            self._ready.set()
+
+    def _report(self) -> Report:
+        return Report(self._streams.publisher.top or 0, self._copies.fetcher.request)
 
     async def _publish(self) -> None:
-        """Waits for work first, so that what has worked is known to work while there is none."""
-        await self._parts.publisher.wait()
-        if self._parts.registry.holds_name:
-            await self._parts.publisher.step()
+        """Wait for work first: a step that succeeded counts as success while there is no work."""
+        await self._streams.publisher.wait()
+        if self._members.registry.holds_name:
+            await self._streams.publisher.step()
         else:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _follow(self) -> None:
-        if self._parts.registry.holds_name:
-            await self._parts.follower.step()
-        else:
+        if not self._members.registry.holds_name:
             await asyncio.sleep(POLL_SECONDS)
+            return
+        donor = self._streams.gaps.donor()
+        if donor is not None and await self._copies.fetcher.take_from(donor):
+            self._streams.gaps.filled()
+        await self._streams.follower.step()
 
-    async def _tell_usage(self) -> None:
-        await self._parts.usage.tell()
+    async def _send_usage(self) -> None:
+        await self._streams.usage.send()
         await asyncio.sleep(self._pace.usage_seconds)
 
     # -- copies for others -----------------------------------------------------------------------------
 
     def _give_copies(self) -> None:
-        self._giving &= {heard.status.copy for heard in self._parts.registry.others.values()}
-        for name, heard in self._parts.registry.others.items():
-            copy = heard.status.copy
-            if heard.status.wants == self._parts.registry.name and copy not in self._giving:
-                self._giving.add(copy)
-                self._spawn(self._give(name, copy))
+        for offer in self._copies.donor.offers():
+            self._streams.publisher.announce(offer.position)
+            self._spawn(self._give(offer))
 
-    async def _give(self, name: str, copy: str) -> None:
+    async def _give(self, offer: Offer) -> None:
         try:
-            await self._parts.donor.give(name, copy)
+            await self._copies.donor.give(offer)
         except (*UNREACHABLE, CopyLost, Unavailable) as error:
-            log.warning("the copy for node %s was given up: %s", name, described(error))
+            log.warning("the copy for node %s was given up: %s", offer.name, described(error))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

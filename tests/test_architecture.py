@@ -54,6 +54,11 @@ PURE = [
             "facts/keyed_digests",
             "facts/kinds",
             "facts/merge",
+            "copies/pieces",
+            "members/epochs",
+            "members/status",
+            "streams/entries",
+            "streams/positions",
             "streams/queue",
         )
     ),
@@ -84,14 +89,19 @@ def sources(*places: str) -> list[Path]:
     return found
 
 
-def imports(path: Path) -> Iterator[str]:
-    """The top-level names of everything a file imports."""
+def imported(path: Path) -> Iterator[str]:
+    """The names of all modules that a file imports, or imports from."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
-            yield (node.module or "").partition(".")[0]
+            yield node.module or ""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The top-level names of everything a file imports."""
+    yield from (module.partition(".")[0] for module in imported(path))
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
@@ -101,6 +111,31 @@ def test_a_room_imports_only_the_rooms_it_may(room: str) -> None:
     assert paths
     for path in paths:
         assert set(imports(path)) & OURS <= allowed, path
+
+
+# Room of replication/ -> its other rooms that it may import. Only node.py and the composition root know all.
+REPLICATION: dict[str, set[str]] = {
+    "facts": set(),
+    "transport": set(),
+    "members": {"facts", "transport"},
+    "streams": {"facts", "transport", "members"},
+    "copies": {"facts", "transport", "members"},
+}
+
+
+@pytest.mark.parametrize("room", sorted(REPLICATION))
+def test_a_room_of_replication_imports_only_the_rooms_it_may(room: str) -> None:
+    allowed = REPLICATION[room] | {room}
+    for path in sources(f"replication/{room}"):
+        for module in imported(path):
+            if module.startswith("replication"):
+                assert module.split(".")[1] in allowed, f"{path} imports {module}"
+
+
+def test_every_room_of_replication_is_in_the_plan() -> None:
+    rooms = {path.parent.name for path in (ROOT / "replication").glob("*/__init__.py")}
+    assert rooms == REPLICATION.keys()
+    assert {path.name for path in (ROOT / "replication").glob("*.py")} == {"__init__.py", "node.py"}
 
 
 def test_the_vote_table_imports_nothing_of_ours() -> None:
@@ -193,7 +228,6 @@ SHARED_CLASSES = {
     "Limits": "the limits of a listing, and those of the wire",
     "FleetView": "a fleet that its readers may not change, and the part of an answer that shows one",
     "Refusal": "a refusal, and what the document says of one",
-    "Refused": "a refused head, and refused nodes",
 }
 
 
@@ -247,6 +281,7 @@ TESTED_ELSEWHERE = {
     "The module holds names and values, and decides nothing.": [
         *("core/refusals", "core/rows", "core/votes"),
         *("outbound/failures", "outbound/result", "replication/facts/kinds"),
+        "replication/members/status",
     ],
     "tests/system/contract asks it over sockets.": [
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
@@ -259,15 +294,19 @@ TESTED_ELSEWHERE = {
         *("gateway/readers", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [
-        *("replication/copies/donor", "replication/copies/forgetting"),
+        *("replication/copies/donor", "replication/copies/fetcher", "replication/copies/forgetting"),
+        "replication/copies/pieces",
         *("replication/facts/applying", "replication/facts/hybrid_clock", "replication/facts/keyed_digests"),
-        *("replication/members/succession", "replication/node"),
-        *("replication/streams/follower", "replication/streams/gaps"),
+        *("replication/members/silence", "replication/members/succession", "replication/node"),
+        "replication/streams/gaps",
         *("replication/transport/envelopes", "replication/transport/link"),
     ],
-    "tests/replication/members/test_warnings.py makes it warn.": [
-        *("replication/members/differences", "replication/members/eviction", "replication/streams/lag"),
+    "tests/replication/streams/test_queue.py and test_provisional.py run it.": [
+        *("replication/streams/entries", "replication/streams/identity"),
+        *("replication/streams/journal_records", "replication/streams/outgoing"),
+        *("replication/streams/own_stream",),
     ],
+    "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
         *("openapi/errors", "openapi/examples", "openapi/manage", "openapi/operations"),
         *("openapi/responses", "openapi/schemas", "openapi/webhooks"),

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 SLOW_MS = 1_000  # an attempt that takes this long marks its endpoint as slow
 UNRECORDED_SECONDS = 1.0  # between tries to write outcomes that wait
+HELD_BACK_SECONDS = 0.25  # between questions whether the node may send
 LONGEST_SLEEP_SECONDS = 60.0  # between two looks at the outbox, whatever the clocks do
 # The first and the longest wait after a failure of the proxy.
 PROXY_MS, LONGEST_PROXY_MS = 1_000, 30_000
@@ -82,10 +83,9 @@ class Dispatcher:
         """Make a dispatcher that `run` starts.
 
         Args:
-            durable: returns the newest durable position. spawn: starts a task that belongs to the caller.
-            may_send: returns False while other nodes may have sent the deliveries that are due. Whoever ends
-            that
-                calls `wake`.
+            durable: returns the newest durable position.
+            spawn: starts a task that belongs to the caller.
+            may_send: returns False while other nodes may have sent the deliveries that are due.
         """
         self._ledger = ledger
         self._outbox = outbox
@@ -124,7 +124,9 @@ class Dispatcher:
             due_ms = self._outbox.next_due_ms()
             if self._unrecorded:
                 patience = UNRECORDED_SECONDS
-            elif due_ms is None or not self._may_send():
+            elif not self._may_send():
+                patience = HELD_BACK_SECONDS
+            elif due_ms is None:
                 patience = LONGEST_SLEEP_SECONDS
             else:
                 patience = min(max(due_ms - now_ms, 0) / 1_000, LONGEST_SLEEP_SECONDS)

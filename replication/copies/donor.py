@@ -1,87 +1,80 @@
-"""A node's state, taken through Redis by a node that cannot catch up. Law: what a copy says, it says durably.
+"""Copies of this node for others. Law: a copy says only what is durable here.
 
-Whoever wants a copy says so in its status; the node that is asked puts it, piece by piece, into a stream of
-its own, never far ahead of the reader. A copy is not of one moment: its pieces are facts, and what has
-changed meanwhile comes through the streams, which are read on from where the donor had read when it began.
+A node that wants a copy says so in its status. The donor writes the copy, piece by piece, into a stream in
+Redis, and stays only a little ahead of the reader. A copy is not of one moment: its pieces are facts. What
+changes meanwhile comes through the streams, which the reader reads on from the donor's cursors at the
+beginning.
 """
 
 import asyncio
 import logging
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.votes import leaves_of
-from replication.copies.forgetting import Forgetting
-from replication.facts.applying import Applying
+from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece, pieces_of
 from replication.facts.capture import Capture
-from replication.facts.kinds import (
-    DeliveryFact,
-    ErasedFact,
-    Fact,
-    FinishedFact,
-    ListingFact,
-    RemovedFact,
-    VotesFact,
-)
-from replication.transport.envelopes import Envelopes, Piece
-from replication.transport.link import ENVELOPE, Link, Read
+from replication.facts.kinds import DeliveryFact, ErasedFact, Fact, RemovedFact, VotesFact
+from replication.members.registry import Registry
+from replication.transport.link import ENVELOPE, SealedLink
 
 log = logging.getLogger(__name__)
 
-PIECE_COST = 32_768  # bytes of votes, and so much for
-COSTS = {ListingFact: 512, DeliveryFact: 512}
-AHEAD = 16  # pieces
-AT_ONCE = 8  # pieces: Redis may be far away
+AT_ONCE = 8  # pieces in one round trip
 POLL_SECONDS = 0.01
 KEPT_SECONDS = 60  # an abandoned copy, in Redis
 PATIENCE_SECONDS = 15.0  # with a reader
-PIECE_SECONDS = 5.0  # to the next piece
 
 
-class CopyLost(Exception):
-    """The copy does not come, or is not taken."""
+class Offer(NamedTuple):
+    """A copy that this node is about to give. It holds everything up to the `cursors`, by node id; of this
+    node, up to `position`."""
+
+    name: str
+    copy: str
+    position: int
+    cursors: dict[str, int]
 
 
 class Donor:
     def __init__(
-        self,
-        link: Link,
-        envelopes: Envelopes,
-        ledger: Ledger,
-        capture: Capture,
-        clock: Clock,
-        vouch: Callable[[int], None],
+        self, sealed_link: SealedLink, registry: Registry, ledger: Ledger, capture: Capture, clock: Clock
     ) -> None:
-        """`vouch` is told up to where a copy holds what this node did."""
-        self._vouch = vouch
-        self._link = link
-        self._envelopes = envelopes
+        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
+        self._registry = registry
         self._ledger = ledger
         self._capture = capture
         self._clock = clock
+        self._offered: set[str] = set()
 
-    async def give(self, name: str, copy: str) -> None:
-        """Raises UNREACHABLE, CopyLost and Unavailable."""
-        log.info("node %s takes a copy of this one", name)
-        key = self._link.copy(name, copy)
-        cursors = self._cursors()
-        self._vouch(self._ledger.head)
+    def offers(self) -> list[Offer]:
+        """Return an offer for each new request."""
+        members = self._registry.others.items()
+        self._offered &= {member.status.copy for _, member in members}
+        names = [
+            (name, member.status.copy)
+            for name, member in members
+            if member.status.wants == self._registry.name and member.status.copy not in self._offered
+        ]
+        self._offered |= {copy for _, copy in names}
+        fleet, head = self._ledger.state.fleet, self._ledger.head
+        return [Offer(name, copy, head, {**fleet.cursors, fleet.label: head}) for name, copy in names]
+
+    async def give(self, offer: Offer) -> None:
+        """Write the copy. Raises UNREACHABLE, CopyLost and Unavailable."""
+        log.info("node %s takes a copy of this one", offer.name)
+        key = self._link.copy(offer.name, offer.copy)
         number, pieces = 0, list[Piece]()
-        for facts in _pieces(self._facts()):
+        for facts in pieces_of(self._facts()):
             pieces.append(Piece(number, facts))
             number += 1
-            if number == 1 or len(pieces) == AT_ONCE:  # the first one tells the reader that a copy comes
+            if number == 1 or len(pieces) == AT_ONCE:  # the first one shows the reader that a copy comes
                 await self._put(key, pieces)
                 pieces = []
             await asyncio.sleep(0)
-        await self._put(key, [*pieces, Piece(number, [], cursors)])
-
-    def _cursors(self) -> dict[str, int]:
-        """How much is known, this node's own doing included: all of that will be in the copy."""
-        fleet = self._ledger.state.fleet
-        return {**fleet.cursors, fleet.label: self._ledger.head}
+        await self._put(key, [*pieces, Piece(number, [], offer.cursors)])
 
     async def _put(self, key: str, pieces: Sequence[Piece]) -> None:
         await self._ledger.durable(self._ledger.head)
@@ -94,7 +87,7 @@ class Donor:
         pipeline.xlen(key)
         ahead: int = (await pipeline.execute())[-1]
         since_ns = self._clock.monotonic_ns()
-        while pieces[-1].cursors is None and ahead >= AHEAD:
+        while pieces[-1].cursors is None and ahead >= PIECES_AHEAD:
             if self._clock.monotonic_ns() - since_ns > PATIENCE_SECONDS * NS_PER_SECOND:
                 await redis.delete(key)
                 raise CopyLost("nobody takes it")
@@ -102,9 +95,9 @@ class Donor:
             ahead = await redis.xlen(key)
 
     def _facts(self) -> Iterator[Fact]:
-        """All that there is to tell; what changes meanwhile may be told as it was or as it is."""
+        """Yield everything that there is. What changes meanwhile comes as it was, or as it is."""
         state, fleet = self._ledger.state, self._ledger.state.fleet
-        yield from [ErasedFact(mark, ms) for mark, ms in fleet.erased.items()]
+        yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
         for ref in [*state.refs]:
             listing = self._capture.listing(ref)
@@ -118,126 +111,17 @@ class Donor:
     def _votes(self, ref: str) -> Iterator[VotesFact]:
         votes, fleet = self._ledger.state.votes, self._ledger.state.fleet
         for leaf in leaves_of(votes, ref):
-            labels = tuple(fleet.numbers)
+            node_ids = tuple(fleet.numbers)
             alone, several = votes.by_node(ref, leaf)
             parts = [
-                (user, labels[node], count, (votes.get(ref, user) or (0, 0))[1])
+                (user, node_ids[node], count, (votes.get(ref, user) or (0, 0))[1])
                 for user in several
                 for node, count in votes.parts(ref, user).items()
             ]
-            yield VotesFact(ref, fleet.removed.get(ref, 0), labels, alone, tuple(parts))
+            yield VotesFact(ref, fleet.removed.get(ref, 0), node_ids, alone, tuple(parts))
 
     def _deliveries(self, ref: str) -> Iterator[DeliveryFact]:
         for row in list(self._ledger.state.deliveries_of(ref)):
-            told = self._capture.delivery(ref, row.id)
-            if told is not None:
-                yield told
-
-
-def _pieces(facts: Iterator[Fact]) -> Iterator[list[Fact]]:
-    """Pieces of about the same cost; erasures come by themselves."""
-    piece: list[Fact] = []
-    cost = 0
-    for fact in facts:
-        if piece and (cost >= PIECE_COST or type(fact) is not type(piece[0])):
-            yield piece
-            piece, cost = [], 0
-        piece.append(fact)
-        cost += 1 + len(fact.leaf) if isinstance(fact, VotesFact) else COSTS.get(type(fact), 1)
-    if piece:
-        yield piece
-
-
-class Fetcher:
-    """Takes a copy of another node's state."""
-
-    def __init__(
-        self,
-        link: Link,
-        envelopes: Envelopes,
-        name: str,
-        ledger: Ledger,
-        applying: Applying,
-        forgetting: Forgetting,
-        beat_seconds: float,
-    ) -> None:
-        self._link = link
-        self._envelopes = envelopes
-        self._name = name
-        self._ledger = ledger
-        self._applying = applying
-        self._forgetting = forgetting
-        self._beat_seconds = beat_seconds
-
-    async def fetch(
-        self, copy: str, donor: str, author: str, known: Mapping[str, int], is_there: Callable[[], bool]
-    ) -> None:
-        """Merges the copy. `author` is the donor's label, `known` how far it had read when it was asked.
-
-        Raises UNREACHABLE, Foreign and CopyLost.
-        """
-        log.info("taking a copy of node %s", donor)
-        try:
-            await self._fetch(copy, donor, author, known, is_there)
-        finally:
-            self._forgetting.end()
-
-    async def _fetch(
-        self, copy: str, donor: str, author: str, known: Mapping[str, int], is_there: Callable[[], bool]
-    ) -> None:
-        key = self._link.copy(self._name, copy)
-        seen, number, unsent = "0-0", 0, self._to_be_sent_by(author)
-        while True:
-            # A wish is told with one beat, and heard with another.
-            patience = PIECE_SECONDS + (0 if number else 3 * self._beat_seconds)
-            async with asyncio.timeout(patience):
-                found = await self._next(key, seen, is_there)
-            for id_, envelope in found:
-                piece = self._envelopes.open(envelope, f"{key}/{id_}", Piece)
-                if piece.number != number:
-                    raise CopyLost("a piece of the copy is missing")
-                facts = [fact for fact in piece.facts if not self._knows_better(fact, known)]
-                await self._applying.facts(await self._forgetting.without_forgotten(facts, author), author)
-                unsent -= {
-                    (fact.row.ref, fact.row.id) for fact in piece.facts if isinstance(fact, DeliveryFact)
-                }
-                seen, number = id_, number + 1
-                if piece.cursors is not None:
-                    finished = [FinishedFact(ref, delivery_id) for ref, delivery_id in unsent]
-                    await self._applying.facts(finished, author)
-                    await self._applying.known(piece.cursors)
-                    await self._link.redis.delete(key)
-                    log.info("took a copy of node %s: %d pieces", donor, number)
-                    return
-            await self._link.redis.xtrim(key, minid=f"1-{number + 1}", approximate=False)
-
-    def _to_be_sent_by(self, author: str) -> set[tuple[str, str]]:
-        """(ref, delivery id) for each that this node takes for the donor's to send. The donor knows more of
-        those than this node: what is not in the copy is finished, and not in its log any more."""
-        return {
-            (row.ref, row.id)
-            for of_listing in self._ledger.state.elsewhere.values()
-            for row in of_listing.values()
-            if row.owner == author
-        }
-
-    async def _next(self, key: str, seen: str, is_there: Callable[[], bool]) -> list[Read]:
-        while is_there():
-            found = await self._link.read({key: seen}, AHEAD)
-            if found:
-                return found[key]
-        raise CopyLost("its node is gone")
-
-    def _knows_better(self, fact: Fact, known: Mapping[str, int]) -> bool:
-        """Deliveries that this node has heard more of: it may have forgotten those that are finished."""
-        if not isinstance(fact, DeliveryFact):
-            return False
-        fleet = self._ledger.state.fleet
-        if fact.row.owner == fleet.label:
-            return True
-        owner = fact.row.owner
-        return fleet.cursors.get(owner, 0) > known.get(owner, 0)
-
-
-def new_copy() -> str:
-    return secrets.token_hex(8)
+            fact = self._capture.delivery(ref, row.id)
+            if fact is not None:
+                yield fact

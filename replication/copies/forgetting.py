@@ -1,7 +1,7 @@
-"""Erased users in a copy. Law: neither side brings back whom the other one has erased.
+"""Erased users in a copy. Law: neither side brings back a user whom the other one has erased.
 
-A copy knows erased users by their marks only. Whoever takes it looks for those that it knew nothing of among
-its own voters; and leaves out of the copy whom it has erased itself and the donor had not yet (`Merge`).
+A copy names erased users by keyed digest only. The reader searches its own voters for those that are news
+to it. It leaves users out of the copy whom it has erased itself and the donor had not (`Merge`).
 """
 
 import asyncio
@@ -12,43 +12,43 @@ from core.ledger import Ledger
 from core.votes import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.kinds import ErasedFact, Fact
-from replication.facts.merge import Erasure, Merge
+from replication.facts.merge import Erasure, FactSource
 
 
 class Forgetting:
-    def __init__(self, ledger: Ledger, merge: Merge, applying: Applying, mark: Callable[[str], str]) -> None:
+    def __init__(self, ledger: Ledger, applying: Applying, digest_of: Callable[[str], str]) -> None:
         self._state = ledger.state
-        self._merge = merge
         self._applying = applying
-        self._mark = mark
+        self._digest_of = digest_of
+        self._is_searching = False
         self._voted: set[str] = set()
-        """Who has voted since a search began."""
+        """Users who have voted since the search began."""
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
-        for event in events:
-            if isinstance(event, VoteCast) and self._merge.donor_erased:
-                self._voted.add(event.user)
+        if self._is_searching:
+            self._voted.update(event.user for event in events if isinstance(event, VoteCast))
 
-    def end(self) -> None:
-        """The copy is whole, or given up."""
-        self._merge.donor_erased, self._voted = {}, set()
-
-    async def without_forgotten(self, facts: Sequence[Fact], author: str) -> list[Fact]:
-        """What may be merged of a piece; the donor's erasures come in the first pieces, by themselves."""
+    async def forget(self, facts: Sequence[Fact], source: FactSource) -> FactSource:
+        """Forget users whom the donor has erased. Returns the source with them. A donor sends its erasures in
+        the first pieces, by themselves."""
         erasures = {fact.mark: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
-        if erasures:
-            self._merge.donor_erased = {**self._merge.donor_erased, **erasures}
-            known = self._state.fleet.erased
-            await self._forget({mark: ms for mark, ms in erasures.items() if ms > known.get(mark, 0)}, author)
-        return [fact for fact in facts if not isinstance(fact, ErasedFact)]
+        if not erasures:
+            return source
+        source = FactSource(source.node_id, {**source.erased, **erasures})
+        known = self._state.fleet.erased
+        news = {digest: ms for digest, ms in erasures.items() if ms > known.get(digest, 0)}
+        if news:
+            self._is_searching = True
+            try:
+                await self._forget(news, source)
+            finally:
+                self._is_searching = False
+                self._voted.clear()
+        return source
 
-    async def _forget(self, news: Mapping[str, int], author: str) -> None:
-        """Erases the users of these marks, and then remembers the marks: in this order, so that a search that
-        is cut off is made again."""
-        if not news:
-            return
-        self._voted.clear()
+    async def _forget(self, news: Mapping[str, int], source: FactSource) -> None:
+        """Erase the users first, and note the digests then, so that an interrupted search is made again."""
         for ref in [*self._state.ghosts, *self._state.refs]:
             for leaf in leaves_of(self._state.votes, ref):
                 await self._erase(map(str, self._state.votes.users(leaf)), news)
@@ -57,10 +57,10 @@ class Forgetting:
         while self._voted:
             voted, self._voted = self._voted, set()
             await self._erase(voted, news)
-        await self._applying.facts([ErasedFact(mark, ms) for mark, ms in news.items()], author)
+        await self._applying.facts([ErasedFact(digest, ms) for digest, ms in news.items()], source)
 
     async def _erase(self, users: Iterable[str], news: Mapping[str, int]) -> None:
         for user in users:
-            mark = self._mark(user)
-            if mark in news:
-                await self._applying.erase(Erasure(user, mark, news[mark]))
+            digest = self._digest_of(user)
+            if digest in news:
+                await self._applying.erase(Erasure(user, digest, news[digest]))

@@ -1,7 +1,8 @@
-"""What comes from Redis, into the journal. Law: what was read and how far is one record, or neither is.
+"""Commits of merged facts. Law: the facts of an entry and the cursor behind it are one record, or neither is.
 
-Facts are merged a few at a time, so that no step holds the loop for long. The last record of an entry says
-that it was read; a stop before that means that it is read, and merged, again, which changes nothing.
+Facts are merged a few at a time, so that no step holds the event loop for long. Only the last record of an
+entry moves the cursor. A stop before that record means that the entry is read and merged again, which changes
+nothing.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ from core.events import Event, Merged, UserErased
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from replication.facts.kinds import Fact
-from replication.facts.merge import Erasure, Merge
+from replication.facts.merge import Erasure, FactSource, Merge
 
 FACTS_AT_ONCE = 32
 DISK_SECONDS = 1.0  # between attempts while the journal takes no writes
@@ -28,7 +29,7 @@ class Search(Protocol):
 
 class Searches(Protocol):
     def of(self, user: str) -> AbstractContextManager[Search]:
-        """A search for the listings that know the user; see votes/search.py."""
+        """Search for the listings that know the user; see votes/search.py."""
 
 
 class Applying:
@@ -38,24 +39,26 @@ class Applying:
         self._searches = searches
 
     async def entry(self, facts: Sequence[Fact], author: str, position: int) -> None:
-        """Merges what the author told, and notes that all is merged that it told up to there."""
+        """Merge an entry of the author's stream, and move the author's cursor to its position."""
+        source = FactSource(author)
         few: list[Fact] = []
         for following in self._few(facts):
-            await self._merged(few, author, NOBODY)
+            await self._merged(few, source, NOBODY)
             few = following
-        await self._merged(few, author, Merged(author, position))
+        await self._merged(few, source, Merged(author, position))
 
-    async def facts(self, facts: Iterable[Fact], author: str) -> None:
+    async def facts(self, facts: Iterable[Fact], source: FactSource) -> None:
+        """Merge facts that move no cursor."""
         for few in self._few(facts):
-            await self._merged(few, author, NOBODY)
+            await self._merged(few, source, NOBODY)
 
-    async def known(self, cursors: Mapping[str, int]) -> None:
-        """Notes that all is merged that these nodes told, by their labels."""
-        for label, position in cursors.items():
-            await self._commit([Merged(label, position)])
+    async def move_cursors(self, cursors: Mapping[str, int]) -> None:
+        """Note that everything up to these positions is merged, by node id."""
+        for node_id, position in cursors.items():
+            await self._commit([Merged(node_id, position)])
 
     def _few(self, facts: Iterable[Fact]) -> Iterator[list[Fact]]:
-        """Facts that may be merged in one record: none of them is about what another one changes."""
+        """Group facts that one record can merge: none of them is about a thing that another one changes."""
         few: dict[object, Fact] = {}
         for fact in facts:
             thing = self._merge.alone(fact)
@@ -70,24 +73,24 @@ class Applying:
         if few:
             yield list(few.values())
 
-    async def _merged(self, few: Sequence[Fact], author: str, merged: Merged) -> None:
+    async def _merged(self, few: Sequence[Fact], source: FactSource, merged: Merged) -> None:
         for fact in few:
-            erasure = self._merge.unheard_erasure(fact)
+            erasure = self._merge.new_erasure(fact)
             if erasure is not None:
                 await self.erase(erasure)
         while True:
-            events = [event for fact in few for event in self._merge.events(fact, author)]
+            events = [event for fact in few for event in self._merge.events(fact, source)]
             if not events and not merged.label:
                 return
             if await self._committed([merged, *events]):
                 return
 
     async def erase(self, erasure: Erasure) -> None:
-        """Forgets all that is known of the user here."""
+        """Forget everything that this node knows of the user."""
         with self._searches.of(erasure.user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            # Another erasure may have overtaken this one: what came after that is not to be forgotten.
+            # A later erasure may have overtaken this one: votes after that erasure stay.
             while erasure.ms > self._ledger.state.fleet.erased.get(erasure.mark, 0):
                 refs = tuple(sorted(search.refs))
                 erased = UserErased(erasure.user, refs, erasure.mark, stamp_ms=erasure.ms)
@@ -99,7 +102,8 @@ class Applying:
             pass
 
     async def _committed(self, events: Sequence[Event]) -> bool:
-        """Whether it is; if not, the disk has been given time, and what is to be merged may be other now."""
+        """Commit and return True. When the disk takes no writes, wait a while and return False: the events
+        may be others by then."""
         try:
             self._ledger.commit(events)
         except Unavailable:

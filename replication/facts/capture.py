@@ -1,6 +1,6 @@
-"""From what this node did to what it tells. Law: what is told is the state as it is, however late.
+"""Facts of this node's records. Law: a fact says the state as it is now, however old the record is.
 
-A record may be captured long after it was committed: what it was about may have changed since, or be gone.
+A record may be captured long after its commit: what it changed may have changed again since, or be gone.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,17 +21,17 @@ from replication.facts.kinds import (
 )
 
 OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
-Mark = Callable[[str], str]
-"""What stands for a user where a fleet remembers who was erased."""
+DigestOf = Callable[[str], str]
+"""Returns the keyed digest by which a fleet remembers an erased user."""
 
 
 class Capture:
-    def __init__(self, state: State, mark: Mark) -> None:
+    def __init__(self, state: State, digest_of: DigestOf) -> None:
         self._state = state
-        self._mark = mark
+        self._digest_of = digest_of
 
     def facts(self, events: Sequence[ev.Event]) -> list[Fact]:
-        """What a record says to others; nothing, if it says what came from them."""
+        """Return the facts of a record; none if the record merged those of another node."""
         if events and isinstance(events[0], ev.Merged):
             return []
         facts: dict[object, Fact] = {}  # one for each thing, in the order of their first changes
@@ -46,7 +46,7 @@ class Capture:
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
                 case ev.EndpointHealthSet() | ev.NodeNamed() | ev.VotesMoved():
-                    pass  # of this node alone, or of a new epoch, which begins with a copy
+                    pass  # local to this node, or the begin of an epoch, which others take as a copy
                 case ev.Merged() | ev.ListingMerged() | ev.VotesMerged() | ev.DeliveryMerged():
                     pass
                 case ev.DeliveryForgotten():
@@ -80,8 +80,8 @@ class Capture:
         return DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
 
     def _of_delivery(self, event: OfDelivery) -> Fact | None:
-        """The log keeps only the last of what is finished: others may still take what is not in it for theirs
-        to send one day."""
+        """Return the delivery, or that it is finished. The log keeps only the newest finished deliveries, and
+        other nodes must not wait for the rest, or take them over one day."""
         row = self.delivery(event.ref, event.delivery_id)
         is_last = isinstance(event, ev.DeliveryDropped) or (
             isinstance(event, ev.DeliveryAttempted) and event.next_attempt_ms is None
@@ -90,4 +90,4 @@ class Capture:
 
     def _forgotten(self, user: str) -> int:
         erased = self._state.fleet.erased
-        return erased.get(self._mark(user), 0) if erased else 0
+        return erased.get(self._digest_of(user), 0) if erased else 0

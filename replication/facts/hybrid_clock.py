@@ -1,7 +1,7 @@
-"""When and by whom. Law: what a node writes is stamped later than all it has heard of.
+"""The timestamps of changes. Law: a node's timestamp is later than all that the node has read before.
 
-Times of stamps follow the wall clock, but never go back, and never stay: a hybrid logical clock (Kulkarni et
-al., "Logical Physical Clocks", 2014) of one number.
+A hybrid logical clock (Kulkarni et al., "Logical Physical Clocks", 2014) in one number: it follows the wall
+clock, but never goes back and never gives one time twice.
 """
 
 from collections.abc import Sequence
@@ -10,27 +10,17 @@ from msgspec.structs import replace
 
 from core.clock import Clock
 from core.events import Event, Merged, Stamped
-from core.fleet import FleetView, label_of, name_and_epoch
+from core.fleet import FleetView
 
 
-class Stamper:
+class HybridClock:
     def __init__(self, fleet: FleetView, clock: Clock) -> None:
         self._fleet = fleet
         self._clock = clock
 
     def __call__(self, events: Sequence[Event]) -> Sequence[Event]:
-        """The events of a record with their stamps; those of other nodes have theirs."""
+        """Return the events of a record with timestamps; merged events keep those of their authors."""
         if isinstance(events[0], Merged):
             return events
         ms = max(self._clock.now_ms(), self._fleet.latest_ms + 1)
         return [replace(event, stamp_ms=ms) if isinstance(event, Stamped) else event for event in events]
-
-
-def new_label(fleet: FleetView, name: str, now_ms: int) -> str | None:
-    """What the node has to be called from now on; None if it is called so already."""
-    if not fleet.label:
-        return label_of(name, now_ms)
-    known_name, epoch = name_and_epoch(fleet.label)
-    if known_name == name and not fleet.is_copy:
-        return None
-    return label_of(name, max(now_ms, epoch + 1))

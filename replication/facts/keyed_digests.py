@@ -1,33 +1,34 @@
-"""Names for what Redis and memory may not know by name. Law: a mark tells nothing but to a fleet.
+"""Keyed digests in place of users' ids. Law: a digest tells nothing to anybody without the fleet's secret.
 
-Marks are BLAKE2b keyed with the secret that digests API keys, which all nodes of a fleet have in common.
+The digests are BLAKE2b, keyed with the secret that also digests API keys; all nodes of a fleet share it. They
+stand for users in Redis, and for erased users in memory and on disk.
 """
 
 import hashlib
 from dataclasses import dataclass, field
 
-MARK_BYTES = 16
+DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Marks:
+class KeyedDigests:
     secret: bytes = field(repr=False)
     """At most 64 bytes."""
 
     def user(self, user: str) -> str:
-        """Stands for a user who was erased."""
-        return self._mark(b"vg erased user", user)
+        """Return the digest of an erased user."""
+        return self._digest(b"vg erased user", user)
 
     def vote(self, ref: str, user: str) -> str:
-        """Stands for a user's vote for a listing."""
-        return self._mark(b"vg vote claim", f"{ref}/{user}")
+        """Return the digest of a user's vote for a listing."""
+        return self._digest(b"vg vote claim", f"{ref}/{user}")
 
     @property
     def fleet(self) -> str:
-        """The same at all nodes that have the same secret."""
-        return self._mark(b"vg fleet", "")
+        """A proof of the secret: the same at all nodes that have it."""
+        return self._digest(b"vg fleet", "")
 
-    def _mark(self, purpose: bytes, text: str) -> str:
+    def _digest(self, purpose: bytes, text: str) -> str:
         return hashlib.blake2b(
-            text.encode(), key=self.secret, digest_size=MARK_BYTES, person=purpose
+            text.encode(), key=self.secret, digest_size=DIGEST_BYTES, person=purpose
         ).hexdigest()

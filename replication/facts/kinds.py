@@ -1,7 +1,8 @@
-"""What nodes tell each other. Law: a fact stands for itself: it may come twice, late, or before its cause.
+"""The kinds of facts. Law: a fact stands for itself: it may arrive twice, late, or before its cause.
 
-A fact is how something is now, not what happened to it, and says how much its author had heard of: `life` is
-when the listing was last removed, as far as the author knew, and `forgotten` when the user was last erased.
+A fact says how a thing is now, not what happened to it. It also says how much its author knew: `life` is the
+time of the listing's last removal, and `forgotten` that of the user's last erasure, as far as the author had
+read. Facts are part of entries in Redis, so nodes of other versions must understand them.
 """
 
 import msgspec
@@ -14,19 +15,21 @@ class _Fact(msgspec.Struct, frozen=True, array_like=True, tag_field="type", forb
 
 
 class ListingFact(_Fact, frozen=True, tag="l"):
-    """`row` is a shared one (`core/sharing.py`)."""
+    """A listing. `row` has the form that all nodes share (`core/sharing.py`)."""
 
     life: int
     row: Listing
 
 
 class RemovedFact(_Fact, frozen=True, tag="r"):
+    """A listing that was removed."""
+
     ref: str
     ms: int
 
 
 class VoteFact(_Fact, frozen=True, tag="v"):
-    """`count` is the user's at the author's node, `last_ms` the last vote that the author knows of."""
+    """A user's votes: `count` at the author's node, and the time of the last vote that the author knows."""
 
     ref: str
     user: str
@@ -37,7 +40,7 @@ class VoteFact(_Fact, frozen=True, tag="v"):
 
 
 class VotesFact(_Fact, frozen=True, tag="w"):
-    """Many of a listing's votes: see `VotesMerged` in core/events.py."""
+    """Many votes for a listing, in a copy only: see `VotesMerged` in core/events.py."""
 
     ref: str
     life: int
@@ -47,7 +50,7 @@ class VotesFact(_Fact, frozen=True, tag="w"):
 
 
 class DeliveryFact(_Fact, frozen=True, tag="d"):
-    """`row.owner` is the node that sends it."""
+    """A webhook delivery; `row.owner` is the node that sends it."""
 
     life: int
     forgotten: int
@@ -55,14 +58,14 @@ class DeliveryFact(_Fact, frozen=True, tag="d"):
 
 
 class FinishedFact(_Fact, frozen=True, tag="f"):
-    """A delivery that its author has finished, and has not in its log any more."""
+    """A delivery that its author has finished and no longer has in its log."""
 
     ref: str
     delivery_id: str
 
 
 class ErasedFact(_Fact, frozen=True, tag="e"):
-    """`user` is told as long as the author knows; the mark is for good."""
+    """An erased user. `mark` is the keyed digest; a copy has no `user`, because no node keeps it."""
 
     mark: str
     ms: int

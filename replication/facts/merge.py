@@ -1,17 +1,18 @@
-"""How facts of other nodes become events of this one. Law: merging commutes, and twice is once.
+"""Events of other nodes' facts. Law: merging commutes and is idempotent.
 
-A rule like any other: it reads the state and returns events that carry results. Whatever order facts come in,
-and however often, the nodes that have heard the same end up with the same:
+A rule like any other: it reads the state and returns events that carry results. Nodes that have merged the
+same facts are equal, in whatever order and however often the facts came:
 
-    listing    each part on its own: the later stamp stands; removal takes all that did not know of it
-    keys       all that were issued; of one, the later stamp stands; a deletion stands against everything
-    stats      counts as parts of a listing; of each node's window of updates the greatest
+    listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
+    keys       the union of all that were issued; of one key the later timestamp wins; a deletion always wins
+    stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
-    erasure    takes all that did not know of it
-    delivery   the one taken over last; of one owner, the furthest, until the owner has forgotten it
+    erasure    wins over authors who had not read it
+    delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from core import events as ev
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, remembered, shared, well
 from core.state import State
+from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     DeliveryFact,
     ErasedFact,
@@ -39,43 +41,50 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "limits": ("stats_limit", "voters_limit"),
     "webhook": ("webhook",),
 }
-"""The fields that are written together, by the name of their stamp."""
+"""The fields that are written together, by the name of their timestamp."""
 NUMBER_BYTES = 8  # in either column of a leaf
 _encode = msgspec.msgpack.Encoder().encode
 
 
 class Erasure(NamedTuple):
-    """A user who was erased elsewhere, and of whom this node may know things."""
+    """A user who was erased at another node, and of whom this node may know things. `mark` is the digest."""
 
     user: str
     mark: str
     ms: int
 
 
-class Merge:
-    def __init__(self, state: State, mark: Callable[[str], str]) -> None:
-        self._state = state
-        self._mark = mark
-        self.donor_erased: Mapping[str, int] = {}
-        """Whom the author of votes in leaves had erased, by mark."""
-        self._known_gone: set[str] = set()
-        self._gone_as_of = (0, 0, 0)
+@dataclass(frozen=True)
+class FactSource:
+    """The node whose facts are merged, and the users it had erased by then, by digest. Only the votes of a
+    copy need those: other facts carry their own `forgotten`."""
 
-    def unheard_erasure(self, fact: Fact) -> Erasure | None:
-        """What has to be forgotten before the fact is merged."""
+    node_id: str
+    erased: Mapping[str, int] = field(default_factory=dict)
+
+
+class Merge:
+    def __init__(self, state: State, digest_of: DigestOf) -> None:
+        self._state = state
+        self._digest_of = digest_of
+        self._gone: set[str] = set()
+        self._gone_as_of: tuple[int, FactSource | None] = (0, None)
+
+    def new_erasure(self, fact: Fact) -> Erasure | None:
+        """Return what to forget before the fact is merged."""
         match fact:
             case ErasedFact(user=user) if user:
                 erasure = Erasure(user, fact.mark, fact.ms)
             case VoteFact() if fact.forgotten:
-                erasure = Erasure(fact.user, self._mark(fact.user), fact.forgotten)
+                erasure = Erasure(fact.user, self._digest_of(fact.user), fact.forgotten)
             case DeliveryFact() if fact.forgotten:
-                erasure = Erasure(fact.row.user, self._mark(fact.row.user), fact.forgotten)
+                erasure = Erasure(fact.row.user, self._digest_of(fact.row.user), fact.forgotten)
             case _:
                 return None
         return erasure if erasure.ms > self._state.fleet.erased.get(erasure.mark, 0) else None
 
     def alone(self, fact: Fact) -> object | None:
-        """What the fact is about, if merging it changes nothing else that merging reads."""
+        """Return the thing that the fact is about, if merging it changes nothing that another merge reads."""
         if isinstance(fact, FinishedFact):
             return fact.ref, fact.delivery_id
         if not isinstance(fact, VoteFact | DeliveryFact):
@@ -83,21 +92,21 @@ class Merge:
         ref, thing = (fact.ref, fact.user) if isinstance(fact, VoteFact) else (fact.row.ref, fact.row.id)
         return (ref, thing) if fact.life <= self._state.fleet.removed.get(ref, 0) else None
 
-    def events(self, fact: Fact, author: str) -> list[ev.Event]:
-        """What the fact changes here; `author` is the label of the node that told it."""
+    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:
+        """Return what the fact changes at this node."""
         match fact:
             case ListingFact():
                 return self._of_life(fact.row.ref, fact.life, lambda known: self._listing(fact.row, known))
             case RemovedFact():
                 return self._of_life(fact.ref, fact.ms, lambda _: [])
             case VoteFact():
-                return self._vote(fact, author)
+                return self._vote(fact, source)
             case VotesFact():
-                return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact))
+                return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact, source))
             case DeliveryFact():
                 return self._delivery(fact)
             case FinishedFact():
-                return self._finished(fact, author)
+                return self._finished(fact, source)
             case ErasedFact():
                 known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
                 return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms)]
@@ -105,7 +114,8 @@ class Merge:
     def _of_life(
         self, ref: str, life: int, merged: Callable[[Listing | None], list[ev.Event]]
     ) -> list[ev.Event]:
-        """What is told of a listing in that life. An earlier life is over; a later one ends the one known."""
+        """Return what changes of a listing in that life. An earlier life is over; a later one ends the
+        known one."""
         known_life = self._state.fleet.removed.get(ref, 0)
         if life < known_life:
             return []
@@ -127,35 +137,34 @@ class Merge:
         merged = ev.ListingMerged(as_own(after, label), updates)
         if after.webhook is None:
             return [ev.WebhookRemoved(row.ref), merged]
-        return [merged, ev.WebhookSaved(row.ref, well(after.webhook))]  # for those who read of settings
+        return [merged, ev.WebhookSaved(row.ref, well(after.webhook))]  # readers of the log look for it
 
-    def _vote(self, fact: VoteFact, author: str) -> list[ev.Event]:
+    def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
         if self._is_forgotten(fact.user, fact.forgotten):
             return []
-        cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, author)
+        cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id)
         return self._of_life(fact.ref, fact.life, lambda _: [cast])
 
-    def _votes(self, fact: VotesFact) -> list[ev.Event]:
-        """Without those of users who were erased here later than the author knew of."""
-        gone = self._gone()
+    def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
+        """Leave out users whom this node has erased later than the author knew."""
+        gone = self._erased_here(source)
         if not gone:
             return [ev.VotesMerged(fact.ref, fact.nodes, fact.leaf, fact.parts)]
         half = len(fact.leaf) // 2
         users = self._state.votes.users(fact.leaf)
-        kept = [at for at, user in enumerate(users) if self._mark(str(user)) not in gone]
+        kept = [at for at, user in enumerate(users) if self._digest_of(str(user)) not in gone]
         columns = (fact.leaf[:half], fact.leaf[half:])
         leaf = b"".join(column[at * NUMBER_BYTES :][:NUMBER_BYTES] for column in columns for at in kept)
-        parts = tuple(part for part in fact.parts if self._mark(str(part[0])) not in gone)
+        parts = tuple(part for part in fact.parts if self._digest_of(str(part[0])) not in gone)
         return [ev.VotesMerged(fact.ref, fact.nodes, leaf, parts)]
 
-    def _gone(self) -> set[str]:
-        """The marks of those whom this node has erased later than the author knew of."""
-        fleet, donor = self._state.fleet, self.donor_erased
-        as_of = (fleet.latest_ms, len(fleet.erased), len(donor))
-        if self._gone_as_of != as_of:
-            self._gone_as_of = as_of
-            self._known_gone = {mark for mark, ms in fleet.erased.items() if ms > donor.get(mark, 0)}
-        return self._known_gone
+    def _erased_here(self, source: FactSource) -> set[str]:
+        """Return the digests of users whom this node has erased later than the source knew."""
+        fleet, (gone, known_source) = self._state.fleet, self._gone_as_of
+        if gone != fleet.gone or known_source is not source:
+            self._gone_as_of = (fleet.gone, source)
+            self._gone = {digest for digest, ms in fleet.erased.items() if ms > source.erased.get(digest, 0)}
+        return self._gone
 
     def _delivery(self, fact: DeliveryFact) -> list[ev.Event]:
         row = fact.row
@@ -173,21 +182,21 @@ class Merge:
         own = replace(row, owner="") if row.owner == label else row
         return [ev.DeliveryMerged(own)]
 
-    def _finished(self, fact: FinishedFact, author: str) -> list[ev.Event]:
-        """Nothing, if another node has taken the delivery over."""
+    def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:
+        """Return nothing if another node has taken the delivery over."""
         row = self._state.elsewhere.get(fact.ref, {}).get(fact.delivery_id)
-        if row is None or row.owner != author:
+        if row is None or row.owner != source.node_id:
             return []
         return [ev.DeliveryForgotten(fact.delivery_id, fact.ref)]
 
     def _is_forgotten(self, user: str, forgotten: int) -> bool:
-        """Whether the user was erased here later than the author knew of."""
+        """Tell if this node has erased the user later than the author knew."""
         erased = self._state.fleet.erased
-        return bool(erased) and forgotten < erased.get(self._mark(user), 0)
+        return bool(erased) and forgotten < erased.get(self._digest_of(user), 0)
 
 
 def joined(one: Listing, other: Listing) -> Listing:
-    """Two shared rows of a listing's one life as one."""
+    """Merge two shared rows of one life of a listing."""
     fields: dict[str, Any] = {}
     stamps: dict[str, Any] = {}
     for part, names in PARTS.items():
@@ -207,8 +216,8 @@ def joined(one: Listing, other: Listing) -> Listing:
 
 
 def _rank(row: Listing, part: str) -> tuple[Stamp, list[bool], bytes]:
-    """What was written before there was a fleet has no stamp: then something stands against nothing, and
-    of two things the content decides, for all alike."""
+    """Rank a part of a row. Parts from before there was a fleet have no timestamp: then something wins over
+    nothing, and of two values the content decides, at all nodes alike."""
     values = [getattr(row, name) for name in PARTS[part]]
     return getattr(row.stamps, part), [value is not None for value in values], _encode(values)
 
@@ -234,7 +243,7 @@ def _windows(one: tuple[NodeWindow, ...], other: tuple[NodeWindow, ...]) -> tupl
 
 
 def _updates(after: tuple[NodeWindow, ...], before: tuple[NodeWindow, ...], label: str) -> int:
-    """How many updates of other nodes are in the windows of `after` that were not in those of `before`."""
+    """Count the updates of other nodes that the windows of `after` have beyond those of `before`."""
     known = {window.node: window for window in before}
     updates = 0
     for window in after:
@@ -245,6 +254,6 @@ def _updates(after: tuple[NodeWindow, ...], before: tuple[NodeWindow, ...], labe
     return updates
 
 
-def _progress(row: Delivery, label: str) -> tuple[int, str, int, int, bool]:
-    """How far the delivery is; greater is further. `label` is this node's."""
-    return (row.owned_ms, row.owner or label, row.round_ms or 0, row.made, row.next_attempt_ms is None)
+def _progress(row: Delivery, node_id: str) -> tuple[int, str, int, int, bool]:
+    """Rank a delivery by its progress. `node_id` is this node's."""
+    return (row.owned_ms, row.owner or node_id, row.round_ms or 0, row.made, row.next_attempt_ms is None)

@@ -1,9 +1,10 @@
-"""One vote a user, over the whole fleet. Law: a claim is made once, and waited for briefly.
+"""Claims: leases on votes, so that a user votes once in the whole fleet. Law: a vote waits briefly for its
+claim.
 
-A vote is claimed in Redis before it is taken: of two nodes that are asked at once, one gets the claim. It
-lasts a short while at first, so that a node that dies with it keeps nobody from voting, and as long as the
-cooldown once the vote is on disk. When Redis does not answer in time, a node goes by what it knows itself,
-and asks nobody for a moment: then a user can vote at two nodes that do not hear of each other.
+A node claims a vote in Redis before it takes it: of two nodes that are asked at once, one gets the claim. The
+claim is short at first, so that a node that dies with it keeps nobody from voting, and lasts as long as the
+cooldown once the vote is on disk. When Redis does not answer in time, the node decides by what it knows, and
+asks nothing for a moment: then a user can vote at two nodes that do not reach each other.
 """
 
 import asyncio
@@ -11,12 +12,14 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.fleet import FleetView
 from core.refusals import VotedTooSoon
 from core.votes import VotesView
-from replication.facts.keyed_digests import Marks
+from replication.facts.keyed_digests import KeyedDigests
 from replication.transport.link import UNREACHABLE, Link
 
 log = logging.getLogger(__name__)
@@ -26,56 +29,67 @@ PAUSE_SECONDS = 1.0
 MS_DIGITS = 16
 
 
+@dataclass(frozen=True)
+class ClaimPolicy:
+    cooldown_ms: int
+    timeout_seconds: float
+    """The longest time that a vote waits for Redis."""
+
+
+class KnownVotes(Protocol):
+    """The part of the state that decides whether a claim is over."""
+
+    @property
+    def fleet(self) -> FleetView: ...
+    @property
+    def votes(self) -> VotesView: ...
+
+
 class Claims:
     def __init__(
         self,
         link: Link,
-        marks: Marks,
-        fleet: FleetView,
-        votes: VotesView,
+        digests: KeyedDigests,
+        known: KnownVotes,
         clock: Clock,
         spawn: Callable[[Coroutine[None, None, None]], object],
-        *,
-        cooldown_ms: int,
-        timeout_seconds: float,
+        policy: ClaimPolicy,
     ) -> None:
         """`spawn` starts a task that belongs to the caller."""
         self._link = link
-        self._marks = marks
-        self._fleet = fleet
-        self._votes = votes
+        self._digests = digests
+        self._known = known
         self._clock = clock
         self._spawn = spawn
-        self._cooldown_ms = cooldown_ms
-        self._timeout_seconds = timeout_seconds
+        self._cooldown_ms = policy.cooldown_ms
+        self._timeout_seconds = policy.timeout_seconds
         self._paused_until_ns = 0
         self.is_answering = True
 
     @asynccontextmanager
     async def holding(self, ref: str, user: str, at_ms: int) -> AsyncIterator[None]:
-        """A context in which this node alone takes the vote. Raises VotedTooSoon."""
-        key, claim = self._link.vote(self._marks.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
-        forgotten_ms = max(self._fleet.removed.get(ref, 0), self._fleet.erased.get(self._marks.user(user), 0))
+        """Return a context in which this node alone takes the vote. Raises VotedTooSoon."""
+        key, claim = self._link.vote(self._digests.vote(ref, user)), f"{at_ms} {secrets.token_hex(8)}"
+        fleet, votes = self._known.fleet, self._known.votes
+        forgotten_ms = max(fleet.removed.get(ref, 0), fleet.erased.get(self._digests.user(user), 0))
         held = await self._take(key, claim, at_ms, max(forgotten_ms, at_ms - self._cooldown_ms))
         try:
             yield
         except BaseException:
-            vote = self._votes.get(ref, int(user))
-            if held and (vote is None or vote[1] < at_ms):  # or it is taken, though its writing failed
+            vote = votes.get(ref, int(user))
+            if held and (vote is None or vote[1] < at_ms):  # else the state has it, though the disk failed
                 self._spawn(self._in_time(self._give_back(key, claim)))
             raise
         if held:
             self._spawn(self._in_time(self._keep(key, claim)))
 
     async def _take(self, key: str, claim: str, at_ms: int, over_ms: int) -> bool:
-        """Whether it is this node's; False if nobody can tell. What was claimed up to `over_ms` is over.
-
-        Raises VotedTooSoon.
-        """
+        """Return True if this node got the claim, False if Redis does not answer. Claims of up to `over_ms`
+        are over. Raises VotedTooSoon."""
         if self._clock.monotonic_ns() < self._paused_until_ns:
             return False
         if not self.is_answering:
-            self._pause()  # one asks for all
+            self._pause()  # this vote asks for all others
         first_ms = min(FIRST_MS, self._cooldown_ms)
         pipeline = self._link.redis.pipeline(transaction=False)
         pipeline.set(key, claim, nx=True, px=first_ms)
@@ -99,16 +113,16 @@ class Claims:
         raise VotedTooSoon(next_vote_ms, max(next_vote_ms - at_ms, 1))
 
     def _is_over(self, claimed_ms: int, over_ms: int) -> bool:
-        """What is claimed further ahead than a cooldown was not claimed by a node."""
+        """Tell if the claim is over. A claim more than a cooldown ahead is no node's."""
         return not over_ms < claimed_ms <= over_ms + 2 * self._cooldown_ms
 
     async def _replace(self, key: str, claim: str, stale: bytes | None) -> int:
-        """When another node has claimed the vote in place of a claim that is over; 0 if this one has."""
+        """Replace a claim that is over. Returns 0, or the time of another node's claim that was quicker."""
         first_ms = min(FIRST_MS, self._cooldown_ms)
         replaced = await self._link.redis.set(key, claim, px=first_ms, get=True)
         if not isinstance(replaced, bytes) or replaced == stale:
             return 0
-        await self._link.redis.set(key, replaced, px=first_ms)  # another was quicker; it will keep it
+        await self._link.redis.set(key, replaced, px=first_ms)  # its node will extend it
         return _claimed_ms(replaced)
 
     def _unanswered(self, error: Exception) -> None:
@@ -116,12 +130,13 @@ class Claims:
         if self.is_answering:
             log.warning("votes are not claimed: Redis does not answer (%s)", type(error).__name__)
         self.is_answering = False
+        self._spawn(self._link.drop_idle())  # or the next vote could get a connection that is dead unnoticed
 
     def _pause(self) -> None:
         self._paused_until_ns = self._clock.monotonic_ns() + round(PAUSE_SECONDS * NS_PER_SECOND)
 
     async def _in_time(self, command: Coroutine[None, None, None]) -> None:
-        """What is lost here ends by itself: a claim that is not kept is a short one."""
+        """Run the command if Redis answers in time. A failure needs no repair: the claim stays short."""
         with suppress(*UNREACHABLE):
             async with asyncio.timeout(self._timeout_seconds):
                 await command
@@ -135,6 +150,6 @@ class Claims:
 
 
 def _claimed_ms(value: bytes | None) -> int:
-    """When the vote was claimed; 0 for what nobody of this fleet has written."""
+    """Return the time of a claim; 0 for a value that no node has written."""
     ms, _, _ = (value or b"").partition(b" ")
     return int(ms) if ms.isdigit() and len(ms) < MS_DIGITS else 0

@@ -1,4 +1,4 @@
-"""What is not taken from other nodes, and why. Law: it is told once when it begins, and once when it ends."""
+"""Nodes whose content this node refuses. Law: the log has one line when it begins, and one when it ends."""
 
 import logging
 from collections.abc import Container, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 log = logging.getLogger(__name__)
 
 
-class Refused:
+class RefusedNodes:
     def __init__(self, own: str) -> None:
         """`own` is the name of this node."""
         self._own = own
@@ -19,7 +19,7 @@ class Refused:
         self._reasons[name] = reason
 
     def forget_all_but(self, names: Container[str]) -> None:
-        """The others are not there any more."""
+        """The others are no members any more."""
         for name in [name for name in self._reasons if name not in names]:
             del self._reasons[name]
 

@@ -1,13 +1,13 @@
-"""Who sends the webhooks of a node that is gone. Law: one heir, and only of what is known to be unsent.
+"""Who sends the webhooks of a node that is gone. Law: one successor, and only what is known to be unsent.
 
-A node that says nothing for the length of a lease is gone, and so is an older epoch of one that is there.
-The heir is whoever gets the claim in Redis, once it has read the dead node's stream to its end. A node that
-starts again hears of it from its heir before it sends anything, if that can be heard.
+A node is gone if its status has not changed for the length of a lease; so is an older epoch of a node that is
+there. The successor is the node that gets the lease in Redis after it has read the gone node's stream to the
+end. A node that starts again reads what its successor did before it sends anything, if that can be read.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import DeliveryTaken
@@ -15,12 +15,18 @@ from core.fleet import name_and_epoch
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from replication.members.registry import Registry
-from replication.transport.envelopes import Id, id_of
-from replication.transport.link import Link
+from replication.transport.link import EntryId, Link, entry_id_of
 
 log = logging.getLogger(__name__)
 
 TAKEN_AT_ONCE = 64
+
+
+class StreamsRead(Protocol):
+    """The streams of the others, as far as this node has read them."""
+
+    def has_read(self, name: str, newest: EntryId) -> bool:
+        """Tell if the stream of the node was read up to that entry."""
 
 
 class Succession:
@@ -31,64 +37,64 @@ class Succession:
         ledger: Ledger,
         clock: Clock,
         lease_seconds: float,
-        has_read: Callable[[str, Id], bool],
+        streams: StreamsRead,
     ) -> None:
-        """`has_read` tells whether the stream of the node of a name was read up to an entry."""
         self._link = link
         self._registry = registry
         self._ledger = ledger
         self._clock = clock
-        self._has_read = has_read
+        self._streams = streams
         self._lease_ns = round(lease_seconds * NS_PER_SECOND)
         self._gone_since_ns: dict[str, int] = {}
 
     def reset(self) -> None:
-        """Nothing could be heard for a while."""
+        """Redis was away: the leases of gone nodes begin anew."""
         self._gone_since_ns.clear()
 
     async def step(self) -> None:
-        """Takes over what is to be taken over. Raises UNREACHABLE."""
+        """Take over the webhooks of nodes that are gone. Raises UNREACHABLE."""
         now_ns = self._clock.monotonic_ns()
-        owners = [label for label in self._ledger.state.owners if self._is_gone(label)]
-        self._gone_since_ns = {label: self._gone_since_ns.get(label, now_ns) for label in owners}
-        for label, since_ns in list(self._gone_since_ns.items()):
-            if now_ns - since_ns >= self._lease_ns and await self._inherits(label):
-                await self._take_over(label)
+        owners = [node_id for node_id in self._ledger.state.owners if self._is_gone(node_id)]
+        self._gone_since_ns = {node_id: self._gone_since_ns.get(node_id, now_ns) for node_id in owners}
+        for node_id, since_ns in list(self._gone_since_ns.items()):
+            if now_ns - since_ns >= self._lease_ns and await self._succeeds(node_id):
+                await self._take_over(node_id)
 
-    def _is_gone(self, label: str) -> bool:
-        name, _ = name_and_epoch(label)
+    def _is_gone(self, node_id: str) -> bool:
+        name, _ = name_and_epoch(node_id)
         if name == self._registry.name:
             return True  # an older epoch of this node
         if name in self._registry.refused.reasons:
-            return False  # it is not understood, but there
-        heard = self._registry.others.get(name)
-        if heard is None or not self._registry.is_there(name):
+            return False  # the node is there, though this one does not understand it
+        member = self._registry.others.get(name)
+        if member is None or not self._registry.is_there(name):
             return True
-        return heard.status.label != label
+        return member.status.label != node_id
 
-    async def _inherits(self, label: str) -> bool:
-        name, epoch = name_and_epoch(label)
+    async def _succeeds(self, node_id: str) -> bool:
+        """Tell if this node is the successor."""
+        name, epoch = name_and_epoch(node_id)
         newest = await self._link.newest(self._link.stream(name))
         if newest is not None and name != self._registry.name:
-            end = id_of(newest[0])
-            if not self._has_read(name, end if end.epoch == epoch else Id(end.epoch, 0)):
+            end = entry_id_of(newest.id)
+            if not self._streams.has_read(name, end if end.epoch == epoch else EntryId(end.epoch, 0)):
                 return False
         lasts_ms = self._lease_ns // 1_000_000
         own = self._ledger.state.fleet.label
-        key = self._link.heir(label)
+        key = self._link.heir(node_id)
         if await self._link.redis.set(key, own, nx=True, px=lasts_ms):
             return True
         return bool(await self._link.redis.get(key) == own.encode())
 
-    async def _take_over(self, label: str) -> None:
+    async def _take_over(self, node_id: str) -> None:
         state = self._ledger.state
         rows = [
             row
             for of_listing in list(state.elsewhere.values())
             for row in of_listing.values()
-            if row.owner == label
+            if row.owner == node_id
         ]
-        log.warning("node %s is gone: sending its %d webhooks", label, len(rows))
+        log.warning("node %s is gone: sending its %d webhooks", node_id, len(rows))
         for start in range(0, len(rows), TAKEN_AT_ONCE):
             at_ms = self._clock.now_ms()
             taken = [
@@ -99,5 +105,5 @@ class Succession:
             try:
                 self._ledger.commit(taken)
             except Unavailable:
-                return  # the claim stands, and the next step goes on
+                return  # the lease stands, and the next step goes on
             await asyncio.sleep(0)

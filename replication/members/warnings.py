@@ -1,6 +1,7 @@
-"""What is not as it should be, though the node goes on. Law: it is told when it begins, and when it ends.
+"""Warnings to operators that last for a while. Law: the log has one line when a warning begins, one when it
+ends.
 
-A concern has words for people. Those of now are in `/debug/state` too.
+`/debug/state` shows the present ones as `concerns`, in words for people.
 """
 
 import logging
@@ -9,25 +10,25 @@ from collections.abc import Container, Mapping
 log = logging.getLogger(__name__)
 
 Topic = tuple[str, str]
-"""What a concern is about: the thing, and the node, or nothing."""
+"""The subject of a warning, and the node that it is about, or an empty name."""
 
 
-class Concerns:
+class Warnings:
     def __init__(self) -> None:
         self._current: dict[Topic, str] = {}
-        self.current: Mapping[Topic, str] = self._current  # in words, of now
+        self.current: Mapping[Topic, str] = self._current
 
-    def note(self, topic: Topic, words: str | None, over: str) -> None:
-        """`words` tell the concern, None that there is none; `over` tells its end."""
-        if words is None:
+    def note(self, topic: Topic, text: str | None, over: str) -> None:
+        """Set the text of the warning, or end it with None. `over` is the line that tells its end."""
+        if text is None:
             if self._current.pop(topic, None) is not None:
                 log.warning("%s", over)
             return
         if topic not in self._current:
-            log.warning("%s", words)
-        self._current[topic] = words
+            log.warning("%s", text)
+        self._current[topic] = text
 
     def forget_all_but(self, names: Container[str]) -> None:
-        """The other nodes are members no more."""
+        """The other nodes are no members any more."""
         for topic in [topic for topic in self._current if topic[1] and topic[1] not in names]:
             del self._current[topic]

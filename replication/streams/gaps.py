@@ -1,10 +1,11 @@
-"""What this node lacks of the others. Law: what can be had is waited for, and nothing for ever.
+"""Gaps: parts of other nodes that this one lacks. Law: a gap that somebody can fill is filled, and no gap
+is waited for for ever.
 
-More is known of a node elsewhere: then its stream is about to tell, or, if nothing of that node moves for
-some beats, a copy is taken of whoever knows most. An entry that begins behind something unknown closes the
-stream until a copy has filled the gap. What nobody knows who is there, of a node that is gone itself, may be
-lost: after a while what comes behind it is read on, because facts stand for themselves; but nothing is noted
-as known, so that a copy is taken when somebody comes back who knows it.
+If another node knows more of a node than this one, either that node's stream is about to say it, or, when
+nothing of it moves for some heartbeats, a copy is taken of whoever knows most. An entry that begins behind an
+unknown position closes its stream until a copy has filled the gap. A gap of a node that is gone may be lost:
+nobody who is there can fill it. After a while the stream is read on behind it, because facts stand for
+themselves; but the cursor stays, so that a copy is taken when somebody comes back who knows more.
 """
 
 import logging
@@ -20,83 +21,91 @@ STUCK_BEATS = 3
 
 class Gaps:
     def __init__(self, registry: Registry, fleet: FleetView, clock: Clock, lost_seconds: float) -> None:
-        """`lost_seconds`: so long is waited for somebody who can fill a gap of a node that is gone."""
+        """A gap of a node that is gone is lost if nobody can fill it for `lost_seconds`."""
         self._registry = registry
         self._fleet = fleet
         self._clock = clock
         self._lost_ns = round(lost_seconds * NS_PER_SECOND)
         self._closed: dict[str, int] = {}
-        """Labels of nodes whose next entry begins behind a gap, since when (monotonic)."""
+        """Node ids whose next entry begins behind a gap, since when (monotonic)."""
         self._stuck: dict[str, int] = {}
-        """Labels of nodes of which more is known elsewhere, and for how many beats nothing has moved."""
+        """Node ids of which others know more, and the number of heartbeats for which nothing has moved."""
         self._cursors: dict[str, int] = {}
-        self._hopeless: set[str] = set()
-        """Labels of nodes that are gone, with gaps that nobody can fill who is there."""
+        self._lost: set[str] = set()
+        """Node ids with gaps that nobody who is there can fill."""
 
     def missing(self) -> dict[str, int]:
-        """How many positions others know of each node that this one does not, by label."""
+        """Return how many positions others know of each node that this one does not, by node id."""
         known, own = self._fleet.cursors, self._fleet.label
         return {
-            label: behind
-            for label, positions in self._registry.told().items()
-            if label != own and (behind := max(positions.values()) - known.get(label, 0)) > 0
+            node_id: behind
+            for node_id, positions in self._registry.known().items()
+            if node_id != own and (behind := max(positions.values()) - known.get(node_id, 0)) > 0
         }
 
-    def beat(self) -> None:
-        """Looks for what does not move although there is more."""
+    def heartbeat(self) -> None:
+        """Look for nodes of which nothing moves although others know more."""
         cursors = dict(self._fleet.cursors)
-        moved = {name_and_epoch(label)[0] for label in cursors if cursors[label] != self._cursors.get(label)}
+        moved = {name_and_epoch(each)[0] for each in cursors if cursors[each] != self._cursors.get(each)}
         self._cursors = cursors
-        self._hopeless = {label for label in self._hopeless if not self._lives(label)}
+        self._lost = {node_id for node_id in self._lost if not self._is_there(node_id)}
         self._stuck = {
-            label: 0 if name_and_epoch(label)[0] in moved else self._stuck.get(label, 0) + 1
-            for label in self.missing()
+            node_id: 0 if name_and_epoch(node_id)[0] in moved else self._stuck.get(node_id, 0) + 1
+            for node_id in self.missing()
         }
 
     def is_closed(self, name: str) -> bool:
-        """Whether nothing may be read of the node for now."""
-        return any(name_and_epoch(label)[0] == name for label in self._closed)
+        """Tell if nothing may be read of the node for now."""
+        return any(name_and_epoch(node_id)[0] == name for node_id in self._closed)
 
-    def is_one(self, label: str, before: int) -> bool:
-        """Whether something is missing in front of an entry that says all behind that position; then the
-        node's stream is closed."""
-        if before <= self._fleet.cursors.get(label, 0):
+    def is_before(self, node_id: str, before: int) -> bool:
+        """Tell if a gap lies before an entry that begins behind this position; then close the stream."""
+        if before <= self._fleet.cursors.get(node_id, 0):
             return False
-        if label not in self._hopeless:
-            self._closed.setdefault(label, self._clock.monotonic_ns())
+        if node_id not in self._lost:
+            self._closed.setdefault(node_id, self._clock.monotonic_ns())
         return True
 
-    def is_hopeless(self, label: str) -> bool:
-        """Whether what comes behind a gap of the node may be read on."""
-        return label in self._hopeless
+    def is_unconfirmed(self, name: str, epoch: int) -> bool:
+        """Tell if the node's status of that epoch is still to be read. Until then, nobody knows that its
+        entries are of this fleet; of a node that is gone, they are taken for that."""
+        if self._registry.confirms(name, epoch):
+            return False
+        return name not in self._registry.others or self._registry.silent_ns(name) < self._lost_ns
 
-    def wanted(self) -> str | None:
-        """The name of the node that a copy is to be taken of, if of any."""
-        told = self._registry.told()
-        stuck = [label for label, beats in self._stuck.items() if beats > STUCK_BEATS]
-        for label in [*self._closed, *stuck]:
-            there = {at: name for name, at in told.get(label, {}).items() if self._registry.is_there(name)}
-            best = max(there, default=0)
-            if best > self._fleet.cursors.get(label, 0):
-                return there[best]
-            self._maybe_hopeless(label)
+    def is_lost(self, node_id: str) -> bool:
+        """Tell if the node's stream is read on behind its gap."""
+        return node_id in self._lost
+
+    def donor(self) -> str | None:
+        """Return the name of the node to take a copy of; None if no gap needs one."""
+        known = self._registry.known()
+        stuck = [node_id for node_id, beats in self._stuck.items() if beats > STUCK_BEATS]
+        for node_id in [*self._closed, *stuck]:
+            names = {at: name for name, at in known.get(node_id, {}).items() if self._registry.is_there(name)}
+            best = max(names, default=0)
+            if best > self._fleet.cursors.get(node_id, 0):
+                return names[best]
+            self._give_up_if_lost(node_id)
         return None
 
     def filled(self) -> None:
-        """A copy was taken; what it did not fill shows again."""
+        """A copy was taken; a gap that it did not fill shows again."""
         self._closed.clear()
         self._stuck.clear()
 
-    def _lives(self, label: str) -> bool:
-        name = name_and_epoch(label)[0]
-        heard = self._registry.others.get(name)
-        return heard is not None and self._registry.is_there(name) and heard.status.label == label
+    def _is_there(self, node_id: str) -> bool:
+        name = name_and_epoch(node_id)[0]
+        member = self._registry.others.get(name)
+        return member is not None and self._registry.is_there(name) and member.status.label == node_id
 
-    def _maybe_hopeless(self, label: str) -> None:
-        """Nobody who is there knows more: if the node itself is gone as well, nobody ever will, perhaps."""
-        since_ns = self._closed.get(label)
-        if since_ns is None or self._lives(label) or self._clock.monotonic_ns() - since_ns < self._lost_ns:
+    def _give_up_if_lost(self, node_id: str) -> None:
+        """Nobody who is there can fill the gap. If its node is gone as well, perhaps nobody ever can."""
+        since_ns = self._closed.get(node_id)
+        if since_ns is None or self._is_there(node_id):
             return
-        log.warning("nobody who is there knows all that node %s told: reading on behind it", label)
-        del self._closed[label]
-        self._hopeless.add(label)
+        if self._clock.monotonic_ns() - since_ns < self._lost_ns:
+            return
+        log.warning("nobody who is there knows all that node %s told: reading on behind it", node_id)
+        del self._closed[node_id]
+        self._lost.add(node_id)

@@ -1,296 +1,216 @@
-"""From this node's journal to its stream. Law: the stream says what the journal says, in its order, or less.
+"""From this node's journal to its stream. Law: the stream has the records of the journal, in their order,
+or fewer.
 
-The stream's top is the only mark of what was sent: whenever anything is unsure, it is asked for, and sending
-goes on behind it. What was in the stream already is refused by Redis, because ids only grow. When the top is
-nothing that this journal holds, the journal is another one than the stream was made of, and the node begins
-a new epoch.
+The newest entry of the stream is the only record of what was sent. Whenever that is uncertain, the
+publisher reads it and goes on behind it (`_reconcile`). Redis refuses what the stream has already, because
+ids only grow. If the newest entry is none of this journal's, or the others know more than this node has
+announced, the stream is of another journal, and the node begins a new epoch.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from typing import Protocol
 
 from redis.exceptions import ResponseError
 
-from core.clock import Clock
-from core.events import Event, NodeNamed, UnknownEvent, decode_record, encode_record
-from core.fleet import label_of, name_and_epoch
 from core.ledger import Ledger
-from journal.segments import JournalCorrupt, JournalReader
-from replication.streams.provisional import Tentative
-from replication.streams.queue import Queue, Told, entries
-from replication.transport.envelopes import Entry, Envelopes, Foreign, Id, id_of, proof_of
-from replication.transport.link import ENVELOPE, Link
+from replication.members.status import KnownElsewhere
+from replication.streams.entries import entries
+from replication.streams.identity import Identity
+from replication.streams.outgoing import Outgoing
+from replication.streams.own_stream import OwnStream
+from replication.transport.envelopes import Foreign
+from replication.transport.link import EntryId
 from replication.transport.pacing import Pacing
-from storage.folder import Folder
-from storage.sealing import KeyMissing
 
 log = logging.getLogger(__name__)
 
-SENT_AT_ONCE = 1_024  # records
-READ_AT_ONCE = 512  # records of the journal
 TOO_SMALL = "equal or smaller"
-UNREADABLE = (JournalCorrupt, KeyMissing, UnknownEvent, OSError)
-Records = list[tuple[int, Sequence[Event]]]
+
+
+class Others(Protocol):
+    def known_elsewhere(self) -> KnownElsewhere: ...
 
 
 class Publisher:
     def __init__(
         self,
-        link: Link,
-        envelopes: Envelopes,
-        name: str,
+        stream: OwnStream,
         ledger: Ledger,
-        queue: Queue,
-        folder: Folder,
-        clock: Clock,
+        outgoing: Outgoing,
+        identity: Identity,
+        others: Others,
         pacing: Pacing,
-        durable: Callable[[], int],
-        known: Callable[[], tuple[int, int] | None],
-        tentative: Tentative,
-        newest_epoch: Callable[[], int] = lambda: 0,
-        has_listened: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`durable()` is the newest durable position; `known()` up to where others know what this node has
-        told: the slowest and the furthest of them, None if nobody knows anything; `newest_epoch()` the latest
-        under this name that they know of; `has_listened()` whether they have had the time to say so."""
-        self.name = name
         self.top: int | None = None
         """The newest position in the stream; None while that is not known."""
-        self._link = link
-        self._envelopes = envelopes
+        self.has_reconciled = False
+        """True once, since the start, this node has found out that the stream is its own."""
+        self._stream = stream
         self._ledger = ledger
-        self._queue = queue
-        self._folder = folder
-        self._clock = clock
+        self._outgoing = outgoing
+        self._identity = identity
+        self._others = others
         self._pacing = pacing
-        self._durable = durable
-        self._known = known
-        self._tentative = tentative
-        self._newest_epoch = newest_epoch
-        self._has_listened = has_listened
-        self.has_agreed = False
-        """Since the start: this node is who it says that it is."""
-        self._has_sent = False
-        """Or found: the stream is not to be empty any more."""
-        self._backlog: Iterator[tuple[int, Sequence[Event]]] | None = None
-        self._vouched = ledger.head
-        self._doubted = True
+        self._has_entries = False
+        """The stream of this epoch has entries: it may not become empty any more."""
+        self._announced = ledger.head
+        """The newest position that another node can know; if one knows more, it knows another journal."""
+        self._must_reconcile = True
         self._refusals = 0
-        """How often in a row ids were too old for the stream."""
-        self._thread = ThreadPoolExecutor(1, "read back")
+        """The number of steps in a row whose ids were too old for the stream."""
         self._work = asyncio.Event()
         self._work.set()
 
     @property
-    def label(self) -> str:
-        return self._ledger.state.fleet.label
+    def node_id(self) -> str:
+        return self._identity.node_id
 
     @property
     def unsent(self) -> int:
         """About how many records the stream does not have yet."""
-        return len(self._queue) + (self._queue.complete_from - (self.top or 0) if self._backlog else 0)
+        return self._outgoing.missing(self.top or 0)
 
     def wake(self) -> None:
-        """Something may have become durable."""
-        if len(self._queue) or self._backlog is not None:
+        """A record may have become durable."""
+        if self._outgoing.has_work:
             self._work.set()
 
-    def doubt(self) -> None:
-        """What the stream holds is to be asked for before anything more is sent."""
-        self._doubted = True
+    def recheck(self) -> None:
+        """Read the stream's newest entry before anything more is sent."""
+        self._must_reconcile = True
         self._work.set()
 
-    def vouch(self, position: int) -> None:
-        """Others may know what this node did up to there; if they know more, it was not this journal."""
-        self._vouched = max(position, self._vouched)
+    def announce(self, position: int) -> None:
+        """Other nodes can know this node's records up to there from now on."""
+        self._announced = max(position, self._announced)
 
     async def wait(self) -> None:
-        """Returns when there may be something to send, and the last step was long enough ago."""
+        """Return when there may be something to send and the pace allows a step."""
         await self._work.wait()
         await self._pacing.turn()
 
     def close(self) -> None:
-        self._thread.shutdown(cancel_futures=True)
+        self._outgoing.close()
 
     async def step(self) -> None:
-        """Sends what there is. Raises UNREACHABLE."""
+        """Send what there is. Raises UNREACHABLE and Unavailable."""
         self._pacing.began()
         self._work.clear()
         try:
-            if self._doubted:
-                self.top = self._backlog = None
-                self._doubted = False
-                await self._agree()
-            while not self._doubted and await self._send(self.top or 0):
+            if self._must_reconcile:
+                self._outgoing.pause()
+                self.top, self._must_reconcile = None, False
+                await self._reconcile()
+            while not self._must_reconcile and await self._send(self.top or 0):
                 pass
         except BaseException as error:
-            self.doubt()
+            self.recheck()
             if not (isinstance(error, ResponseError) and TOO_SMALL in str(error)):
                 raise
             await self._refused_as_old()
 
-    async def is_agreed(self) -> bool:
-        """Whether the stream still ends where this node has left it, and others know no more than it did."""
-        known, left = self._known(), self.top
-        _, epoch = name_and_epoch(self.label)
-        if self._newest_epoch() > epoch or (left is None and self._doubted):
+    async def is_reconciled(self) -> bool:
+        """Tell if the stream still ends where this node left it, and no node knows more than it announced.
+        Raises UNREACHABLE."""
+        known, left, epoch = self._others.known_elsewhere(), self.top, self._identity.epoch
+        if known.newest_epoch > epoch or (left is None and self._must_reconcile):
             return False
-        if known is not None and known[1] > self._vouched:
+        if known.read is not None and known.read.furthest > self._announced:
             return False
-        if not self._has_sent or left is None:
+        if not self._has_entries or left is None:
             return True
-        newest = await self._newest()
+        newest = await self._stream.newest()
         if newest is None:
             return False
-        return Id(epoch, left) <= newest[0] <= Id(epoch, self._vouched)  # more may be on its way
+        return EntryId(epoch, left) <= newest[0] <= EntryId(epoch, self._announced)  # a step may be sending
 
     async def trim(self, most_bytes: int) -> None:
-        """Cuts off what everybody has read, and what takes too much room; the top stays. Raises
+        """Cut off what everybody has read, and what takes too much room; the newest entry stays. Raises
         UNREACHABLE."""
-        redis, stream, known = self._link.redis, self._link.stream(self.name), self._known()
-        if known is not None and self.top:
-            oldest = Id(name_and_epoch(self.label)[1], min(known[0] + 1, self.top))
-            await redis.xtrim(stream, minid=str(oldest), approximate=False)
-        used = await redis.memory_usage(stream) or 0
-        if used > most_bytes:
-            kept = max(await redis.xlen(stream) * most_bytes // used, 1)
-            log.warning("the stream takes %d bytes: whoever has not read it yet will take a copy", used)
-            await redis.xtrim(stream, maxlen=kept, approximate=False)
+        read = self._others.known_elsewhere().read
+        if read is not None and self.top:
+            await self._stream.cut_before(EntryId(self._identity.epoch, min(read.slowest + 1, self.top)))
+        await self._stream.cut_to(most_bytes)
 
     async def _refused_as_old(self) -> None:
-        """The stream has come further than its top, if that was cut off: then it is begun anew."""
+        """The last id of the stream is higher than its newest entry, if that was cut off: begin it anew."""
         self._refusals += 1
         if self._refusals > 1:
-            await self._link.redis.delete(self._link.stream(self.name))
+            await self._stream.delete()
 
-    # -- what the stream holds -------------------------------------------------------------------------
+    # -- finding the position --------------------------------------------------------------------------
 
-    async def _newest(self) -> tuple[Id, bytes] | None:
-        found = await self._link.newest_of_ours(self._link.stream(self.name))
-        return (id_of(found[0]), found[1]) if found is not None else None
-
-    async def _agree(self) -> None:
-        """Finds out behind which position to go on, or that it is too early to tell."""
-        await self._tentative.move()  # what a full disk has kept from being moved
-        _, epoch = name_and_epoch(self.label)
-        newest = await self._newest()
-        if newest is not None:
-            try:
-                entry = self._envelopes.open(newest[1], self.place(newest[0]), Entry)
-            except Foreign as foreign:
-                log.error("%s: this node's own stream is begun anew", foreign)
-                await self._link.redis.delete(self._link.stream(self.name))
-                newest = None
-            else:
-                if newest[0].epoch > epoch or not await self._is_ours(newest[0], entry.proof):
-                    await self._begin_epoch(newest[0].epoch)
-                    newest = None
-        later = self._newest_epoch()
-        if later > name_and_epoch(self.label)[1]:  # followers would look for nothing earlier
-            await self._begin_epoch(later)
-            newest = None
-        known = self._known()
-        if known is not None and known[1] > self._vouched:  # and the stream has been lost as well
-            await self._begin_epoch(name_and_epoch(self.label)[1])
-            newest = known = None
-        if newest is None and known is None and self._ledger.state.fleet.cursors and not self._has_listened():
-            self._doubted = True  # Redis has lost all that was told: others may say what it was
+    async def _reconcile(self) -> None:
+        """Find the position behind which to go on, or that it is too early to tell."""
+        await self._identity.finish_epoch()
+        top = await self._own_top()
+        known = self._others.known_elsewhere()
+        if known.newest_epoch > self._identity.epoch:  # followers would ignore an earlier one
+            await self._begin_epoch(known.newest_epoch)
+            top = None
+            known = self._others.known_elsewhere()
+        if known.read is not None and known.read.furthest > self._announced:  # the stream is lost as well
+            await self._begin_epoch(self._identity.epoch)
+            top = None
+            known = known._replace(read=None)
+        knows_others = bool(self._ledger.state.fleet.cursors)
+        if top is None and known.read is None and knows_others and not known.is_complete:
+            self._must_reconcile = True  # Redis lost everything, and somebody may still say what it was
             return
-        self._tentative.settle()
-        self.has_agreed = True
-        if newest is None or newest[0].epoch < name_and_epoch(self.label)[1]:
-            top = self._beginning() if known is None else known[0]
+        self._identity.confirm()
+        self.has_reconciled = True
+        if top is None or top.epoch < self._identity.epoch:
+            position = self._outgoing.beginning() if known.read is None else known.read.slowest
         else:
-            top = newest[0].position
-            self._has_sent = True
-        self._queue.arrived(top)
-        self.top = top
-        if top < self._queue.complete_from:
-            await self._ledger.durable(self._queue.complete_from)  # or the journal would seem to end before
-            self._backlog = self._records(top, self._queue.complete_from)
+            position = top.position
+            self._has_entries = True
+        self.top = position
+        await self._outgoing.resume(position)
 
-    def _beginning(self) -> int:
-        """Where a stream begins that nobody has read: a copy is to come before it, unless there is nothing to
-        copy."""
-        state = self._ledger.state
-        return self._queue.complete_from if state.refs or state.ghosts or state.fleet.removed else 0
-
-    async def _is_ours(self, newest: Id, proof: bytes) -> bool:
-        _, epoch = name_and_epoch(self.label)
-        if newest.epoch < epoch:
-            return True
-        if newest.position > self._ledger.head:
-            return False
+    async def _own_top(self) -> EntryId | None:
+        """Return the id of the newest entry if it is of this node's journal; else begin a new stream."""
+        newest = await self._stream.newest()
+        if newest is None:
+            return None
+        id_, envelope = newest
         try:
-            found = await self._in_thread(list, self._records(newest.position - 1, newest.position))
-        except UNREADABLE:
-            return True  # older than all that is on disk: nothing speaks against it
-        return all(proof_of(encode_record(events)) == proof for _, events in found)
+            entry = self._stream.open(id_, envelope)
+        except Foreign as foreign:
+            log.error("%s: this node's own stream is begun anew", foreign)
+            await self._stream.delete()
+            return None
+        epoch = self._identity.epoch
+        if id_.epoch < epoch:
+            return id_
+        if id_.epoch > epoch or not await self._outgoing.is_of_this_journal(id_.position, entry.proof):
+            await self._begin_epoch(id_.epoch)
+            return None
+        return id_
 
     async def _begin_epoch(self, after: int) -> None:
-        log.warning("the stream of node %s is ahead of its data: they are older, or others", self.name)
-        before, epoch = self.label, max(after + 1, self._clock.now_ms())
-        self._ledger.commit([NodeNamed(label_of(self.name, epoch))])
-        self._tentative.disown(before)
-        await self._tentative.move()
-        await self._ledger.durable(self._ledger.head)
-        self._queue.forget(self._ledger.head)  # it says what the old epoch has done
-        self._has_sent = False
-        self._vouched = self._ledger.head
+        await self._identity.begin_epoch(after)
+        await self._outgoing.skip_to_head()
+        self._has_entries = False
+        self._announced = self._ledger.head
 
     # -- sending ---------------------------------------------------------------------------------------
 
     async def _send(self, top: int) -> bool:
-        """Whether there is more than was sent."""
-        if self._queue.overflowed:
-            self._queue.overflowed = False
-            self.doubt()
+        """Send a batch. Returns True if there is more."""
+        if self._outgoing.overflowed:
+            self.recheck()
             return False
-        backlog = self._backlog
-        if backlog is None:
-            told = self._queue.durable(self._durable(), SENT_AT_ONCE)
-        else:
-            told = await self._read_back(backlog)
-        sent = list(entries(told, top))
+        batch = await self._outgoing.next(top)
+        if batch.after != top:
+            self.top = batch.after
+        sent = list(entries(batch.captured, top))
         if sent:
-            self.vouch(sent[-1][0])
-            await self._add(sent)
+            newest, _ = sent[-1]
+            self.announce(newest)
+            await self._stream.append(self._identity.epoch, sent)
             self._refusals = 0
-            self._has_sent = True
-            self.top = sent[-1][0]
-            self._queue.arrived(self.top)
-        return len(told) >= SENT_AT_ONCE or backlog is not None
-
-    async def _read_back(self, backlog: Iterator[tuple[int, Sequence[Event]]]) -> list[Told]:
-        try:
-            records = await self._in_thread(list, islice(backlog, READ_AT_ONCE))
-        except UNREADABLE:
-            log.info("the journal does not reach back to what others have not read: they will take a copy")
-            self.top, records = self._queue.complete_from, []
-        if not records:
-            self._backlog = None
-        told = list(self._queue.read_back(records, self._ledger.head))
-        await self._ledger.durable(self._ledger.head)
-        return told
-
-    async def _add(self, sent: Sequence[tuple[int, Entry]]) -> None:
-        _, epoch = name_and_epoch(self.label)
-        stream = self._link.stream(self.name)
-        pipeline = self._link.redis.pipeline(transaction=False)
-        for position, entry in sent:
-            id_ = Id(epoch, position)
-            pipeline.xadd(stream, {ENVELOPE: self._envelopes.seal(entry, self.place(id_))}, id=str(id_))
-        await pipeline.execute()
-
-    def place(self, id_: Id) -> str:
-        return f"{self._link.stream(self.name)}/{id_}"
-
-    def _records(self, after: int, until: int) -> Iterator[tuple[int, Sequence[Event]]]:
-        for position, record in JournalReader(self._folder).records(after, until):
-            yield position, decode_record(record)
-
-    async def _in_thread(self, call: Callable[..., Records], *arguments: object) -> Records:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)
+            self._has_entries = True
+            self.top = newest
+            self._outgoing.sent(newest)
+        return batch.has_more

@@ -1,88 +1,76 @@
-"""What is to be told and is not yet. Law: a fact stays here until it is known to be in the stream.
+"""Facts that are not in the stream yet. Law: facts stay here until the stream has them.
 
-Facts are captured when their record is committed, because that costs nothing then; what this node did before
-it started, or what was too much to keep here, is read back from the journal.
+Facts are captured when their record is committed, because that costs nothing then. Records from before the
+start, or too many to keep here, are read back from the journal.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
-from core.events import Event, encode_record
+from core.events import Event
 from replication.facts.capture import Capture
-from replication.facts.kinds import Fact, ListingFact
-from replication.transport.envelopes import Entry, proof_of
+from replication.streams.entries import Captured
 
-QUEUED_MOST = 100_000  # records; beyond, they are read back from the journal when there is time
-ENTRY_COST = 128  # facts, of which those of listings are larger
-LISTING_COST = 8
-
-
-class Told(NamedTuple):
-    """What the record at `position` says, as of when the record at `durable` was the newest."""
-
-    position: int
-    durable: int
-    facts: list[Fact]
-    events: Sequence[Event]
+QUEUED_MOST = 100_000  # records; more are read back from the journal when there is time
 
 
 class Queue:
     def __init__(self, capture: Capture, head: int, most: int = QUEUED_MOST) -> None:
         self._capture = capture
         self._most = most
-        self.overflowed = False
-        """Records were left out: they are to be read back before anything behind them is told."""
-        self._queue: deque[Told] = deque()
-        self.complete_from = head
-        """All that the records behind this position say is here."""
+        self._queue: deque[Captured] = deque()
+        self._overflowed = False
+        self._complete_from = head
 
     def __len__(self) -> int:
         return len(self._queue)
 
+    @property
+    def complete_from(self) -> int:
+        """The position behind which the queue has all facts that the stream lacks."""
+        return self._complete_from
+
+    @property
+    def overflowed(self) -> bool:
+        """True if records were left out: they go to the stream before anything behind them."""
+        return self._overflowed
+
     def on_record(self, position: int, events: Sequence[Event]) -> None:
-        """Reads a committed record."""
+        """Read a committed record."""
         facts = self._capture.facts(events)
         if facts:
             if len(self._queue) >= self._most:
-                self.forget(position - 1)
-                self.overflowed = True
-            self._queue.append(Told(position, position, facts, events))
+                self.restart(position - 1)
+                self._overflowed = True
+            self._queue.append(Captured(position, position, facts, events))
 
-    def forget(self, head: int) -> None:
+    def restart(self, head: int) -> None:
+        """Drop everything up to this position."""
         self._queue.clear()
-        self.complete_from = head
+        self._complete_from = head
 
-    def read_back(self, records: Iterable[tuple[int, Sequence[Event]]], head: int) -> Iterator[Told]:
-        """What records of the journal say that are not here; `head` is the newest of all."""
+    def acknowledge_overflow(self) -> None:
+        """The sender reads back what was left out."""
+        self._overflowed = False
+
+    def capture(self, records: Iterable[tuple[int, Sequence[Event]]], head: int) -> Iterator[Captured]:
+        """Yield the facts of records that were read back; `head` is the newest record of all."""
         for position, events in records:
             facts = self._capture.facts(events)
             if facts:
-                yield Told(position, head, facts, events)
+                yield Captured(position, head, facts, events)
 
-    def durable(self, position: int, most: int) -> list[Told]:
-        """What comes next, at most so many records, of those that are durable up to this position."""
-        told: list[Told] = []
+    def durable(self, position: int, most: int) -> list[Captured]:
+        """Return the first records that are durable up to this position, at most so many."""
+        captured: list[Captured] = []
         for one in islice(self._queue, most):
             if one.durable > position:
                 break
-            told.append(one)
-        return told
+            captured.append(one)
+        return captured
 
-    def arrived(self, position: int) -> None:
-        """Everything up to here is in the stream. Should it be lost there, it is read back."""
+    def sent(self, position: int) -> None:
+        """Everything up to here is in the stream. If Redis loses it, it is read back."""
         while self._queue and self._queue[0].position <= position:
-            self.complete_from = self._queue.popleft().position
-
-
-def entries(told: Sequence[Told], before: int) -> Iterator[tuple[int, Entry]]:
-    """(position, entry) for entries that say all this, behind position `before`."""
-    facts: list[Fact] = []
-    cost = 0
-    for index, one in enumerate(told):
-        facts += one.facts
-        cost += sum(LISTING_COST if isinstance(fact, ListingFact) else 1 for fact in one.facts)
-        if cost >= ENTRY_COST or index == len(told) - 1:
-            yield one.position, Entry(before, proof_of(encode_record(one.events)), facts)
-            before, facts, cost = one.position, [], 0
+            self._complete_from = self._queue.popleft().position

@@ -1,52 +1,63 @@
-"""Requests that other nodes have allowed. Law: told soon, never waited for, and lost without harm.
+"""Requests that the limiters of other nodes have allowed. Law: a count is sent soon, and lost without harm.
 
-Each node tells now and then what its limiter has allowed, in a short stream that all read. What is lost there
-counts nowhere: for that long each node allows what the limit allows.
+Each node writes what its limiter has allowed into one short stream that all read. A count that is lost there
+counts nowhere: for that while each node allows what the limit allows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
 
 from core.fleet import FleetView
-from replication.transport.envelopes import Envelopes, Foreign, Uses
-from replication.transport.link import ENVELOPE, Link, Read
+from replication.transport.envelopes import Foreign
+from replication.transport.link import ENVELOPE, SealedEntry, SealedLink
 
 STREAM_LENGTH = 1_000
-NOTHING = "0-0"
+BEGINNING = "0-0"
+
+
+class Uses(msgspec.Struct, frozen=True, array_like=True):
+    """The requests that a node has allowed since its last count, by bot. It stands in Redis: nodes of other
+    versions must understand it."""
+
+    label: str
+    by_ref: dict[str, int]
+
+
+class Allowances(Protocol):
+    """The limiter of this node."""
+
+    def drain(self) -> Mapping[str, int]:
+        """Return what was allowed since the last call, by bot."""
+
+    def add(self, ref: str, used: int) -> None:
+        """Count what another node has allowed."""
 
 
 class Usage:
-    def __init__(
-        self,
-        link: Link,
-        envelopes: Envelopes,
-        fleet: FleetView,
-        told: Callable[[], Mapping[str, int]],
-        heard: Callable[[str, int], None],
-    ) -> None:
-        """`told()` is what was allowed here since it was last called, by bot; `heard` takes what was
-        elsewhere."""
-        self._link = link
-        self._envelopes = envelopes
+    def __init__(self, sealed_link: SealedLink, fleet: FleetView, allowances: Allowances) -> None:
+        self._link, self._envelopes = sealed_link.link, sealed_link.envelopes
         self._fleet = fleet
-        self._told = told
-        self._heard = heard
+        self._allowances = allowances
         self._cursor: str | None = None
         self._is_unsure = False
 
-    def doubt(self) -> None:
-        """The stream may be another one."""
+    def forget_cursor(self) -> None:
+        """Redis was away: the stream may be another one."""
         self._cursor = None
 
     async def cursor(self) -> str:
-        """From where to read on: from now, at first."""
+        """Return the id to read on from: at first, that of the newest entry. Raises UNREACHABLE."""
         if self._cursor is None:
             newest = await self._link.newest_of_ours(self._link.uses)
-            self._cursor = newest[0] if newest is not None else NOTHING
+            self._cursor = newest.id if newest is not None else BEGINNING
         return self._cursor
 
-    async def tell(self) -> None:
-        """Asks Redis nothing when there is nothing to tell, unless it did not answer the last time."""
-        by_ref = dict(self._told())
+    async def send(self) -> None:
+        """Send what was allowed here. Without any it asks Redis only if the last try failed. Raises
+        UNREACHABLE."""
+        by_ref = dict(self._allowances.drain())
         if not by_ref and not self._is_unsure:
             return
         self._is_unsure = True
@@ -55,13 +66,14 @@ class Usage:
         await redis.xadd(stream, {ENVELOPE: sealed}, maxlen=STREAM_LENGTH, approximate=True)
         self._is_unsure = False
 
-    def hear(self, entries: Sequence[Read]) -> None:
+    def receive(self, entries: Sequence[SealedEntry]) -> None:
+        """Count what other nodes have sent."""
         for id_, envelope in entries:
             self._cursor = id_
             try:
                 uses = self._envelopes.open(envelope, self._link.uses, Uses)
             except Foreign:
-                continue  # an entry of somebody else limits nobody
+                continue  # a stranger's entry limits nobody
             if uses.label != self._fleet.label:
                 for ref, used in uses.by_ref.items():
-                    self._heard(ref, used)
+                    self._allowances.add(ref, used)

@@ -1,28 +1,32 @@
-"""The way to Redis. Law: one try is one try; whoever calls decides about the next.
+"""The connection to Redis and the names of its keys. Law: a command is tried once; the caller decides about
+more.
 
-redis-py's own retries are off: they would send XADD again without knowing what became of the first, and
-nest. Every command has a time-out; a blocking read waits for less than that. All keys begin with the prefix,
-and what nodes tell is sealed (`transport/envelopes.py`): names, sizes, positions and times can be read.
+redis-py's own retries are off. They would send XADD again without knowing whether the first one arrived,
+and they would multiply with the retries of `RetryingLoop`. Every command has a time-out; a blocking read
+waits for less than that. All keys begin with the prefix. Values are sealed (`transport/envelopes.py`):
+whoever can read Redis sees names, sizes, positions and times.
 
-    <prefix>:nodes            hash: name -> Status
-    <prefix>:alive:<name>     which process bears the name: something random, for five beats
-    <prefix>:stream:<name>    stream: the node's entries, "e" -> Entry
-    <prefix>:uses             stream: what the nodes' limiters have allowed, "e" -> Uses
-    <prefix>:copy:<name>:<copy>  stream: a copy being fetched by the node, "e" -> Piece
-    <prefix>:heir:<label>     who sends the webhooks of a node that is gone
-    <prefix>:vote:<mark>      when a user has voted, by whom it is taken
+    <prefix>:nodes               hash: name -> Status
+    <prefix>:alive:<name>        lease on a name: a random id of the process, for five heartbeats
+    <prefix>:stream:<name>       stream: the node's entries, "e" -> Entry
+    <prefix>:uses                stream: requests that the nodes' limiters have allowed, "e" -> Uses
+    <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
+    <prefix>:heir:<node id>      lease on the webhooks of a node that is gone
+    <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
 """
 
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError, ResponseError
+
+from replication.transport.envelopes import Envelopes
 
 log = logging.getLogger(__name__)
 
@@ -31,15 +35,35 @@ ENVELOPE = b"e"  # the one field of every entry
 BLOCK_MS = 500
 TIMEOUT_SECONDS = 3.0
 UNREACHABLE = (RedisError, OSError, TimeoutError, RuntimeError)
-"""Redis does not do what it is asked to, for whatever reason. On uvloop, RuntimeError is what the first
-command gets over a connection that was reset while it was idle ("the handler is closed")."""
-Read = tuple[str, bytes]
-"""The id of an entry, and its envelope; empty, if somebody else has put it there."""
+"""Redis refuses or cannot be reached. On uvloop, the first command over a connection that was reset while it
+was idle raises RuntimeError ("the handler is closed")."""
+
+
+class SealedEntry(NamedTuple):
+    """An entry of any stream as it stands in Redis; the envelope is empty if a stranger wrote the entry."""
+
+    id: str
+    envelope: bytes
+
+
+class EntryId(NamedTuple):
+    """The id of an entry: its author's epoch, and the newest position of the author's journal in it."""
+
+    epoch: int
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}-{self.position}"
+
+
+def entry_id_of(text: str) -> EntryId:
+    epoch, _, position = text.partition("-")
+    return EntryId(int(epoch), int(position))
 
 
 @dataclass(frozen=True)
 class RedisPlace:
-    """Where Redis is, and as whom to speak to it. `options` are redis-py's for TLS."""
+    """The address of Redis and the user's credentials. `options` are redis-py's for TLS."""
 
     url: str = field(repr=False)
     prefix: str
@@ -56,18 +80,18 @@ class Link:
             socket_connect_timeout=TIMEOUT_SECONDS,
             health_check_interval=0,
             protocol=2,
-            driver_info=None,  # who we are is nobody's business, and ACLs may not allow to say it
+            driver_info=None,  # CLIENT SETINFO tells more than Redis needs, and an ACL may refuse it
             **place.options,
         )
         self._prefix = place.prefix
 
-    async def newest(self, stream: str) -> Read | None:
-        """The last entry of a stream."""
+    async def newest(self, stream: str) -> SealedEntry | None:
+        """Return the last entry of a stream."""
         found: Any = await self.redis.xrevrange(stream, count=1)
-        return _read(found[0]) if found else None
+        return _sealed_entry(found[0]) if found else None
 
-    async def newest_of_ours(self, stream: str) -> Read | None:
-        """The same; what is no stream in the place of one is deleted."""
+    async def newest_of_ours(self, stream: str) -> SealedEntry | None:
+        """Return the last entry of a stream; delete a value of another type in its place."""
         try:
             return await self.newest(stream)
         except ResponseError as error:
@@ -77,15 +101,17 @@ class Link:
             await self.redis.delete(stream)
             return None
 
-    async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[Read]]:
-        """What comes behind the cursors, at most so many entries of each stream; waits for a while if nothing
-        does."""
+    async def read(self, cursors: Mapping[str, str], count: int) -> dict[str, list[SealedEntry]]:
+        """Return the entries behind the cursors, at most `count` of each stream. Waits up to `BLOCK_MS` for
+        the first one."""
         streams: Any = dict(cursors)
         found: Any = await self.redis.xread(streams, count=count, block=BLOCK_MS)
-        return {stream.decode(): [_read(entry) for entry in entries] for stream, entries in found or ()}
+        return {
+            stream.decode(): [_sealed_entry(entry) for entry in entries] for stream, entries in found or ()
+        }
 
     async def drop_idle(self) -> None:
-        """Closes the connections that nobody uses: after an outage they may be dead unnoticed."""
+        """Close idle connections: after an outage they may be dead unnoticed."""
         with suppress(*UNREACHABLE):
             await self.redis.connection_pool.disconnect(inuse_connections=False)
 
@@ -109,13 +135,21 @@ class Link:
     def copy(self, name: str, copy: str) -> str:
         return f"{self._prefix}:copy:{name}:{copy}"
 
-    def heir(self, label: str) -> str:
-        return f"{self._prefix}:heir:{label}"
+    def heir(self, node_id: str) -> str:
+        return f"{self._prefix}:heir:{node_id}"
 
-    def vote(self, mark: str) -> str:
-        return f"{self._prefix}:vote:{mark}"
+    def vote(self, digest: str) -> str:
+        return f"{self._prefix}:vote:{digest}"
 
 
-def _read(entry: tuple[bytes, Mapping[bytes, bytes]]) -> Read:
+@dataclass(frozen=True)
+class SealedLink:
+    """The connection to Redis together with the keys that seal and open its content."""
+
+    link: Link
+    envelopes: Envelopes
+
+
+def _sealed_entry(entry: tuple[bytes, Mapping[bytes, bytes]]) -> SealedEntry:
     id_, fields = entry
-    return id_.decode(), fields.get(ENVELOPE, b"")
+    return SealedEntry(id_.decode(), fields.get(ENVELOPE, b""))

@@ -1,8 +1,9 @@
-"""How often a loop steps. Law: what comes after a pause goes at once, and what follows goes together.
+"""The interval between steps of a loop. Law: work after a pause starts at once, work that follows is batched.
 
-A step costs about the same whatever it carries: a way to Redis, a record of the journal, threads and turns of
-the loop. So behind a step that had something to do the next one waits until a pace has passed since that
-began, and takes all that has gathered; unless it was full, because then more is there already.
+A step costs about the same whatever it carries: a round trip to Redis, a record of the journal, threads and
+turns of the event loop. So after a step that had work, the next one waits until the interval since its
+beginning has passed, and takes everything that has gathered. After a full step it does not wait, because more
+is there already.
 """
 
 import asyncio
@@ -13,20 +14,20 @@ from core.clock import NS_PER_SECOND, Clock
 class Pacing:
     def __init__(self, clock: Clock, seconds: float) -> None:
         self._clock = clock
-        self._pace_ns = round(seconds * NS_PER_SECOND)
+        self._interval_ns = round(seconds * NS_PER_SECOND)
         self._not_before_ns = clock.monotonic_ns()
 
     @property
     def wait_seconds(self) -> float:
-        """For how long the next step has to wait yet."""
+        """The time until the next step may begin."""
         return max(self._not_before_ns - self._clock.monotonic_ns(), 0) / NS_PER_SECOND
 
     async def turn(self) -> None:
-        """Returns when the next step may begin."""
+        """Return when the next step may begin."""
         seconds = self.wait_seconds
         if seconds:
             await asyncio.sleep(seconds)
 
     def began(self, *, full: bool = False) -> None:
-        """A step has found something to do; `full`: as much as it can take."""
-        self._not_before_ns = self._clock.monotonic_ns() + (0 if full else self._pace_ns)
+        """A step has found work; a `full` one as much as it can take."""
+        self._not_before_ns = self._clock.monotonic_ns() + (0 if full else self._interval_ns)

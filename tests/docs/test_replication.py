@@ -24,6 +24,7 @@ from replication.members.claims import PAUSE_SECONDS
 from replication.members.differences import CLOCK_SECONDS
 from replication.members.eviction import LOOK_BEATS
 from replication.members.registry import ALIVE_BEATS, LISTENED_BEATS
+from replication.members.silence import SILENT_SECONDS
 from replication.streams.follower import REFUSED_SECONDS
 from replication.streams.lag import BEHIND_SECONDS
 from replication.transport.link import Link, RedisPlace
@@ -191,7 +192,7 @@ def test_every_kind_of_key_is_in_the_table_of_what_can_be_read() -> None:
     }
     link = Link(RedisPlace("redis://127.0.0.1", "p"))
     keys = [link.nodes, link.uses, link.alive("<name>"), link.stream("<name>"), link.copy("<name>", "<copy>")]
-    keys += [link.heir("<node>"), link.vote("<mark>")]
+    keys += [link.heir("<node>"), link.vote("<digest>")]
     assert {key.removeprefix("p:") for key in keys} <= named
 
 
@@ -202,24 +203,24 @@ def test_the_numbers_are_the_defaults() -> None:
         f"`redis.usage_seconds` ({DEFAULT.usage_seconds:g}) and the way",
         f"at most once in `redis.pace_seconds` ({DEFAULT.pace_seconds:g})",
         f"`redis.stream_bytes` ({DEFAULT.stream_bytes >> 20} MiB)",
-        f"kept for {ALIVE_BEATS} beats for a process that says nothing",
+        f"keeps a name for {ALIVE_BEATS} heartbeats for a process that says nothing",
         f"at most, {(ALIVE_BEATS + 1) * DEFAULT.beat_seconds:g} seconds after it was killed",
-        f"said a word in the last {ALIVE_BEATS} beats",
+        f"status changed in the last {ALIVE_BEATS} heartbeats",
         f"again every {REFUSED_SECONDS:g} seconds",
         f"at most {READY_SECONDS:g} seconds: somebody else",
         f"stands in place of `{DEFAULT.prefix}`",
         f"what it did {BEHIND_SECONDS:g} s ago is not told yet",
-        f"not come there {BEHIND_SECONDS:g} seconds later it is behind",
+        f"not come there {BEHIND_SECONDS:g} seconds later, it is behind",
         f"come to a later end within {BEHIND_SECONDS / 2:g} seconds",
-        f"said nothing for {BEHIND_SECONDS:g} seconds",
-        f"more than {CLOCK_SECONDS:g} seconds and a beat apart",
-        f"within {LOOK_BEATS} beats",
+        f"said nothing for {SILENT_SECONDS:g} seconds",
+        f"by more than {CLOCK_SECONDS:g} seconds and a heartbeat",
+        f"within {LOOK_BEATS} heartbeats",
         f"sent for it, or for {READY_SECONDS:g} seconds",
     ]
     text = " ".join(DOCUMENT.split())
     assert [sentence for sentence in sentences if sentence not in text] == []
     assert PAUSE_SECONDS == 1, "only one a second waits"
-    assert LISTENED_BEATS == 2, "waits for two beats for what the others know of it"
+    assert LISTENED_BEATS == 2, "waits for two heartbeats for what the others know of it"
     for setting in alike(Settings()):
         assert f"`{setting}`" in section("Watching it"), setting
 

@@ -8,7 +8,7 @@ from core import events as ev
 from core.fleet import label_of
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
-from tests.support.memory_nodes import MARKS, Node
+from tests.support.memory_nodes import DIGESTS, Node
 
 Life = tuple[str, int]
 """A listing's ref, and when the one before it was removed."""
@@ -35,7 +35,7 @@ class Book:
         for event in events:
             match event:
                 case ev.VoteCast():
-                    life, mark = self._life(node, event.ref)[1], MARKS.user(event.user)
+                    life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
                     forgotten = node.state.fleet.erased.get(mark, 0)
                     self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
                 case ev.UserErased():

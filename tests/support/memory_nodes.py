@@ -12,15 +12,15 @@ from core.state import State
 from core.votes import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.capture import Capture
-from replication.facts.hybrid_clock import Stamper
-from replication.facts.keyed_digests import Marks
+from replication.facts.hybrid_clock import HybridClock
+from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.kinds import Fact, ListingFact, VotesFact
-from replication.facts.merge import Merge
+from replication.facts.merge import FactSource, Merge
 from tests.support.committed_rows import BOT, HOUR_MS, NOW_MS, a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from votes.search import Searches
 
-MARKS = Marks(b"the secret of the fleet")
+DIGESTS = KeyedDigests(b"the secret of the fleet")
 T = TypeVar("T")
 
 
@@ -56,10 +56,10 @@ class Node:
 
     def _begin(self, state: State) -> None:
         self.state = state
-        stamper = Stamper(state.fleet, self.clock) if state.fleet.label else None
+        stamper = HybridClock(state.fleet, self.clock) if state.fleet.label else None
         self.ledger = Ledger(state, self.journal, len(self.journal.records), stamper)
-        self.capture = Capture(state, MARKS.user)
-        self.merge = Merge(state, MARKS.user)
+        self.capture = Capture(state, DIGESTS.user)
+        self.merge = Merge(state, DIGESTS.user)
         self.searches = Searches(state)
         self.ledger.subscribe(self.searches.on_record)
         self.applying = Applying(self.ledger, self.merge, self.searches)
@@ -90,7 +90,7 @@ class Node:
     def merge_facts(self, facts: Iterable[Fact], author: str = "other.1") -> list[Event]:
         """The events of the records by which the facts were merged."""
         before = len(self.records)
-        finished(self.applying.facts(facts, author))
+        finished(self.applying.facts(facts, FactSource(author)))
         return [event for record in self.records[before:] for event in record[1:]]
 
     def everything(self) -> list[Fact]:

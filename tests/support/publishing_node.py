@@ -10,19 +10,37 @@ from core.events import NodeNamed
 from core.ledger import Ledger
 from replication.facts.capture import Capture
 from replication.facts.kinds import VoteFact
-from replication.streams.provisional import Tentative
+from replication.members.status import KnownElsewhere, ReadUpTo
+from replication.streams.entries import Entry
+from replication.streams.identity import Identity
+from replication.streams.journal_records import JournalRecords
+from replication.streams.outgoing import Outgoing
+from replication.streams.own_stream import OwnStream
+from replication.streams.provisional import ProvisionalVotes
 from replication.streams.publisher import Publisher
 from replication.streams.queue import Queue
-from replication.transport.envelopes import Entry, Envelopes, id_of
-from replication.transport.link import Link, RedisPlace
+from replication.transport.envelopes import Envelopes
+from replication.transport.link import Link, RedisPlace, SealedLink, entry_id_of
 from replication.transport.pacing import Pacing
 from tests.support.journals import KEYS, on, recording
-from tests.support.memory_nodes import MARKS
+from tests.support.memory_nodes import DIGESTS
 from tests.support.sample_rows import listed, voted
 from votes.table import VoteTable
 
 NAME = "a"
 PREFIX = "votegate"
+
+
+@dataclass
+class Others:
+    """The other nodes, as far as this one has read of them."""
+
+    read: ReadUpTo | None = None
+    newest_epoch: int = 0
+    is_complete: bool = True
+
+    def known_elsewhere(self) -> KnownElsewhere:
+        return KnownElsewhere(self.read, self.newest_epoch, self.is_complete)
 
 
 @dataclass
@@ -33,12 +51,7 @@ class Publishing:
     link: Link
     envelopes: Envelopes
     clock: FakeClock
-    known: tuple[int, int] | None = None
-    """Up to where the slowest and the furthest of the others know what was told."""
-    newest_epoch: int = 0
-    """The latest under this name that the others know of."""
-    has_listened: bool = True
-    """They have had the time to say so."""
+    others: Others
 
     async def vote(self, *users: int) -> None:
         """One record for each."""
@@ -62,7 +75,7 @@ class Publishing:
         stream = self.link.stream(NAME)
         found = await self.link.read({stream: "0-0"}, 1_000)
         return [
-            (id_of(id_).position, self.envelopes.open(envelope, f"{stream}/{id_}", Entry))
+            (entry_id_of(id_).position, self.envelopes.open(envelope, f"{stream}/{id_}", Entry))
             for id_, envelope in found.get(stream, ())
         ]
 
@@ -72,29 +85,26 @@ async def publishing(
     folder: Path, url: str, most: int = 1_000, pace_seconds: float = 0
 ) -> AsyncIterator[Publishing]:
     """A node with a bot that is in its stream already. `most` records are queued at most."""
-    link, envelopes, clock = Link(RedisPlace(url, PREFIX)), Envelopes(KEYS), FakeClock()
-    async with recording(folder) as (ledger, journal), aclosing(link.redis):
+    sealed_link, clock, others = (
+        SealedLink(Link(RedisPlace(url, PREFIX)), Envelopes(KEYS)),
+        FakeClock(),
+        Others(),
+    )
+    async with recording(folder) as (ledger, journal), aclosing(sealed_link.link.redis):
         ledger.commit([NodeNamed(f"{NAME}.1")])
-        queue = Queue(Capture(ledger.state, MARKS.user), ledger.head, most)
-        tentative = Tentative(ledger, VoteTable)
+        queue = Queue(Capture(ledger.state, DIGESTS.user), ledger.head, most)
+        votes = ProvisionalVotes(ledger, VoteTable)
         ledger.subscribe(queue.on_record)
-        ledger.subscribe(tentative.on_record)
+        ledger.subscribe(votes.on_record)
         publisher = Publisher(
-            link,
-            envelopes,
-            NAME,
+            OwnStream(sealed_link, NAME),
             ledger,
-            queue,
-            on(folder),
-            clock,
+            Outgoing(ledger, journal, JournalRecords(on(folder)), queue),
+            Identity(NAME, ledger, clock, votes),
+            others,
             Pacing(clock, pace_seconds),
-            lambda: journal.durable_position,
-            lambda: node.known,
-            tentative,
-            lambda: node.newest_epoch,
-            lambda: node.has_listened,
         )
-        node = Publishing(ledger, queue, publisher, link, envelopes, clock)
+        node = Publishing(ledger, queue, publisher, sealed_link.link, sealed_link.envelopes, clock, others)
         await ledger.durable(ledger.commit(listed()))
         await node.tell_all()
         try:

@@ -1,27 +1,26 @@
 """A node that reads, and nothing else of it: its registry and follower, over a real Redis."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from core.clock import FakeClock
 from core.fleet import Fleet, FleetView
-from replication.copies.donor import Fetcher
-from replication.copies.forgetting import Forgetting
-from replication.members.differences import Differences
 from replication.members.registry import Registry
-from replication.members.warnings import Concerns
+from replication.members.status import Report
 from replication.streams.follower import Follower
 from replication.streams.gaps import Gaps
+from replication.streams.positions import ReadPositions
 from replication.streams.usage import Usage
 from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace
+from replication.transport.link import Link, RedisPlace, SealedLink
 from replication.transport.pacing import Pacing
 from tests.support.journals import KEYS
-from tests.support.memory_nodes import MARKS, Node
+from tests.support.memory_nodes import DIGESTS, Node
 
 PREFIX = "votegate"
 BEAT_SECONDS = 1.0
+LOST_SECONDS = 60.0
 
 
 @dataclass
@@ -31,36 +30,48 @@ class Reading:
     follower: Follower
     pacing: Pacing
     clock: FakeClock
+    link: Link
+    lost_seconds: float
+    """The silence after which a node is gone."""
+
+
+class NoLimiter:
+    """The limiter of a node that nobody asks."""
+
+    def drain(self) -> Mapping[str, int]:
+        return {}
+
+    def add(self, ref: str, used: int) -> None:
+        """Count nothing."""
+
+
+def sealed_link_of(link: Link) -> SealedLink:
+    return SealedLink(link, Envelopes(KEYS))
 
 
 def registry_of(name: str, link: Link, fleet: FleetView, clock: FakeClock) -> Registry:
-    differences = Differences(name, {}, clock, Concerns(), BEAT_SECONDS)
-    return Registry(link, Envelopes(KEYS), name, MARKS.fleet, fleet, clock, BEAT_SECONDS, differences)
+    return Registry(sealed_link_of(link), name, DIGESTS.fleet, fleet, clock, BEAT_SECONDS, {})
 
 
 @asynccontextmanager
 async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[Reading]:
-    """Node "b", which has heard that there is a node of the author's label."""
-    link, clock, node, envelopes = Link(RedisPlace(url, PREFIX)), FakeClock(), Node("b"), Envelopes(KEYS)
-    fleet, pacing = node.state.fleet, Pacing(clock, pace_seconds)
+    """Node "b", which has read that there is a node with the author's node id."""
+    link, clock, node = Link(RedisPlace(url, PREFIX)), FakeClock(), Node("b")
+    fleet, pacing, sealed_link = node.state.fleet, Pacing(clock, pace_seconds), sealed_link_of(link)
     registry = registry_of("b", link, fleet, clock)
-    forgetting = Forgetting(node.ledger, node.merge, node.applying, MARKS.user)
-    node.ledger.subscribe(forgetting.on_record)
     follower = Follower(
-        link,
-        envelopes,
+        sealed_link,
         registry,
-        fleet,
+        ReadPositions(fleet),
+        Gaps(registry, fleet, clock, LOST_SECONDS),
         node.applying,
-        Fetcher(link, envelopes, "b", node.ledger, node.applying, forgetting, BEAT_SECONDS),
-        Usage(link, envelopes, fleet, dict, lambda *_: None),
-        Gaps(registry, fleet, clock, BEAT_SECONDS),
+        Usage(sealed_link, fleet, NoLimiter()),
         clock,
         pacing,
     )
     of_author = Fleet()
     of_author.named(author)
     async with aclosing(link.redis):
-        await registry_of(author.partition(".")[0], link, of_author, clock).step(0)
-        await registry.step(0)
-        yield Reading(node, registry, follower, pacing, clock)
+        await registry_of(author.partition(".")[0], link, of_author, clock).step(Report(0))
+        await registry.step(Report(0))
+        yield Reading(node, registry, follower, pacing, clock, link, LOST_SECONDS)

@@ -18,7 +18,7 @@ from listings import keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
 from tests.support.committed_rows import BOT, DELIVERED, HOUR_MS, NOW_MS, OTHER_BOT, OTHER_USER, SECRET, USER
 from tests.support.fleet_book import Book
-from tests.support.memory_nodes import MARKS, Node, Told
+from tests.support.memory_nodes import DIGESTS, Node, Told
 from votes.rules import cast_vote, erase_user
 
 REFS = [BOT, OTHER_BOT]
@@ -155,7 +155,7 @@ class Simulation:
         with node.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            self._commit(node, erase_user(user, search.refs, MARKS.user(user)))
+            self._commit(node, erase_user(user, search.refs, DIGESTS.user(user)))
 
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:

@@ -58,7 +58,6 @@ def test_while_others_may_have_sent_what_is_due_nothing_leaves_and_nothing_runs_
         assert stage.spawned == []
         assert len(asked) <= 2  # of one turn
         may_send.append(None)
-        stage.dispatcher.wake()
         await until(lambda: stage.spawned)
         assert await stage.attempt() == 1
         stage.dispatcher.stop()

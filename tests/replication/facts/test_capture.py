@@ -52,9 +52,9 @@ from tests.support.committed_rows import (
     a_listing,
     a_webhook,
 )
-from tests.support.memory_nodes import MARKS, Node, listing_fact
+from tests.support.memory_nodes import DIGESTS, Node, listing_fact
 
-MARK = MARKS.user(USER)
+MARK = DIGESTS.user(USER)
 WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
 ELSEWHERE = Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
 

@@ -28,9 +28,9 @@ from tests.support.committed_rows import (
     USER,
 )
 from tests.support.memory_ledger import DELIVERIES_KEPT
-from tests.support.memory_nodes import MARKS, Node, assert_folds, meet
+from tests.support.memory_nodes import DIGESTS, Node, assert_folds, meet
 
-MARK = MARKS.user(USER)
+MARK = DIGESTS.user(USER)
 
 
 def queued(id_: str = "first") -> DeliveryQueued:

@@ -18,7 +18,7 @@ from replication.facts.merge import PARTS, joined
 from tests.support.committed_rows import BOT, HOUR_MS, USER
 from tests.support.fleet_book import Book, Life, values
 from tests.support.generated_events import counts, examples, histories, policies, profiles, reviews
-from tests.support.memory_nodes import MARKS, Node, assert_alike, assert_folds
+from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
 from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
 from votes.queries import listings_that_know
 
@@ -154,7 +154,7 @@ def assert_votes(node: Node, book: Book) -> None:
         vote
         for vote in book.votes
         if vote.life == fleet.removed.get(vote.ref, 0)
-        and vote.forgotten == fleet.erased.get(MARKS.user(vote.user), 0)
+        and vote.forgotten == fleet.erased.get(DIGESTS.user(vote.user), 0)
     ]
     for ref in REFS:
         expected = {

@@ -13,6 +13,7 @@ from core.events import (
 )
 from core.rows import StatsWindow
 from replication.facts.kinds import ErasedFact, VotesFact
+from replication.facts.merge import FactSource
 from tests.support.committed_rows import (
     BOT,
     HOUR_MS,
@@ -21,9 +22,9 @@ from tests.support.committed_rows import (
     USER,
     a_listing,
 )
-from tests.support.memory_nodes import MARKS, Node, assert_alike, finished, meet
+from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
 
-MARK = MARKS.user(USER)
+MARK = DIGESTS.user(USER)
 
 
 def a_vote(count: int = 1, at_ms: int = NOW_MS, user: str = USER) -> VoteCast:
@@ -167,7 +168,7 @@ def begun(work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
 
 
 def test_who_votes_while_an_erasure_searches_is_erased_too(a: Node, b: Node) -> None:
-    searching = begun(b.applying.facts(a.commit(erasure()), "a.1"))
+    searching = begun(b.applying.facts(a.commit(erasure()), FactSource("a.1")))
     b.commit(a_vote())
     finished(searching)
     meet(a, b)
@@ -177,7 +178,7 @@ def test_who_votes_while_an_erasure_searches_is_erased_too(a: Node, b: Node) -> 
 def test_an_erasure_that_is_overtaken_while_it_searches_takes_no_vote_that_came_after(
     a: Node, b: Node
 ) -> None:
-    searching = begun(b.applying.facts(a.commit(erasure()), "a.1"))
+    searching = begun(b.applying.facts(a.commit(erasure()), FactSource("a.1")))
     b.commit(erasure())
     b.commit(a_vote(1, NOW_MS + 5))
     finished(searching)

@@ -10,18 +10,25 @@ import pytest
 from core.clock import FakeClock
 from core.fleet import Fleet
 from core.refusals import VotedTooSoon
-from replication.members.claims import FIRST_MS, Claims
+from replication.members.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.transport.link import Link, RedisPlace
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.gateways import BOT, USER, WAIT_SECONDS
-from tests.support.memory_nodes import MARKS
+from tests.support.memory_nodes import DIGESTS
 from tests.support.redis_server import RedisServer
 from votes.table import VoteTable
 
 REF = f"bot:{BOT}"
 COOLDOWN_MS = 3_600_000
 PREFIX = "votegate"
-KEY = f"{PREFIX}:vote:{MARKS.vote(REF, USER)}"
+KEY = f"{PREFIX}:vote:{DIGESTS.vote(REF, USER)}"
+
+
+class Known(NamedTuple):
+    """The part of a state that decides whether a claim is over."""
+
+    fleet: Fleet
+    votes: VoteTable
 
 
 class Claimant(NamedTuple):
@@ -50,13 +57,11 @@ async def claimant(
     async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
         claims = Claims(
             link,
-            MARKS,
-            fleet,
-            votes,
+            DIGESTS,
+            Known(fleet, votes),
             clock,
             tasks.create_task,
-            cooldown_ms=cooldown_ms,
-            timeout_seconds=timeout_seconds,
+            ClaimPolicy(cooldown_ms, timeout_seconds),
         )
         yield Claimant(claims, fleet, votes, clock)
 
@@ -165,7 +170,7 @@ def test_a_node_that_dies_before_the_commit_keeps_nobody_from_voting_for_long(
 
 
 def erase(node: Claimant) -> None:
-    node.fleet.erased_at(MARKS.user(USER), node.clock.now_ms())
+    node.fleet.erased_at(DIGESTS.user(USER), node.clock.now_ms())
 
 
 def remove(node: Claimant) -> None:

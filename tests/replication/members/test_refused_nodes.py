@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from replication.members.refused_nodes import Refused
+from replication.members.refused_nodes import RefusedNodes
 
 
 def test_a_refusal_is_told_once_for_each_reason_and_its_end_once(caplog: pytest.LogCaptureFixture) -> None:
-    refused = Refused("bern")
+    refused = RefusedNodes("bern")
     for reason in ("another key", "another key", "another version", "another version"):
         refused.refuse("rome", reason)
     assert refused.reasons == {"rome": "another version"}
@@ -27,7 +27,7 @@ def test_a_refusal_is_told_once_for_each_reason_and_its_end_once(caplog: pytest.
 
 
 def test_a_node_that_was_never_refused_is_understood_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
-    refused = Refused("bern")
+    refused = RefusedNodes("bern")
     refused.refuse("rome", "another key")
     caplog.clear()
     refused.understood("oslo")
@@ -38,7 +38,7 @@ def test_a_node_that_was_never_refused_is_understood_without_a_word(caplog: pyte
 def test_nodes_that_are_not_there_any_more_are_forgotten_and_refused_anew_when_they_are_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    refused = Refused("bern")
+    refused = RefusedNodes("bern")
     for name in ("rome", "oslo"):
         refused.refuse(name, "another key")
     caplog.clear()

@@ -11,23 +11,31 @@ from core.fleet import Fleet
 from core.ledger import Ledger
 from core.refusals import VotedTooSoon
 from core.rows import Delivery
-from replication.members.claims import Claims
+from replication.members.claims import ClaimPolicy, Claims
 from replication.members.registry import ALIVE_BEATS, Registry
+from replication.members.status import Report
 from replication.members.succession import Succession
-from replication.transport.link import Link, RedisPlace
+from replication.transport.link import EntryId, Link, RedisPlace
 from tests.support.dispatcher_stage import URL, MemoryJournal
 from tests.support.gateways import USER, WAIT_SECONDS
 from tests.support.journals import empty_state
-from tests.support.memory_nodes import MARKS
+from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import BEAT_SECONDS, PREFIX, registry_of
 from tests.support.redis_server import RedisServer
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
-from votes.table import VoteTable
 
 LEASE_SECONDS = 30.0
 HOUR, DAY = 3_600, 86_400
 COOLDOWN_MS = DAY * 1_000
 jumps = pytest.mark.parametrize("jump", [-DAY, -HOUR, HOUR, DAY])
+
+
+class AllRead:
+    """The streams of the others, all read to the end."""
+
+    def has_read(self, name: str, newest: EntryId) -> bool:
+        del name, newest
+        return True
 
 
 def registry(name: str, link: Link, clock: FakeClock) -> Registry:
@@ -41,11 +49,11 @@ def test_a_node_is_there_for_as_long_as_its_word_was_heard(redis_server: RedisSe
     async def story() -> None:
         link, clock = Link(RedisPlace(redis_server.url, PREFIX)), FakeClock()
         async with aclosing(link.redis):
-            await registry("a", link, clock).step(0)
+            await registry("a", link, clock).step(Report(0))
             hearing = registry("b", link, clock)
-            await hearing.step(0)
+            await hearing.step(Report(0))
             clock.set_wall(jump)
-            await hearing.step(0)
+            await hearing.step(Report(0))
             assert (hearing.is_there("a"), hearing.silent_ns("a")) == (True, 0)
             clock.advance(ALIVE_BEATS * BEAT_SECONDS)
             assert not hearing.is_there("a")
@@ -61,9 +69,7 @@ def test_a_node_s_webhooks_are_taken_over_after_the_lease(redis_server: RedisSer
         row = Delivery("d1", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="a.1")
         ledger.commit([*listed(url=URL)])
         ledger.commit([Merged("a.1", 1), DeliveryMerged(row)])
-        heir = Succession(
-            link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, lambda _name, _id: True
-        )
+        heir = Succession(link, registry("b", link, clock), ledger, clock, LEASE_SECONDS, AllRead())
         async with aclosing(link.redis):
             await heir.step()
             clock.set_wall(jump)
@@ -88,13 +94,11 @@ def test_a_vote_that_another_node_has_claimed_is_refused_with_a_wait(
             a, b = (
                 Claims(
                     link,
-                    MARKS,
-                    Fleet(),
-                    VoteTable(),
+                    DIGESTS,
+                    empty_state(),
                     clock,
                     tasks.create_task,
-                    cooldown_ms=COOLDOWN_MS,
-                    timeout_seconds=WAIT_SECONDS,
+                    ClaimPolicy(COOLDOWN_MS, WAIT_SECONDS),
                 )
                 for _ in range(2)
             )

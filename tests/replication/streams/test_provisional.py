@@ -6,7 +6,8 @@ import pytest
 
 from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged
 from core.refusals import Unavailable
-from replication.streams.provisional import MOVED_AT_ONCE, Tentative
+from replication.members.status import ReadUpTo
+from replication.streams.provisional import MOVED_AT_ONCE, ProvisionalVotes
 from tests.support.committed_rows import BOT, NOW_MS, OTHER_USER, USER, a_listing
 from tests.support.journals import run
 from tests.support.memory_nodes import Node, assert_folds, finished
@@ -26,8 +27,8 @@ class Restarted:
         if before:
             self.cast(before)
         self.node.restart()
-        self.tentative = Tentative(self.node.ledger, VoteTable)
-        self.node.ledger.subscribe(self.tentative.on_record)
+        self.provisional = ProvisionalVotes(self.node.ledger, VoteTable)
+        self.node.ledger.subscribe(self.provisional.on_record)
 
     def cast(self, count: int, user: str = USER) -> None:
         """The user's vote, after which this node has counted so many."""
@@ -36,8 +37,8 @@ class Restarted:
     def moved(self) -> dict[str, int]:
         """The user's counts by label, after the node has begun a new epoch."""
         self.node.ledger.commit([NodeNamed(NEW)])
-        self.tentative.disown(OLD)
-        finished(self.tentative.move())
+        self.provisional.disown(OLD)
+        finished(self.provisional.move())
         assert_folds(self.node)
         return self.counts()
 
@@ -78,8 +79,8 @@ def test_a_vote_that_comes_while_votes_are_moved_counts_under_the_new_label() ->
     for user in users:
         restarted.cast(1, user)
     restarted.node.ledger.commit([NodeNamed(NEW)])
-    restarted.tentative.disown(OLD)
-    moving = restarted.tentative.move()
+    restarted.provisional.disown(OLD)
+    moving = restarted.provisional.move()
     moving.send(None)
     restarted.cast(1, users[0])
     restarted.cast(2, users[0])
@@ -100,7 +101,7 @@ def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased) -> None:
 def test_a_node_that_is_who_it_was_moves_nothing() -> None:
     restarted = Restarted(before=2)
     restarted.cast(3)
-    restarted.tentative.settle()
+    restarted.provisional.confirm()
     restarted.cast(4)
     assert restarted.moved() == {OLD: 4}
 
@@ -109,7 +110,7 @@ def test_a_disk_that_takes_nothing_holds_the_moving_up(monkeypatch: pytest.Monke
     restarted = Restarted(before=2)
     restarted.cast(3)
     restarted.node.ledger.commit([NodeNamed(NEW)])
-    restarted.tentative.disown(OLD)
+    restarted.provisional.disown(OLD)
 
     def full(_: bytes) -> int:
         raise Unavailable("no space")
@@ -117,8 +118,8 @@ def test_a_disk_that_takes_nothing_holds_the_moving_up(monkeypatch: pytest.Monke
     with monkeypatch.context() as patched:
         patched.setattr(restarted.node.journal, "append", full)
         with pytest.raises(Unavailable):
-            finished(restarted.tentative.move())
-    finished(restarted.tentative.move())
+            finished(restarted.provisional.move())
+    finished(restarted.provisional.move())
     assert restarted.counts() == {OLD: 2, NEW: 1}
 
 
@@ -132,18 +133,18 @@ def test_while_redis_has_lost_everything_a_node_waits_for_what_others_know_befor
         async with publishing(tmp_path, redis_server.url) as node:
             known = node.ledger.head
             node.ledger.commit([Merged("b.1", 7)])  # it was not alone
-            node.has_listened = False
+            node.others.is_complete = False
             await node.link.redis.flushall()
-            node.publisher.doubt()
+            node.publisher.recheck()
             await node.vote(5)
             await node.publisher.step()
             assert await node.stream() == []
-            assert not await node.publisher.is_agreed()
+            assert not await node.publisher.is_reconciled()
 
-            node.has_listened, node.known = True, (known + 9, known + 9)
-            node.publisher.doubt()
+            node.others.is_complete, node.others.read = True, ReadUpTo(known + 9, known + 9)
+            node.publisher.recheck()
             await node.tell_all()
-            assert node.publisher.label != OLD
+            assert node.publisher.node_id != OLD
 
     run(story())
 
@@ -153,11 +154,11 @@ def test_a_later_epoch_that_others_know_of_is_followed_by_a_later_one(
 ) -> None:
     async def story() -> None:
         async with publishing(tmp_path, redis_server.url) as node:
-            node.newest_epoch = 1 << 41
-            assert not await node.publisher.is_agreed()
-            node.publisher.doubt()
+            node.others.newest_epoch = 1 << 41
+            assert not await node.publisher.is_reconciled()
+            node.publisher.recheck()
             await node.tell_all()
-            assert node.publisher.label == f"a.{(1 << 41) + 1}"
-            assert await node.publisher.is_agreed()
+            assert node.publisher.node_id == f"a.{(1 << 41) + 1}"
+            assert await node.publisher.is_reconciled()
 
     run(story())

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from replication.members.status import ReadUpTo
 from tests.support.journals import run
 from tests.support.publishing_node import NAME, publishing, users_in
 from tests.support.redis_server import RedisServer
@@ -31,7 +32,7 @@ def test_entries_go_once_all_have_read_them_and_the_top_stays(
         async with publishing(tmp_path, redis_server.url) as node:
             await node.tell_each(*USERS)
             top = node.ledger.head
-            node.known = None if slowest is None else (top + slowest, top)
+            node.others.read = None if slowest is None else ReadUpTo(top + slowest, top)
 
             await node.publisher.trim(AMPLE_BYTES)
 

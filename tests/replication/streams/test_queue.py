@@ -8,8 +8,8 @@ import pytest
 from core.events import EndpointHealthSet, Merged, VoteCast, encode_record
 from core.rows import Suspension
 from replication.facts.kinds import Fact, VoteFact
-from replication.streams.queue import ENTRY_COST, LISTING_COST, Queue, Told, entries
-from replication.transport.envelopes import proof_of
+from replication.streams.entries import ENTRY_COST, LISTING_COST, Captured, entries, proof_of
+from replication.streams.queue import Queue
 from tests.support.committed_rows import BOT, NOW_MS
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.journals import run, until
@@ -36,7 +36,7 @@ def vote(node: Node, *users: int) -> list[int]:
     return [node.ledger.commit([VoteCast(BOT, str(user), 1, NOW_MS)]) for user in users]
 
 
-def positions(told: list[Told]) -> list[int]:
+def positions(told: list[Captured]) -> list[int]:
     return [one.position for one in told]
 
 
@@ -52,10 +52,10 @@ def test_what_is_durable_comes_in_order_and_stays_until_it_has_arrived(node: Nod
     assert queue.durable(first - 1, MOST) == []
     assert len(queue) == 3
 
-    queue.arrived(second)
+    queue.sent(second)
     assert (queue.complete_from, positions(queue.durable(third, MOST))) == (second, [third])
-    queue.arrived(first)
-    queue.arrived(third + 5)
+    queue.sent(first)
+    queue.sent(third + 5)
     assert (queue.complete_from, len(queue)) == (third, 0)
 
 
@@ -72,7 +72,7 @@ def test_what_is_read_back_is_told_when_all_that_it_was_made_of_is_durable(node:
     vote(node, 5)
     records = [(position, node.records[-1]), (position + 1, [Merged("b.1", 3)])]
 
-    (told,) = queue.read_back(records, head=position + 7)
+    (told,) = queue.capture(records, head=position + 7)
 
     assert (told.position, told.durable, told.events) == (position, position + 7, node.records[-1])
     (fact,) = told.facts
@@ -94,11 +94,11 @@ def test_what_does_not_fit_is_left_out_up_to_the_newest_record(node: Node) -> No
 # -- entries -----------------------------------------------------------------------------------------------
 
 
-def told_of(position: int, facts: int) -> Told:
+def told_of(position: int, facts: int) -> Captured:
     """A record that says so much."""
     events = [VoteCast(BOT, str(position), 1, NOW_MS)]
     about: list[Fact] = [VoteFact(BOT, str(user), 1, NOW_MS) for user in range(facts)]
-    return Told(position, position, about, events)
+    return Captured(position, position, about, events)
 
 
 @pytest.mark.parametrize(

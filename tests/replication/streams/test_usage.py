@@ -1,6 +1,6 @@
 """replication/streams/usage.py: what limiters have allowed is told once, and lost without harm."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 
 import pytest
@@ -8,9 +8,9 @@ import pytest
 from core.fleet import Fleet
 from core.rows import Policy
 from ratelimit.shared import SharedBuckets
-from replication.streams.usage import Usage
-from replication.transport.envelopes import Envelopes, Uses
-from replication.transport.link import UNREACHABLE, Link, RedisPlace
+from replication.streams.usage import Usage, Uses
+from replication.transport.envelopes import Envelopes
+from replication.transport.link import UNREACHABLE, Link, RedisPlace, SealedLink
 from storage.sealing import Keyring, new_key
 from tests.support.committed_rows import BOT, OTHER_BOT
 from tests.support.cutting_proxy import CuttingProxy
@@ -30,9 +30,13 @@ class Limiting:
         self.heard: list[tuple[str, int]] = []
         fleet = Fleet()
         fleet.named(label)
-        self.usage = Usage(
-            link, Envelopes(KEYS), fleet, self.buckets.told, lambda ref, used: self.heard.append((ref, used))
-        )
+        self.usage = Usage(SealedLink(link, Envelopes(KEYS)), fleet, self)
+
+    def drain(self) -> Mapping[str, int]:
+        return self.buckets.told()
+
+    def add(self, ref: str, used: int) -> None:
+        self.heard.append((ref, used))
 
     def allow(self, count: int, ref: str = BOT) -> None:
         for _ in range(count):
@@ -41,7 +45,7 @@ class Limiting:
     async def listen(self) -> list[tuple[str, int]]:
         """All that it hears from now on until there is no more, and has heard before."""
         found = await self.link.read({USES: await self.usage.cursor()}, 1_000)
-        self.usage.hear(found.get(USES, ()))
+        self.usage.receive(found.get(USES, ()))
         return self.heard
 
 
@@ -59,10 +63,10 @@ def test_what_was_allowed_is_told_once(redis_server: RedisServer) -> None:
         async with limiting("a.1", redis_server.url) as a, limiting("b.1", redis_server.url) as b:
             a.allow(3)
             a.allow(1, OTHER_BOT)
-            await a.usage.tell()
-            await a.usage.tell()
+            await a.usage.send()
+            await a.usage.send()
             a.allow(2)
-            await a.usage.tell()
+            await a.usage.send()
             assert await b.listen() == [(BOT, 3), (OTHER_BOT, 1), (BOT, 2)]
             assert len(await b.listen()) == 3
 
@@ -73,9 +77,9 @@ def test_its_own_uses_are_nothing_new_to_a_node(redis_server: RedisServer) -> No
     async def story() -> None:
         async with limiting("a.1", redis_server.url) as a, limiting("b.1", redis_server.url) as b:
             a.allow(3)
-            await a.usage.tell()
+            await a.usage.send()
             b.allow(2)
-            await b.usage.tell()
+            await b.usage.send()
             assert (await a.listen(), await b.listen()) == ([(BOT, 2)], [(BOT, 3)])
 
     run(story())
@@ -89,15 +93,15 @@ def test_redis_is_asked_nothing_as_long_as_there_is_nothing_to_tell(
     async def story() -> None:
         async with limiting("a.1", proxy.url) as a:
             proxy.cut()
-            await a.usage.tell()
+            await a.usage.send()
             a.allow(1)
             for _ in range(2):  # and then, until it answers
                 with pytest.raises(UNREACHABLE):
-                    await a.usage.tell()
+                    await a.usage.send()
             proxy.restore()
-            await a.usage.tell()
+            await a.usage.send()
             proxy.cut()
-            await a.usage.tell()
+            await a.usage.send()
 
     run(story())
 
@@ -111,9 +115,9 @@ def test_a_redis_that_takes_nothing_is_not_taken_for_one_that_works(redis_server
             a.allow(1)
             for _ in range(3):
                 with pytest.raises(UNREACHABLE):
-                    await a.usage.tell()
+                    await a.usage.send()
             redis_server.config("maxmemory", 0)
-            await a.usage.tell()
+            await a.usage.send()
 
     run(story())
 
@@ -127,11 +131,11 @@ def test_what_was_allowed_in_an_outage_counts_nowhere_else(
             for _ in range(3):
                 a.allow(100)
                 with pytest.raises(UNREACHABLE):
-                    await a.usage.tell()
+                    await a.usage.send()
             proxy.restore()
-            await a.usage.tell()
+            await a.usage.send()
             a.allow(2)
-            await a.usage.tell()
+            await a.usage.send()
             assert await b.listen() == [(BOT, 2)]
 
     run(story())
@@ -141,11 +145,11 @@ def test_a_node_hears_from_now_on_after_an_outage_of_its_own(redis_server: Redis
     async def story() -> None:
         async with limiting("a.1", redis_server.url) as a, limiting("b.1", redis_server.url) as b:
             a.allow(100)
-            await a.usage.tell()
-            b.usage.doubt()
+            await a.usage.send()
+            b.usage.forget_cursor()
             await b.usage.cursor()
             a.allow(2)
-            await a.usage.tell()
+            await a.usage.send()
             assert await b.listen() == [(BOT, 2)]
 
     run(story())
@@ -169,7 +173,7 @@ def test_what_nobody_of_the_fleet_has_said_limits_nobody(redis_server: RedisServ
                     client.xadd(USES, {"e": envelope})
                 client.xadd(USES, {"another field": b"x"})
             a.allow(2)
-            await a.usage.tell()
+            await a.usage.send()
             assert await b.listen() == [(BOT, 2)]
 
     run(story())

@@ -12,7 +12,7 @@ from redis.exceptions import ResponseError
 from core.clock import FakeClock
 from core.refusals import Unavailable
 from replication.transport.link import UNREACHABLE, Link, RedisPlace
-from replication.transport.retrying import WORDS_CHARACTERS, Contact, described
+from replication.transport.retrying import ERROR_CHARACTERS, RetryingLoop, described
 from tests.support.journals import run
 from tests.support.redis_server import RedisServer
 
@@ -28,7 +28,7 @@ class Asked:
         """Why it did not work, before each try."""
         self.calls: list[str] = []
         self._outcomes = iter(outcomes)
-        self.contact = Contact("asking", self.clock, self._drop_idle, lambda: self.calls.append("lost"))
+        self.contact = RetryingLoop("asking", self.clock, self._drop_idle, lambda: self.calls.append("lost"))
 
     async def _drop_idle(self) -> None:
         self.calls.append("dropped")
@@ -126,7 +126,7 @@ def test_who_is_cancelled_ends_although_what_it_asked_has_swallowed_that(
         (ResponseError(f"Command # 1 (XADD s {SECRET}) of pipeline caused error: OOM no"), "OOM no"),
         (ResponseError(f"(SET caused error: {SECRET}) of pipeline caused error: OOM no"), "OOM no"),
         (ResponseError("two\nlines \x1b[31min red\r\u2028"), "twolines [31min red"),
-        (ResponseError("x" * 1_000), "x" * WORDS_CHARACTERS),
+        (ResponseError("x" * 1_000), "x" * ERROR_CHARACTERS),
     ],
 )
 def test_an_error_is_described_in_one_short_line_without_the_command(error: Exception, words: str) -> None:

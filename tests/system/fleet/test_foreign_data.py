@@ -10,9 +10,11 @@ import pytest
 import redis
 
 from core.rows import BOTS
-from replication.facts.keyed_digests import Marks
+from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.kinds import VoteFact
-from replication.transport.envelopes import Entry, Envelopes, Status
+from replication.members.status import Status
+from replication.streams.entries import Entry
+from replication.transport.envelopes import Envelopes
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_processes import Edge
@@ -39,8 +41,8 @@ class Place(NamedTuple):
         return self.visitors.fleet.edges[:2]
 
     @property
-    def marks(self) -> Marks:
-        return Marks((self.nodes[0].folder / DIGEST_SECRET).read_bytes().strip())
+    def marks(self) -> KeyedDigests:
+        return KeyedDigests((self.nodes[0].folder / DIGEST_SECRET).read_bytes().strip())
 
     def newest(self, name: str) -> tuple[str, bytes]:
         """The last entry of a node's stream."""

@@ -7,7 +7,7 @@ import pytest
 from redis.exceptions import BusyLoadingError
 
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.fleet_visitors import LOOPS, Place, failing, told, wired
+from tests.support.fleet_visitors import CLAIM_SECONDS, LOOPS, Place, failing, told, wired
 from tests.support.gateways import eventually
 from tests.support.redis_server import RedisServer
 
@@ -195,7 +195,7 @@ def test_a_slow_redis_is_waited_for_by_nobody_but_the_nodes(place: Place) -> Non
     visitors, nodes = place.visitors, place.nodes
     logs = [len(edge.log) for edge in nodes]
 
-    place.proxy.delay(answers=0.2)
+    place.proxy.delay(answers=CLAIM_SECONDS * 1.5)
     try:
         visitors.visiting_until(lambda: not any(edge.replication["claims_votes"] for edge in nodes), *nodes)
         visitors.all_known(*nodes)

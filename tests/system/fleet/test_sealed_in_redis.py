@@ -9,7 +9,8 @@ import pytest
 from core.rows import BOTS
 from listings.keys import KeyDigester
 from replication.facts.kinds import VoteFact
-from replication.transport.envelopes import Entry, Envelopes
+from replication.streams.entries import Entry
+from replication.transport.envelopes import Envelopes
 from storage.folder import DIGEST_SECRET, KEYS, kept_keys
 from tests.support.fleet_processes import fleet_of
 from tests.support.gateways import (
