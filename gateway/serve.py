@@ -47,7 +47,7 @@ from outbound.targets import TargetGuard
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from ratelimit.shared import SharedBuckets
-from serving.application import EdgePolicy, Running, make_application
+from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.vitals import LoopLag, resident_bytes
 from settings.model import Settings, StatsLimitSettings, VotersLimitSettings
 from snapshot.recovery import recover
@@ -124,7 +124,7 @@ async def serve(
         )
         counts = await _guild_counts(settings, store.ledger.state, clock, stack)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
-        lag, running = LoopLag(clock), Running()
+        lag, running = LoopLag(clock), RunningRequests()
         is_fleets = settings.redis.url is not None
         voters, searches = SharedBuckets() if is_fleets else None, Searches(store.ledger.state)
         public = _public_api(settings, clock, store.ledger, counts, digester, failures, voters)
@@ -167,7 +167,7 @@ async def serve(
             fleet,
             lambda: http.tally(),
         )
-        policy = EdgePolicy(
+        policy = ApplicationPolicy(
             settings.server.max_body_bytes, settings.server.trusted_proxies, running, front.answered
         )
         http = http_server(settings, clock, front, make_application(routes, policy), public)
@@ -198,7 +198,7 @@ async def _drain(
     settings: Settings,
     store: Store,
     http: WireServer,
-    running: Running,
+    running: RunningRequests,
     dispatcher: Dispatcher,
     timers: list[asyncio.Task[None]],
     fleet: Membership | None,

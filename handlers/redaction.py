@@ -1,7 +1,6 @@
-"""API keys and the operator token, taken out of what is logged. Law: no line of any log holds one, however it
-was percent-encoded on its way here.
+"""Redaction of API keys and the operator token in logs. Law: no log line holds one, percent-encoded or not.
 
-What is shaped like a key counts as one, and so does the greater part of it.
+Every text in the form of a key counts as one, and so does the greater part of a key.
 """
 
 import json
@@ -13,13 +12,13 @@ from listings.keys import PREFIX
 
 HIDDEN = "[secret]"
 ROUNDS = 8
-"""How often a word may be percent-encoded; one that is so more often is hidden unread."""
+"""The most times that a word may be percent-encoded. A word with more rounds is hidden whole."""
 _KEY = re.escape(PREFIX) + "[A-Za-z0-9_-]{16,}"
 _WORD = re.compile(r"\S+")
 
 
 class Redactor:
-    """Rewrites texts without secrets."""
+    """Replaces the secrets in a text."""
 
     def __init__(self, *secrets: str) -> None:
         self._shapes = re.compile(_KEY)
@@ -27,14 +26,14 @@ class Redactor:
             self.hide(secret)
 
     def hide(self, secret: str) -> None:
-        """Takes one more secret out from now on, also as it looks in quotes."""
+        """Hide one more secret from now on, also in the forms that repr and JSON give it."""
         written = {secret, repr(secret)[1:-1], json.dumps(secret)[1:-1]}
-        # Longest first: what is written longer may begin with what is written shorter.
+        # Longest first, because a longer form may begin with a shorter one.
         shapes = sorted(map(re.escape, written), key=len, reverse=True)
         self._shapes = re.compile("|".join([*shapes, self._shapes.pattern]))
 
     def __call__(self, text: str) -> str:
-        """The text, in which a word with an encoded secret is hidden whole."""
+        """Return the text without secrets. A word with an encoded secret is hidden whole."""
         if "%" in text:
             text = _WORD.sub(self._of_word, text)
         return self._shapes.sub(HIDDEN, text)
@@ -51,7 +50,7 @@ class Redactor:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Redacts lines as they are written, tracebacks and all."""
+    """Redacts log lines, including their tracebacks."""
 
     def __init__(self, form: str, redactor: Redactor) -> None:
         super().__init__(form)

@@ -1,7 +1,7 @@
-"""The access log. Law: an answer waits for no line; a line is formatted, written and lost somewhere else.
+"""The access log. Law: no response waits for the log.
 
-What was answered is put aside as it is. A few times a second a thread of its own formats what has come
-together, without queries and secrets, and writes it in one piece.
+The event loop only collects what it has answered. A few times a second, a thread formats the collected lines,
+without queries and secrets, and writes them at once.
 """
 
 import asyncio
@@ -20,22 +20,23 @@ from handlers.redaction import Redactor
 
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
-"""How long a stop waits for the last batch to be written."""
+"""The longest wait of a stop for the last batch."""
 WAITING = 50_000
-"""Answers that may wait to be written; about 60 MB with paths as long as can be."""
+"""The most responses that may wait to be written: about 60 MB with the longest paths."""
 PATH = 256
-"""How much of a path is logged."""
+"""The characters of a path that are logged."""
 KEPT = 4 * PATH
-"""How much of it waits, so that a secret that is cut off lies behind what is logged, encoded or not."""
+"""The characters of a path that are collected: enough that a secret cut off at the end lies behind the logged
+part."""
 FAILED = 400
-"""The lowest status that is no success."""
+"""The lowest status of a failure."""
 
 _Answer = tuple[int, int, str, str, str, int]
-"""(Unix milliseconds, status, method, path, address, nanoseconds it took)"""
+"""(Unix milliseconds, status, method, path, address, duration in nanoseconds)"""
 
 
 class AccessLog:
-    """One line per answer. Of those that succeed one in `sample` is logged, of the others every one."""
+    """Writes a line for each failure, and for one in `sample` of the successes."""
 
     def __init__(
         self,
@@ -47,7 +48,8 @@ class AccessLog:
         stream: BinaryIO | None = None,
         redactor: Redactor | None = None,
     ) -> None:
-        """`stream` is the standard error unless given; beyond `waiting` answers, more are counted alone."""
+        """`stream` is the standard error by default. Beyond `waiting` collected responses, further ones are
+        only counted."""
         self._clock = clock
         self._form = _FORMS[form]
         self._redactor = redactor if redactor is not None else Redactor()
@@ -60,7 +62,7 @@ class AccessLog:
         self._thread = ThreadPoolExecutor(1, "access-log")  # starts it with the first batch
 
     def answered(self, status: int, method: str, path: str, address: str, duration_ns: int) -> None:
-        """To be called on the loop. Of the path only what comes before a `?` is logged."""
+        """Collect a response. Runs on the event loop. Only the part of the path before a `?` is logged."""
         if status < FAILED:
             if self._passed_over + 1 < self._sample:
                 self._passed_over += 1
@@ -72,7 +74,7 @@ class AccessLog:
             self._dropped += 1
 
     async def run(self) -> None:
-        """Writes until it is cancelled, and then what is left."""
+        """Write a batch at regular intervals until cancelled, and then the rest."""
         try:
             while True:
                 await asyncio.sleep(WRITE_SECONDS)
@@ -84,7 +86,8 @@ class AccessLog:
             self._thread.shutdown(wait=False)
 
     async def step(self) -> None:
-        """Has written what waits, and a line on how many were dropped; returns when that is done."""
+        """Write what is collected, and a line with the number of dropped responses. Returns after the
+        write."""
         if not self._waiting and not self._dropped:
             return
         batch, self._waiting = self._waiting, []
@@ -93,18 +96,18 @@ class AccessLog:
         writing = asyncio.get_running_loop().run_in_executor(
             self._thread, self._write, batch, dropped, now_ms
         )
-        if not await asyncio.shield(writing):  # a stop must not take a batch out of the thread's hands
+        if not await asyncio.shield(writing):  # a stop must not cancel a batch that the thread writes
             self._dropped += len(batch) + dropped
 
     def _line(self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
-        behind = KEPT - PATH if len(path) == KEPT else 0  # is not logged: a secret may be cut off there
+        behind = KEPT - PATH if len(path) == KEPT else 0  # not logged: a secret may be cut off at its end
         method, path = self._redactor(method), self._redactor(path)
         path = path[: max(len(path) - behind, 0)]
-        path = path.partition("?")[0][:PATH]  # a query may hold what is nobody's business
+        path = path.partition("?")[0][:PATH]  # a query may hold private values
         return self._form.line(now_ms, status, method, path, address, duration_ns)
 
     def _write(self, batch: Sequence[_Answer], dropped: int, now_ms: int) -> bool:
-        """Whether it could be written; a stream that is broken is tried again with the next batch."""
+        """Write a batch. Returns False if the stream is broken; the next batch tries it again."""
         text = "".join(starmap(self._line, batch))
         if dropped:
             text += self._form.dropped(now_ms, dropped)
@@ -117,7 +120,7 @@ class AccessLog:
 
 
 def _text_line(now_ms: int, status: int, method: str, path: str, _: str, duration_ns: int) -> str:
-    """As the other log lines are, in local time."""
+    """Format a line like the other log lines, in local time."""
     return (
         f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} INFO votegate.access: "
         f"{status} {_one_word(method)} {_one_word(path)} {duration_ns / 1e6:.1f}ms\n"
@@ -130,7 +133,7 @@ def _text_of_dropped(now_ms: int, dropped: int) -> str:
 
 
 def _json_line(now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
-    """With the time as RFC 3339 has it, in UTC."""
+    """Format a line of JSON, with the time as in RFC 3339, in UTC."""
     return (
         f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "status": {status}, '
         f'"method": {_quoted(method)}, "path": {_quoted(path)}, '
@@ -144,6 +147,8 @@ def _json_of_dropped(now_ms: int, dropped: int) -> str:
 
 
 class _Form(NamedTuple):
+    """The two kinds of lines of a format."""
+
     line: Callable[[int, int, str, str, str, int], str]
     dropped: Callable[[int, int], str]
 
@@ -162,7 +167,7 @@ def _utc_second(second: int) -> str:
 
 
 def _one_word(text: str) -> str:
-    """Visible ASCII without spaces, so that a client can forge no line and no field."""
+    """Escape all but visible ASCII without spaces, so that a client can forge no line and no field."""
     if text.isascii() and text.isprintable() and " " not in text and "\\" not in text:
         return text
     return text.encode("unicode_escape").decode("ascii").replace(" ", "\\x20")

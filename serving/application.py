@@ -1,6 +1,6 @@
-"""From Tornado to endpoints and back. Law: this file renders, it decides nothing.
+"""The Tornado application. Law: it translates requests and replies, and decides nothing.
 
-One handler class serves every route. Headers that every answer must have are set in `set_default_headers`,
+One handler class serves every route. `set_default_headers` sets the headers that every response must have,
 because Tornado's `send_error` clears all others.
 """
 
@@ -26,16 +26,17 @@ from serving.rendering import SERVER, request_id
 log = logging.getLogger(__name__)
 
 DISCARD_BYTES = 4 << 20
-"""A body too large is read and dropped up to here, so that its sender gets to see the 413."""
+"""A body that is too large is read and dropped up to here, so that the client sees the 413."""
 STALLED_SECONDS = 30
-"""How long the reader of a stream may take for one piece of it."""
+"""The longest wait for a client to read one piece of a stream."""
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
-"""What may end a stream early without being a bug; a stalled reader's TimeoutError is among it."""
+"""Errors that end a stream and are no bug. OSError includes the TimeoutError of a client that does not
+read."""
 
 
-class Running:
-    """The requests whose headers have come and whose answers have not gone; a stop waits for them."""
+class RunningRequests:
+    """The requests that have been read and not yet answered. A stop waits for them."""
 
     def __init__(self) -> None:
         self._requests: set[object] = set()
@@ -60,10 +61,12 @@ class Running:
 
 
 @dataclass(frozen=True)
-class EdgePolicy:
+class ApplicationPolicy:
+    """The values that all requests share."""
+
     max_body_bytes: int
     trusted_proxies: Sequence[Proxy]
-    running: Running
+    running: RunningRequests
     answered: Answered | None
 
 
@@ -76,18 +79,18 @@ UNKNOWN = Route("", {}, _unknown)
 
 @stream_request_body
 class EndpointHandler(RequestHandler):
-    """Reads a request, calls its endpoint, sends the reply."""
+    """Reads a request, calls its endpoint and sends the reply."""
 
-    def initialize(self, policy: EdgePolicy, route: Route = UNKNOWN) -> None:
-        self.path_args: list[str] = []  # Tornado sets them too late for a method that it refuses itself
+    def initialize(self, policy: ApplicationPolicy, route: Route = UNKNOWN) -> None:
+        self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
         self._route = route
         self._size = 0
         self._pieces: list[bytes] = []
-        policy.running.begin(self)  # before anything can end it
+        policy.running.begin(self)  # before anything can end the request
 
     def set_default_headers(self) -> None:
-        if not hasattr(self, "request_id"):  # `send_error` comes by here again
+        if not hasattr(self, "request_id"):  # `send_error` calls this a second time
             self.request_id = request_id()
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
@@ -112,7 +115,7 @@ class EndpointHandler(RequestHandler):
     head = post = put = patch = delete = options = get
 
     def decode_argument(self, value: bytes, name: str | None = None) -> str:  # noqa: ARG002 (Tornado's)
-        # Bytes that are no UTF-8 are no id either: the endpoint says so, in its own order of checks.
+        # Bytes that are no UTF-8 are no id. The endpoint refuses them, in its own order of checks.
         return value.decode("utf-8", "replace")
 
     def on_finish(self) -> None:
@@ -123,10 +126,11 @@ class EndpointHandler(RequestHandler):
         self._policy.running.end(self)
 
     def compute_etag(self) -> None:
-        """No answer is worth a conditional request."""
+        """Send no ETag: no response is worth a conditional request."""
 
     def write_error(self, status_code: int, **_: Any) -> None:
-        """What Tornado itself refuses, such as an unknown method, and a bug outside of any endpoint."""
+        """Answer what Tornado itself refuses, such as an unknown method, and a bug outside of all
+        endpoints."""
         reply = self._refused(status_code) if status_code < 500 else self._bug()
         self._send(self._route.finish(self._request_value(None), reply))
 
@@ -137,14 +141,14 @@ class EndpointHandler(RequestHandler):
         except SPOKEN as error:
             reply = reply_to(error)
         except Exception:
-            # The one place where a bug surfaces. The line names no header and no body.
+            # The one place that reports a bug. The log line shows no header and no body.
             log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
             reply = self._route.finish(request, self._bug())
         if reply.stream is None:
             self._send(reply)
         elif request.method == "HEAD":
             self._set_head(reply)
-            self.flush()  # without a length: nobody knows it before the last piece
+            self.flush()  # without a length, which is unknown before the last piece
             self.finish()
         else:
             await self._send_stream(reply, reply.stream)
@@ -204,7 +208,7 @@ class EndpointHandler(RequestHandler):
         self.set_header("Content-Type", reply.content_type)
 
     async def _send_stream(self, reply: Reply, stream: AsyncGenerator[bytes, None]) -> None:
-        """A stream that cannot be brought to its end ends the connection: its reader sees it is cut off."""
+        """Send a stream. If it fails, close the connection, so that the client notices the missing end."""
         self._set_head(reply)
         try:
             async for piece in stream:
@@ -228,11 +232,13 @@ class EndpointHandler(RequestHandler):
             await stream.aclose()
 
     def _cut_off(self) -> None:
-        connection: Any = self.request.connection  # tornado.httputil.HTTPConnection does not name it
+        connection: Any = self.request.connection  # tornado.httputil.HTTPConnection does not declare `close`
         connection.close()
 
 
-def make_application(routes: Sequence[Route], policy: EdgePolicy) -> Application:
+def make_application(routes: Sequence[Route], policy: ApplicationPolicy) -> Application:
+    """Return the application that serves `routes`."""
+
     def log_answer(handler: RequestHandler) -> None:
         if policy.answered is not None and isinstance(handler, EndpointHandler):
             request = handler.request

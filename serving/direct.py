@@ -1,6 +1,5 @@
-"""What a server says without Tornado: vote checks, and that a request cannot be read. Law: a vote check calls
-the function that the handler calls, and whatever is not the usual spelling of the usual request is the
-handler's.
+"""Responses without Tornado: vote checks, and refusals of malformed requests. Law: a vote check calls the
+same function as the handler, and every request that is not spelled in the usual way goes to the handler.
 """
 
 import re
@@ -14,14 +13,14 @@ from ratelimit.address import Proxy, client_address
 from serving.rendering import rendered
 
 Answered = Callable[[int, str, str, str, int], None]
-"""Told of every answer: status, method, path, client address, nanoseconds it took."""
+"""Takes each response: status, method, path, client address, duration in nanoseconds."""
 
 
 _PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)/?(\?|$)")
 
 
 class DirectCaller(NamedTuple):
-    """`prefix` is what a target begins with that asks about the caller's own bot."""
+    """A client with a key. The targets that ask about its own bot begin with `prefix`."""
 
     address: str
     caller: Caller
@@ -30,7 +29,7 @@ class DirectCaller(NamedTuple):
 
 
 class DirectVoteCheck:
-    """GET /bots/{id}/voters/{user_id} with ids of digits."""
+    """Answers GET /bots/{id}/voters/{user_id} where both ids are digits."""
 
     def __init__(
         self, public: PublicApi, clock: Clock, trusted_proxies: Sequence[Proxy], answered: Answered | None
@@ -41,7 +40,8 @@ class DirectVoteCheck:
         self._answered = answered
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller | None:
-        """Who calls, by a request's fields, names in lower case; None without a key of a bot."""
+        """Return the caller, by the header fields of a request, names in lower case. None without a valid
+        key."""
         authorization, forwarded_for = (
             named[name].decode("latin-1") if name in named else None
             for name in (b"authorization", b"x-forwarded-for")
@@ -54,13 +54,13 @@ class DirectVoteCheck:
         )
 
     def answer(self, target: bytes, caller: DirectCaller) -> tuple[int, bytes] | None:
-        """Status and answer; None when it is the application's to give."""
+        """Return the status and the response, or None if the application is to answer."""
         address, who, bot_id, prefix = caller
         if not target.startswith(prefix):
             return None
         user_id = target[len(prefix) :].decode("latin-1")
         if not (user_id.isdigit() and user_id.isascii()):
-            user_id = user_id.removesuffix("/")  # one is the same path
+            user_id = user_id.removesuffix("/")  # one trailing slash does not change the path
             if not (user_id.isdigit() and user_id.isascii()):
                 return None
         answered = self._answered
@@ -68,7 +68,7 @@ class DirectVoteCheck:
         try:
             reply = self._public.voters(bot_id, user_id, who)
         except Exception:
-            return None  # the application meets the same bug, and reports it
+            return None  # the application meets the same bug, and logs it
         if answered is not None:
             taken_ns = self._clock.monotonic_ns() - started_ns
             answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns)
@@ -76,14 +76,15 @@ class DirectVoteCheck:
 
 
 class Refusals:
-    """The answers to requests that get no further than the server."""
+    """Answers requests that the server itself refuses."""
 
     def __init__(self, public: PublicApi, answered: Answered | None) -> None:
         self._public = public
         self._answered = answered
 
     def __call__(self, status: int, text: str, peer: str, target: bytes) -> bytes:
-        """`target` is what is known of it. The peer may be a proxy, so that no failure is counted."""
+        """Return the response. `target` may be incomplete. No failure is counted, because the peer may be a
+        proxy."""
         if self._answered is not None:
             self._answered(status, "-", target.decode("latin-1") or "-", peer, 0)
         reply = failure(status, text)

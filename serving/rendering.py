@@ -1,6 +1,6 @@
-"""Answers as bytes, for those that no Tornado handler makes. Law: they say what a handler's would say.
+"""Responses as bytes, without Tornado. Law: they equal the bytes of a Tornado handler.
 
-The first line, with the Date, is the server's to write.
+The server writes the status line and the Date.
 """
 
 import itertools
@@ -21,14 +21,14 @@ _ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
 
 
 def request_id() -> str:
-    """Tells a request from every other, of other processes too; it is no secret."""
+    """Return an id that no other request has, in this process or another. It is no secret."""
     return f"{_process}{next(_ids)}"
 
 
 def rendered(reply: Reply) -> bytes:
-    """Header lines and body of a reply in JSON."""
+    """Return the header lines and the body of a JSON reply."""
     body, limits = reply.body, reply.limits
-    if limits is not None and limits.allowed and not reply.headers:  # most of all answers: in one piece
+    if limits is not None and limits.allowed and not reply.headers:  # the usual reply: formatted in one step
         return _LIMITED % (_process_bytes, next(_ids), *numbers(limits), len(body), body)
     named = {**reply.headers, **(headers(limits) if limits is not None else {})}
     lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")

@@ -1,4 +1,4 @@
-"""How the process is doing: resident memory, and how late the event loop runs what is due."""
+"""The health of the process: its resident memory, and the delay of its event loop."""
 
 import asyncio
 from collections import deque
@@ -11,7 +11,7 @@ SAMPLES = 240  # one minute
 
 
 class LoopLag:
-    """Samples how much later than asked a sleep ends; keeps the last minute."""
+    """Measures how much too late a sleep ends, and keeps the samples of the last minute."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -23,7 +23,7 @@ class LoopLag:
 
     @property
     def max_ms(self) -> float:
-        """The worst of the last minute."""
+        """The longest delay of the last minute."""
         return max(self._samples_ms)
 
     async def run(self) -> None:
@@ -38,7 +38,7 @@ class LoopLag:
 
 
 def resident_bytes() -> int:
-    """Resident set size (Linux: /proc/self/status, VmRSS)."""
+    """Return the resident set size (Linux: VmRSS in /proc/self/status)."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1_024

@@ -14,7 +14,7 @@ from core.rows import Delivery
 from handlers.reply import JSON
 from handlers.routes import Route
 from openapi.examples import BOT, DELIVERY_ID, SERVER, USER
-from serving.application import EdgePolicy, make_application
+from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
 from webhook.payloads import payload
@@ -86,7 +86,7 @@ def test_operations_with_bodies_or_answers_show_examples() -> None:
 def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Route] = []
 
-    def recording(routes: Sequence[Route], policy: EdgePolicy) -> Any:
+    def recording(routes: Sequence[Route], policy: ApplicationPolicy) -> Any:
         served.extend(routes)
         return make_application(routes, policy)
 

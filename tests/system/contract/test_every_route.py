@@ -9,7 +9,7 @@ from tornado.web import Application
 
 from handlers.routes import Route
 from openapi.document import openapi_document
-from serving.application import EdgePolicy, make_application
+from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running
 
@@ -58,7 +58,7 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
 ) -> None:
     served: dict[str, list[str]] = {}
 
-    def making(routes: Sequence[Route], policy: EdgePolicy) -> Application:
+    def making(routes: Sequence[Route], policy: ApplicationPolicy) -> Application:
         served.update({route.path: [name for name in METHODS if name in route.endpoints] for route in routes})
         return make_application(routes, policy)
 
