@@ -202,7 +202,7 @@ class _Feeder:
         await self._ledger.durable(self._ledger.head)
 
     async def _burst(self, refs: Sequence[str], first: int, seconds: float, backlog: int) -> Burst:
-        started, number, pending = time.perf_counter(), first, self._ledger.state.pending
+        started, number, pending = time.perf_counter(), first, self._ledger.state.deliveries.pending
         while (feeding := time.perf_counter() - started < seconds) or pending:
             for _ in range(backlog - len(pending) if feeding else 0):
                 self._vote(refs[number % len(refs)], number)

@@ -157,7 +157,7 @@ def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -
     digest, counts = read.state.digest(), counts_of(read.state)
     tree = {"position": read.position, "digest": digest, "rows": counts}
     _show(tree, [_end_line(read, digest)], as_json)
-    for note in _missing_secrets(place, has_keys=read.state.key_count > 0):
+    for note in _missing_secrets(place, has_keys=read.state.listings.key_count > 0):
         click.echo(note, err=True)
 
 

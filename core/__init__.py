@@ -1,0 +1,18 @@
+"""The domain's core: the state of a node in memory, and the one way to change it.
+
+In come events: values that say how something is now, made by the rules in `votes/` and `listings/`, by the
+webhook sender and by replication. `Ledger.commit` appends them to the journal as one record and applies them.
+Out go tables of frozen rows that everybody may read, and each record to the readers of the log.
+
+Invariant: the state is the fold of the journal's records, and nothing else. Whoever folds the same records
+has an equal state with an equal digest. So `apply` does no I/O, reads no clock and draws no random number.
+
+    rows, events, refusals      the values: what is kept, what changes it, what the domain says no with
+    state                       the tables as a whole: apply, copy, load, digest
+    listing_table, key_index, packing, listing_changes, delivery_table, fleet_table, vote_port
+                                one table each, and its parts
+    digest, canonical, row_copy incremental digests, and copies of one moment
+    sharing                     a row as other nodes of a fleet may have it
+    ledger                      the one writer
+    clock, snowflake, urls      time, ids and URLs, read in one way
+"""

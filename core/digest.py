@@ -1,7 +1,8 @@
-"""A digest of the whole state. Law: equal states have equal digests, whatever led to them.
+"""An incremental digest of many listings. Law: equal states have equal digests, whatever led to them.
 
-It is the sum of one BLAKE2b digest per listing with all that hangs on it, so only listings that changed since
-the last time are hashed again, and that in slices, because a listing may have a million voters.
+The digest is the sum of one BLAKE2b digest for each listing. So only listings that changed since the last
+time are hashed again, and that in slices, because a listing may have a million voters.
+`core/canonical.py` says which bytes are hashed.
 """
 
 import hashlib
@@ -9,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 
 SLICE_BYTES = 128 << 10
 ROW_COST_BYTES = 8 << 10
-"""What encoding a listing's row costs, in bytes hashed in the same time."""
+"""The time that it takes to encode a listing's row, as bytes that are hashed in the same time."""
 
 Parts = Callable[[str], Iterator[bytes] | None]
-"""What there is to hash of a listing, in canonical order; None for one that is gone."""
+"""The bytes to hash of a listing, in canonical order; None for a listing that is gone."""
 
 
 class Digest:
-    def __init__(self) -> None:
-        self._changed: dict[str, int] = {}  # ref -> which of all changes was its last
+    def __init__(self, parts_of: Parts) -> None:
+        self._parts_of = parts_of
+        self._changed: dict[str, int] = {}
+        """By ref, the number of the listing's last change among all changes."""
         self._changes = 0
         self._of: dict[str, int] = {}
         self._sum = 0
@@ -31,8 +34,8 @@ class Digest:
         changed = dict.fromkeys(refs, self._changes)
         self._changed = {**self._changed, **changed} if self._changed else changed
 
-    def refresh(self, parts_of: Parts) -> Iterator[None]:
-        """Hashes what has changed until now; yields between slices of about a tenth of a millisecond.
+    def refresh(self) -> Iterator[None]:
+        """Hash the listings that have changed until now; yield between slices of about 0.1 ms.
 
         A listing that changes while it is hashed is left to the next refresh. One refresh may run beside
         another, and may be given up.
@@ -43,7 +46,7 @@ class Digest:
             if change is None:
                 continue
             hashed = hashlib.blake2b(digest_size=16)
-            parts = parts_of(ref)
+            parts = self._parts_of(ref)
             left -= ROW_COST_BYTES
             for part in parts or ():
                 hashed.update(part)
@@ -59,8 +62,8 @@ class Digest:
             if digest:
                 self._of[ref] = digest
 
-    def value(self, parts_of: Parts) -> str:
-        """As of now (hex, 128 bits)."""
-        for _ in self.refresh(parts_of):
+    def value(self) -> str:
+        """Return the digest as of now (hex, 128 bits)."""
+        for _ in self.refresh():
             pass
         return f"{self._sum % (1 << 128):032x}"

@@ -205,9 +205,11 @@ class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
 
 
 class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
-    """Votes for a listing as `core/votes.py` has them in leaves; `nodes` are the labels that the numbers of
-    nodes in the leaf stand for. `parts` are of voters of several nodes: (user, label, count there, last
-    vote)."""
+    """Votes for a listing, in a leaf as `core/vote_port.py` has it.
+
+    `nodes` are the labels of the nodes that the leaf numbers. `parts` are of voters of several nodes: (user,
+    label, count there, last vote).
+    """
 
     ref: str
     nodes: tuple[str, ...]
@@ -241,7 +243,7 @@ class DeliveryForgotten(_Event, frozen=True, tag="delivery_forgotten.1"):
     ref: str
 
 
-Written = (
+Event = (
     ListingSaved
     | ListingReviewed
     | ListingRemoved
@@ -252,11 +254,6 @@ Written = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
-)
-"""What is written of one listing."""
-
-Event = (
-    Written
     | EndpointHealthSet
     | VoteCast
     | UserErased

@@ -257,7 +257,7 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
 
 
 class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a node of a fleet knows beside listings, votes and deliveries: see `core/fleet.py`."""
+    """What a node of a fleet knows beside listings, votes and deliveries: see `core/fleet_table.py`."""
 
     label: str
     labels: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A listing as all nodes of a fleet have it. Law: what is only of one node is left out, or named after it."""
+"""A listing as all nodes of a fleet have it. Law: what is of one node is left out or labelled."""
 
 from collections.abc import Iterable
 
@@ -6,21 +6,21 @@ from msgspec.structs import replace
 
 from core.rows import Listing, NodeWindow, Revocation, StatsWindow, Webhook
 
-REVOKED_KEPT = 1_000  # of one listing
+REVOCATIONS_KEPT = 1_000  # of one listing
 
 
 def shared(row: Listing, label: str) -> Listing:
-    """The row of the node of this label, as it may be told to others."""
+    """Return the row of the node of this label as the other nodes may have it."""
     if row.stats_window is not None:
         own = NodeWindow(label, row.stats_window.started_ms, row.stats_window.used)
         row = replace(row, stats_window=None, windows=tuple(sorted((own, *row.windows))))
     if row.webhook is not None and (row.webhook.failed or row.webhook.suspension is not None):
-        row = replace(row, webhook=well(row.webhook))
+        row = replace(row, webhook=without_health(row.webhook))
     return row
 
 
 def as_own(row: Listing, label: str) -> Listing:
-    """A shared row as the node of this label keeps it."""
+    """Return a shared row as the node of this label keeps it."""
     own = next((window for window in row.windows if window.node == label), None)
     if own is None:
         return row
@@ -31,11 +31,11 @@ def as_own(row: Listing, label: str) -> Listing:
     )
 
 
-def remembered(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
-    """The newest of a listing's deleted keys."""
-    return tuple(sorted(set(revoked))[-REVOKED_KEPT:])
+def newest_revocations(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
+    """Return those of a listing's deleted keys that it remembers."""
+    return tuple(sorted(set(revoked))[-REVOCATIONS_KEPT:])
 
 
-def well(webhook: Webhook) -> Webhook:
-    """The settings alone, as if nothing had been sent yet."""
+def without_health(webhook: Webhook) -> Webhook:
+    """Return the settings alone, as if nothing had been sent yet."""
     return replace(webhook, failed=0, suspension=None)

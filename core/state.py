@@ -1,84 +1,278 @@
-"""The state as a whole: copied, loaded and compared. Law: a copy that is loaded is an equal state.
+"""The state of a node: its tables, and the one function that changes them.
 
-What the tables are and how they change is in `core/tables.py`.
+Law: `apply` never fails, asks or decides. Rules have decided before an event exists, so it takes any event at
+any time: one about something gone is a no-op, and one that the state holds already changes nothing.
+
+    event ---> apply ---> listings     rows, refs in order, grants of API keys
+                          deliveries   pending ones and the log of finished ones
+                          votes        the vote table, which is handed in
+                          fleet        this node's label, and what it has heard of others
+
+Everybody else reads: the tables are views of frozen rows by type. Before a listing changes, or anything that
+hangs on it, `apply` tells the digests and the copy under way, in `_changing`.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
-import msgspec
+from msgspec import structs
+from msgspec.structs import replace
 
-from core.copying import RowCopy, Rows
+from core.canonical import Canonical
+from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Digest
-from core.rows import Delivery, FleetRow, Listing
+from core.events import (
+    ActualCountSet,
+    DeliveryAttempted,
+    DeliveryDropped,
+    DeliveryForgotten,
+    DeliveryMerged,
+    DeliveryQueued,
+    DeliveryTaken,
+    EndpointHealthSet,
+    Event,
+    KeyDeleted,
+    KeySaved,
+    LimitsSet,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    Merged,
+    NodeNamed,
+    StatsUpdated,
+    UserErased,
+    VoteCast,
+    VotesMerged,
+    VotesMoved,
+    WebhookRemoved,
+    WebhookSaved,
+)
+from core.fleet_table import FleetTable, FleetView
+from core.listing_changes import RowEvent, changed, saved
+from core.listing_table import ListingsView, ListingTable
+from core.row_copy import RowCopy, Rows
+from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
-from core.tables import Tables
-from core.votes import Votes, leaves_of
+from core.vote_port import VoteStore, VotesView
 
 
-class State(Tables):
-    def __init__(self, votes: Votes, deliveries_kept: int) -> None:
-        """`deliveries_kept` finished ones a listing."""
-        super().__init__(votes, deliveries_kept)
+class State:
+    def __init__(self, votes: VoteStore, deliveries_kept: int) -> None:
+        """`deliveries_kept` is the number of finished deliveries that stay, for each listing."""
+        self._listings = ListingTable()
+        self._deliveries = DeliveryTable(deliveries_kept)
+        self._votes = votes
+        self._fleet = FleetTable()
+        canonical = Canonical(self._listings, self._deliveries, votes, self._fleet)
+        self._digest = Digest(canonical.whole)
+        self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
-        self._one: dict[str, str] = {}
-        """While it is loaded: refs of listings by themselves, so that one string serves for all tables."""
-        self._digest = Digest()
-        self._shared_digest = Digest()
+        self._loaded_refs: dict[str, str] = {}
+        """During a load, refs of listings by themselves: one string serves all tables."""
+
+        self.listings: ListingsView = self._listings
+        self.deliveries: DeliveriesView = self._deliveries
+        self.votes: VotesView = votes
+        self.fleet: FleetView = self._fleet
+
+    # -- events ----------------------------------------------------------------------------------------
+
+    def apply(self, event: Event) -> None:  # noqa: C901  # a case for each event, and none is forgotten
+        match event:  # the frequent ones first, because a recovery folds millions of them
+            case VoteCast():
+                self._cast_vote(event)
+            case DeliveryQueued():
+                self._changing(event.ref)
+                if event.ref in self._listings:
+                    self._deliveries.queue(event)
+            case DeliveryAttempted():
+                self._changing(event.ref)
+                self._deliveries.attempt(event)
+            case StatsUpdated():
+                self._change(event, event.stamp_ms)
+            case DeliveryDropped():
+                self._changing(event.ref)
+                self._deliveries.give_up(event)
+            case EndpointHealthSet():
+                self._change(event)
+            case (
+                ListingReviewed()
+                | KeySaved()
+                | KeyDeleted()
+                | ActualCountSet()
+                | LimitsSet()
+                | WebhookSaved()
+            ):
+                self._change(event, event.stamp_ms)
+            case WebhookRemoved():
+                self._change(event, event.stamp_ms)
+                self._deliveries.remove_listing(event.ref)
+            case ListingSaved():
+                self._save_listing(event)
+            case ListingRemoved():
+                self._remove_listing(event)
+            case UserErased():
+                self._erase_user(event)
+            case NodeNamed():
+                self._name_node(event)
+            case Merged():
+                if event.label:
+                    self._fleet.heard(event.label, event.position)
+            case ListingMerged():
+                self._merge_listing(event)
+            case VotesMerged():
+                self._merge_votes(event)
+            case VotesMoved():
+                self._move_votes(event)
+            case DeliveryTaken():
+                self._changing(event.ref)
+                self._deliveries.take_over(event)
+            case DeliveryMerged():
+                self._changing(event.ref)
+                if event.ref in self._listings:
+                    self._deliveries.merge(event.row)
+            case DeliveryForgotten():
+                self._changing(event.ref)
+                self._deliveries.forget(event)
+            case _:
+                assert_never(event)
 
     def _changing(self, ref: str) -> None:
+        """Comes before any change to the listing, or to what hangs on it."""
         self._digest.changed(ref)
         if self._fleet.label:
             self._shared_digest.changed(ref)
         if self._copy is not None:
             self._copy.changing(ref)
 
-    def _all_shared(self) -> None:
+    def _stamp(self, ms: int) -> Stamp | None:
+        """Return the stamp of a change; None outside of a fleet, where events have no time of a stamp."""
+        return self._fleet.stamp(ms) if ms else None
+
+    def _change(self, event: RowEvent, stamp_ms: int = 0) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(changed(row, event, self._stamp(stamp_ms)))
+
+    def _save_listing(self, event: ListingSaved) -> None:
+        self._changing(event.ref)
+        before = self._listings.get(event.ref)
+        self._listings.put(saved(before, event, self._stamp(event.stamp_ms)))
+
+    def _remove_listing(self, event: ListingRemoved) -> None:
+        self._changing(event.ref)
+        if event.stamp_ms:
+            self._fleet.removed_at(event.ref, event.stamp_ms)
+        self._listings.remove(event.ref)
+        self._deliveries.remove_listing(event.ref)
+        self._votes.remove_listing(event.ref)
+
+    def _cast_vote(self, event: VoteCast) -> None:
+        ref = event.ref
+        self._changing(ref)
+        is_listed = ref in self._listings
+        if is_listed or event.node:
+            number = self._fleet.number(event.node) if event.node else self._fleet.own
+            self._votes.put(ref, int(event.user), event.count, event.at_ms, number)
+        if not is_listed and event.node:
+            self._listings.voted_for(ref)
+
+    def _erase_user(self, event: UserErased) -> None:
+        if event.mark:
+            self._fleet.erased_at(event.mark, event.stamp_ms)
+        for ref in event.refs:
+            self._changing(ref)
+            self._votes.remove(ref, int(event.user))
+            self._deliveries.erase(ref, event.user)
+
+    # -- events about other nodes ----------------------------------------------------------------------
+
+    def _name_node(self, event: NodeNamed) -> None:
+        before = self._fleet.label
+        self._fleet.named(event.label)
         self._shared_digest.all_changed(self._listings)
+        if before and before != event.label:
+            for row in list(self._listings.values()):
+                if row.stats_window is not None:
+                    self._changing(row.ref)
+                    self._listings.put(replace(shared(row, before), webhook=row.webhook))
+
+    def _merge_listing(self, event: ListingMerged) -> None:
+        self._changing(event.ref)
+        row = event.row
+        stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys))
+        self._fleet.stamped(max(stamp.ms for stamp in stamps))
+        self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
+        self._listings.put(row)
+
+    def _merge_votes(self, event: VotesMerged) -> None:
+        self._changing(event.ref)
+        numbers = [self._fleet.number(label) for label in event.nodes]
+        self._votes.merge(event.ref, event.leaf, numbers)
+        for user, label, count, last_ms in event.parts:
+            self._votes.put(event.ref, user, count, last_ms, self._fleet.number(label))
+        if event.leaf or event.parts:
+            self._listings.voted_for(event.ref)
+
+    def _move_votes(self, event: VotesMoved) -> None:
+        self._changing(event.ref)
+        other, own = self._fleet.number(event.label), self._fleet.own
+        for user, kept, count in event.users:
+            vote = self._votes.get(event.ref, user)
+            if vote is None:
+                continue
+            parts = {**self._votes.parts(event.ref, user), other: kept}
+            parts[own] = max(count, parts.get(own, 0))
+            self._votes.remove(event.ref, user)  # because a put only lets counts grow
+            for node, part in parts.items():
+                if part:
+                    self._votes.put(event.ref, user, part, vote[1], node)
 
     # -- snapshots -------------------------------------------------------------------------------------
 
     def copy_rows(self) -> RowCopy:
-        """A copy of all rows as they are now, to be ended by `end_copy`; one at a time."""
-        self._copy = RowCopy(self._refs, self._rows_of)
+        """Begin a copy of all rows as they are now. `end_copy` must end it; there is one at a time."""
+        self._copy = RowCopy(self._listings.refs, self._rows_of)
         return self._copy
 
     def _rows_of(self, ref: str) -> Rows:
-        return Rows(self._listings.as_it_is(ref), tuple(self._deliveries.of(ref)))
+        return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)))
 
     def end_copy(self, copy: RowCopy) -> None:
-        if self._copy is copy:  # one given up may be ended late, when another is under way
+        if self._copy is copy:  # one that was given up may be ended late, when another is under way
             self._copy = None
 
     def load(self, rows: Iterable[Listing | Delivery]) -> None:
-        """Takes rows as a copy gave them; `loaded` has to follow the last ones."""
+        """Take rows of a copy. After all loads, `loaded` must follow."""
         for row in rows:
             if isinstance(row, Listing):
-                self._listings.put(row)
-                self._one[row.ref] = row.ref
-                self._grants.add(row)
+                self._listings.load(row)
+                self._loaded_refs[row.ref] = row.ref
             else:
                 self._deliveries.load(row)
 
     def load_packed(
         self, refs: Sequence[str], rows: Sequence[bytes], keys: int, at_once: Sequence[str]
     ) -> None:
-        """The same for packed listings, of which those `at_once` are unpacked now."""
-        self._listings.load(refs, rows, keys)
-        self._one.update(zip(refs, refs, strict=True))
+        """Take packed listings, which have so many API keys together; unpack those of `at_once` now."""
+        self._listings.load_packed(refs, rows, keys)
+        self._loaded_refs.update(zip(refs, refs, strict=True))
         for ref in at_once:
             self._listings[ref]
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]]) -> None:
-        """Takes leaves, each behind those of its listing that came before it."""
-        one = self._one
-        leaves = [(one.get(ref, ref), leaf) for ref, leaf in leaves]
+        """Take leaves; those of one listing come in the order of their users."""
+        known = self._loaded_refs
+        leaves = [(known.get(ref, ref), leaf) for ref, leaf in leaves]
         self._votes.load(leaves)
-        for ref in {ref for ref, _ in leaves}.difference(one):
-            self._maybe_ghost(ref)
+        for ref in {ref for ref, _ in leaves}.difference(known):
+            self._listings.voted_for(ref)
 
     def load_parts(self, parts: Iterable[tuple[str, int, dict[int, int]]]) -> None:
-        """Takes counts of users who voted at several nodes; all leaves come before them."""
+        """Take counts by node of users who voted at several nodes. All leaves come before them."""
         for ref, user, counts in parts:
             for node, count in counts.items():
                 self._votes.put(ref, user, count, 0, node)
@@ -87,55 +281,29 @@ class State(Tables):
         self._fleet.load(row)
 
     def loaded(self) -> None:
-        self._one.clear()
-        self._refs[:] = sorted(self._listings)
-        self._digest.all_changed(self._refs)
-        if self.fleet.label:
-            self._shared_digest.all_changed(self._refs)
+        self._loaded_refs.clear()
+        self._listings.loaded()
+        self._digest.all_changed(self._listings.refs)
+        if self._fleet.label:
+            self._shared_digest.all_changed(self._listings.refs)
 
-    # -- the digest ------------------------------------------------------------------------------------
+    # -- digests ---------------------------------------------------------------------------------------
 
     def digest(self) -> str:
-        """A digest of all listings and what hangs on them, equal for equal states (hex, 128 bits)."""
-        return self._digest.value(self._digested)
+        """Return a digest of all listings and what hangs on them, equal for equal states (hex, 128 bits)."""
+        return self._digest.value()
 
     def refresh_digest(self) -> Iterator[None]:
-        """Does nearly all of the next digest's work, in slices: to be run through before it."""
-        return self._digest.refresh(self._digested)
+        """Do nearly all of the next digest's work, in slices."""
+        return self._digest.refresh()
 
     def shared_digest(self) -> str:
-        """The same of all that the nodes of a fleet have in common: equal at all nodes that have heard of the
-        same changes, in whatever order."""
-        listings = self._shared_digest.value(self._shared_digested)
-        return hashlib.blake2b(f"{listings} {self.fleet.gone}".encode(), digest_size=16).hexdigest()
+        """Return a digest of what the nodes of a fleet have in common.
+
+        It is equal at all nodes that have heard of the same changes, in whatever order.
+        """
+        listings = self._shared_digest.value()
+        return hashlib.blake2b(f"{listings} {self._fleet.tombstones}".encode(), digest_size=16).hexdigest()
 
     def refresh_shared_digest(self) -> Iterator[None]:
-        return self._shared_digest.refresh(self._shared_digested)
-
-    def _digested(self, ref: str) -> Iterator[bytes] | None:
-        return self._parts_of(ref) if ref in self._listings else None
-
-    def _parts_of(self, ref: str) -> Iterator[bytes]:
-        yield _row_bytes(self._listings.shown(ref))
-        yield from map(_row_bytes, sorted(self.deliveries(ref), key=lambda row: row.id))
-        yield from self._vote_parts_of(ref)
-
-    def _shared_digested(self, ref: str) -> Iterator[bytes] | None:
-        return self._shared_parts_of(ref) if ref in self._listings else None
-
-    def _shared_parts_of(self, ref: str) -> Iterator[bytes]:
-        row = shared(self._listings.shown(ref), self.fleet.label)
-        yield _row_bytes(msgspec.structs.replace(row, keys=tuple(sorted(row.keys, key=lambda key: key.id))))
-        yield from self._vote_parts_of(ref)
-
-    def _vote_parts_of(self, ref: str) -> Iterator[bytes]:
-        # Leaves are as history has left them: all users come first, then all votes, so that no cut shows.
-        for leaf in leaves_of(self.votes, ref):
-            yield leaf[: len(leaf) // 2]
-        at_one_node = len(self.fleet.numbers) < 2
-        for leaf in leaves_of(self.votes, ref):
-            packed = leaf[len(leaf) // 2 :]
-            yield packed if at_one_node else self.votes.without_nodes(packed)
-
-
-_row_bytes = msgspec.json.Encoder(order="deterministic").encode
+        return self._shared_digest.refresh()

@@ -90,7 +90,7 @@ def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: 
         return Order(path, folder.keys.to_text(), kept, until)
 
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
-    has_keys = recovered.state.key_count > 0
+    has_keys = recovered.state.listings.key_count > 0
     digest_secret = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
     operator_token = _secret(settings.operator.token, folder, OPERATOR_TOKEN)
     if is_bare:

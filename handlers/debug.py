@@ -269,7 +269,7 @@ class Debug:
         await refreshed_digest(self._ledger.state)
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
-        first_server = bisect_left(state.refs, rows.SERVERS)  # refs are sorted, and bots come first
+        first_server = bisect_left(state.listings.refs, rows.SERVERS)  # refs are sorted, and bots come first
         shown = DebugState(
             version=self._version,
             uptime_seconds=(self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
@@ -282,10 +282,10 @@ class Debug:
             ),
             counts=Counts(
                 bots=first_server,
-                servers=len(state.refs) - first_server,
-                keys=state.key_count,
+                servers=len(state.listings.refs) - first_server,
+                keys=state.listings.key_count,
                 votes=len(state.votes),
-                webhooks_pending=len(state.pending),
+                webhooks_pending=len(state.deliveries.pending),
                 webhooks_in_flight=sources.webhooks_in_flight(),
                 endpoints_suspended=sources.endpoints_suspended(),
             ),
@@ -306,7 +306,11 @@ class Debug:
     def bot(self, request: Request) -> Reply:
         ref, state = bot_ref(request), self._ledger.state
         listing = listing_of(state, ref)
-        deliveries, pending, now_ms = state.deliveries(ref), state.waiting(ref), self._clock.now_ms()
+        deliveries, pending, now_ms = (
+            state.deliveries.newest_first(ref),
+            state.deliveries.waiting(ref),
+            self._clock.now_ms(),
+        )
         next_requests = {
             name: NextRequest(
                 limit=decision.limit,

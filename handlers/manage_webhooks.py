@@ -98,7 +98,7 @@ class ManageWebhooks:
         return success(WebhookAnswer(**asdict(self._view(self._ref(request)))))
 
     def _view(self, ref: str) -> WebhookView:
-        pending = self._state.waiting(ref)
+        pending = self._state.deliveries.waiting(ref)
         return webhook_view(webhook_of(self._state, ref), pending, self._clock.now_ms())
 
     async def rotate_secret(self, request: Request) -> Reply:
@@ -163,7 +163,7 @@ class ManageWebhooks:
                 await asyncio.wait([attempt], timeout=self._attempt_seconds)
             if attempt.done():
                 await self._context.ledger.durable(attempt.result())
-        for delivery in self._state.deliveries_of(ref):
+        for delivery in self._state.deliveries.of(ref):
             if delivery.id == delivery_id:
                 view = delivery_view(delivery, listing_of(self._state, ref).webhook)
                 return success(DeliveryAnswer(**asdict(view)))
@@ -171,6 +171,6 @@ class ManageWebhooks:
 
     def _is_held(self, ref: str, delivery_id: str) -> bool:
         """Whether the delivery waits for its endpoint to recover; a test does not."""
-        listing, delivery = self._state.listings.get(ref), self._state.pending.get(delivery_id)
+        listing, delivery = self._state.listings.get(ref), self._state.deliveries.pending.get(delivery_id)
         suspended = listing is not None and listing.webhook is not None and listing.webhook.suspension
         return bool(suspended) and delivery is not None and not delivery.test

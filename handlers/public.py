@@ -91,7 +91,7 @@ class PublicApi:
     ) -> None:
         self._ledger = ledger
         self._state = ledger.state
-        self._listings = ledger.state.listings_by_ref
+        self._listings = ledger.state.listings.by_ref
         self._clock = clock
         self._digester = digester
         self.limits = limits
@@ -115,7 +115,7 @@ class PublicApi:
 
     def bot_of(self, caller: Caller) -> str | None:
         """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
-        grant = self._state.grants.get(caller.digest) if caller.digest is not None else None
+        grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
         return grant.ref.removeprefix(BOTS) if grant is not None else None
 
     def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
@@ -283,7 +283,7 @@ class PublicApi:
             if bot.stats_window is not None or bot.windows:
                 self._restore_stats_window(bot, now_ms, now_ns)
 
-        self._state.for_each_listing(restore)
+        self._state.listings.for_each(restore)
 
     def _restore_stats_window(self, bot: Listing, now_ms: int, now_ns: int) -> None:
         policy = bot.stats_limit or self.limits.stats_policy

@@ -41,7 +41,7 @@ def key_value(random: bytes) -> str:
 
 def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
     """Whether the key with this digest opens the listing now."""
-    grant = state.grants.get(digest)
+    grant = state.listings.grants.get(digest)
     return grant is not None and grant.ref == ref and (grant.until_ms is None or now_ms < grant.until_ms)
 
 

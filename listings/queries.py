@@ -10,10 +10,10 @@ def page(
     state: State, prefix: str, *, after: str | None, review: Review | None, limit: int
 ) -> tuple[list[Listing], str | None]:
     """Up to `limit` listings of a kind in the order of their ids as text, and the next cursor or None."""
-    start = bisect_right(state.refs, prefix + (after or ""))
+    start = bisect_right(state.listings.refs, prefix + (after or ""))
     found: list[Listing] = []
-    for index in range(start, len(state.refs)):
-        listing = state.listings.get(state.refs[index])
+    for index in range(start, len(state.listings.refs)):
+        listing = state.listings.get(state.listings.refs[index])
         if listing is None or not listing.ref.startswith(prefix):
             break
         if review is not None and listing.review != review:
@@ -32,7 +32,7 @@ def deliveries_page(
     A cursor is `<queued_ms>-<id>`, because what it names may be forgotten by then, and older ones that still
     wait may not.
     """
-    kept = state.deliveries(ref)
+    kept = state.deliveries.newest_first(ref)
     start = 0
     if after is not None:
         queued_ms, _, last_id = after.partition("-")

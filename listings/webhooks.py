@@ -29,7 +29,7 @@ class WebhookPolicy:
 
     def pending_most(self, state: State) -> int:
         """How many may wait for one endpoint as things are: none when too many wait in all."""
-        return self.pending_per_endpoint if len(state.pending) < self.pending_in_all else 0
+        return self.pending_per_endpoint if len(state.deliveries.pending) < self.pending_in_all else 0
 
 
 def webhook_of(state: State, ref: str) -> Webhook:
@@ -87,7 +87,7 @@ def remove_webhook(state: State, ref: str) -> list[Event]:
 
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:
     webhook_of(state, ref)
-    if sum(row.test for row in state.pending_of(ref).values()) >= TESTS_PENDING:
+    if sum(row.test for row in state.deliveries.pending_of(ref).values()) >= TESTS_PENDING:
         raise Conflict("too_many_tests")
     return [DeliveryQueued(delivery_id, ref, user, test=True, at_ms=now_ms)]
 
@@ -95,12 +95,12 @@ def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: in
 def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, now_ms: int) -> list[Event]:
     """Sends a finished delivery again, under its own id."""
     webhook_of(state, ref)
-    found = state.delivery(ref, delivery_id)
+    found = state.deliveries.find(ref, delivery_id)
     if found is None:
         raise NotFound("delivery")
     if found.next_attempt_ms is not None:
         raise Conflict("delivery_pending")
-    if len(state.pending_of(ref)) >= policy.pending_most(state):
+    if len(state.deliveries.pending_of(ref)) >= policy.pending_most(state):
         raise Conflict("too_many_pending")
     return [_again(found, now_ms)]
 
@@ -110,10 +110,10 @@ def redeliver_failed(
 ) -> list[Event]:
     """Sends again what has failed since then, in the order of votes, as far as there is room to wait."""
     webhook_of(state, ref)
-    room = max(policy.pending_most(state) - len(state.pending_of(ref)), 0)
+    room = max(policy.pending_most(state) - len(state.deliveries.pending_of(ref)), 0)
     failed = [
         row
-        for row in state.finished.get(ref, ())
+        for row in state.deliveries.finished.get(ref, ())
         if not row.delivered and not row.test and _failed_ms(row) >= since_ms
     ]
     failed.sort(key=lambda row: row.queued_ms)

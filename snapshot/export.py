@@ -47,9 +47,9 @@ class NotEmpty(Exception):
 
 
 def counts_of(state: State) -> RowCounts:
-    unfinished = len(state.pending) + sum(map(len, state.elsewhere.values()))
-    deliveries = unfinished + sum(map(len, state.finished.values()))
-    unlisted = sum(map(state.votes.voters, state.ghosts))  # nobody could take these back
+    unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
+    deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
+    unlisted = sum(map(state.votes.voters, state.listings.orphans))  # nobody could take these back
     return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries)
 
 
@@ -114,22 +114,22 @@ def _write(disk: Disk, path: Path, pieces: Iterable[bytes]) -> None:
 
 
 def _listings(state: State) -> Iterator[Row]:
-    for ref in state.refs:
+    for ref in state.listings.refs:
         yield state.listings[ref]
 
 
 def _votes(state: State) -> Iterator[Row]:
-    for ref in state.refs:
+    for ref in state.listings.refs:
         for user, count, last_ms in state.votes.votes(ref):
             yield Vote(ref, str(user), count, last_ms)
 
 
 def _deliveries(state: State) -> Iterator[Row]:
     """Finished ones as they finished: the oldest are the first to be dropped."""
-    yield from chain.from_iterable(state.finished.values())
-    for elsewhere in state.elsewhere.values():
+    yield from chain.from_iterable(state.deliveries.finished.values())
+    for elsewhere in state.deliveries.remote.values():
         yield from elsewhere.values()
-    yield from state.pending.values()
+    yield from state.deliveries.pending.values()
 
 
 _TABLE_ROWS = {"listings": _listings, "votes": _votes, "deliveries": _deliveries}

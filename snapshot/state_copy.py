@@ -11,7 +11,7 @@ from itertools import islice
 from core.packing import PackedRow
 from core.rows import Listing
 from core.state import State
-from core.votes import copy_votes
+from core.vote_port import copy_votes
 from snapshot.files import (
     DeliveriesChunk,
     FleetChunk,
@@ -68,10 +68,10 @@ class StateCopy:
     def _votes(self) -> Iterator[LeavesChunk]:
         """Those whose listing is not known yet come first: it may come meanwhile."""
         early: set[str] = set()
-        for leaves in copy_votes(self._state.votes, self._state.ghosts):
+        for leaves in copy_votes(self._state.votes, self._state.listings.orphans):
             early.update(ref for ref, _ in leaves)
             yield LeavesChunk(leaves)
-        for leaves in copy_votes(self._state.votes, self._state.refs):
+        for leaves in copy_votes(self._state.votes, self._state.listings.refs):
             yield LeavesChunk([row for row in leaves if row[0] not in early] if early else leaves)
 
     def _parts(self) -> Iterator[tuple[str, int, dict[int, int]]]:

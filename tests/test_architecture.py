@@ -279,7 +279,7 @@ BESIDE_THE_ROOMS = {"docs", "published", "support", "system"}
 
 TESTED_ELSEWHERE = {
     "The module holds names and values, and decides nothing.": [
-        *("core/refusals", "core/rows", "core/votes"),
+        *("core/refusals", "core/rows", "core/vote_port"),
         *("outbound/failures", "outbound/result", "replication/facts/kinds"),
         "replication/members/status",
     ],

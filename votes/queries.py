@@ -43,7 +43,10 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
-    for known in (state.ghosts, state.refs):  # in this order: a ghost may become a listing meanwhile
+    for known in (
+        state.listings.orphans,
+        state.listings.refs,
+    ):  # in this order: an orphan may become a listing meanwhile
         after = ""
         while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
             yield [ref for ref in refs if _knows(state, ref, user)]
@@ -52,5 +55,5 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
 def _knows(state: State, ref: str, user: str) -> bool:
     return state.votes.get(ref, int(user)) is not None or any(
-        delivery.user == user for delivery in state.deliveries_of(ref)
+        delivery.user == user for delivery in state.deliveries.of(ref)
     )

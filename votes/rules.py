@@ -28,7 +28,7 @@ def cast_vote(
     if listing.webhook is None:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
-    if len(state.pending_of(ref)) < pending_most:
+    if len(state.deliveries.pending_of(ref)) < pending_most:
         return vote, queued
     return vote, queued, DeliveryDropped(delivery_id, ref, made=0, reason="overflow", at_ms=now_ms)
 

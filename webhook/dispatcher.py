@@ -172,7 +172,7 @@ class Dispatcher:
             if self._phase is _Phase.ABANDONED:
                 return
             state = self._ledger.state
-            delivery, listing = state.pending.get(due.delivery_id), state.listings.get(due.ref)
+            delivery, listing = state.deliveries.pending.get(due.delivery_id), state.listings.get(due.ref)
             if delivery is None or listing is None or listing.webhook is None:
                 return  # removed since the delivery was queued
             began = moment(self._clock)
@@ -285,7 +285,7 @@ class Dispatcher:
 
     def _record(self, outcome: _Outcome) -> bool:
         """Write an outcome. Returns False if it must wait."""
-        if self._ledger.state.pending.get(outcome.delivery.id) is not outcome.delivery:
+        if self._ledger.state.deliveries.pending.get(outcome.delivery.id) is not outcome.delivery:
             return True  # the delivery has been removed
         try:
             self._ledger.commit(self._events(outcome))

@@ -82,7 +82,7 @@ class Outbox:
         """Take over the pending deliveries. Those that are due already leave in batches."""
         self._policy = policy
         self._retries = retries
-        self._pending = state.pending
+        self._pending = state.deliveries.pending
         self._order = 0
         self._entries: dict[str, QueueEntry] = {}  # of running attempts
         self._not_durable: deque[tuple[int, int, QueueEntry]] = deque()
@@ -95,11 +95,11 @@ class Outbox:
         self._in_flight = 0
         self.slots, self.look_ups = Slots(policy.in_flight), Slots(policy.look_ups)
         self._stopped_until_ms: int | None = None
-        for listing in state.listings_at_hand():
+        for listing in state.listings.unpacked():
             if listing.webhook is not None:
                 self._set_suspension(listing.ref, listing.webhook.suspension, now)
         overdue = 0
-        for row in state.pending.values():
+        for row in state.deliveries.pending.values():
             due_ms = _due_ms(row, now)
             if due_ms <= now.steady_ms:
                 due_ms = now.steady_ms + overdue // RESTART_BATCH * RESTART_GAP_MS

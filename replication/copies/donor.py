@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece, pieces_of
 from replication.facts.capture import Capture
 from replication.facts.kinds import DeliveryFact, ErasedFact, Fact, RemovedFact, VotesFact
@@ -99,13 +99,13 @@ class Donor:
         state, fleet = self._ledger.state, self._ledger.state.fleet
         yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
-        for ref in [*state.refs]:
+        for ref in [*state.listings.refs]:
             listing = self._capture.listing(ref)
             if listing is not None:
                 yield listing
-        for ref in [*state.ghosts, *state.refs]:
+        for ref in [*state.listings.orphans, *state.listings.refs]:
             yield from self._votes(ref)
-        for ref in [*state.refs]:
+        for ref in [*state.listings.refs]:
             yield from self._deliveries(ref)
 
     def _votes(self, ref: str) -> Iterator[VotesFact]:
@@ -121,7 +121,7 @@ class Donor:
             yield VotesFact(ref, fleet.removed.get(ref, 0), node_ids, alone, tuple(parts))
 
     def _deliveries(self, ref: str) -> Iterator[DeliveryFact]:
-        for row in list(self._ledger.state.deliveries_of(ref)):
+        for row in list(self._ledger.state.deliveries.of(ref)):
             fact = self._capture.delivery(ref, row.id)
             if fact is not None:
                 yield fact

@@ -5,7 +5,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 
-from core.fleet import FleetView
+from core.fleet_table import FleetView
 from core.ledger import Ledger
 from replication.copies.forgetting import Forgetting
 from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece
@@ -103,7 +103,7 @@ class Fetcher:
         node knows. The donor knows more: those that the copy lacks are finished, and no longer in its log."""
         return {
             (row.ref, row.id)
-            for of_listing in self._ledger.state.elsewhere.values()
+            for of_listing in self._ledger.state.deliveries.remote.values()
             for row in of_listing.values()
             if row.owner == donor
         }

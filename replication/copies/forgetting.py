@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from core.events import Event, VoteCast
 from core.ledger import Ledger
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.kinds import ErasedFact, Fact
 from replication.facts.merge import Erasure, FactSource
@@ -49,11 +49,11 @@ class Forgetting:
 
     async def _forget(self, news: Mapping[str, int], source: FactSource) -> None:
         """Erase the users first, and note the digests then, so that an interrupted search is made again."""
-        for ref in [*self._state.ghosts, *self._state.refs]:
+        for ref in [*self._state.listings.orphans, *self._state.listings.refs]:
             for leaf in leaves_of(self._state.votes, ref):
                 await self._erase(map(str, self._state.votes.users(leaf)), news)
                 await asyncio.sleep(0)
-            await self._erase([row.user for row in self._state.deliveries_of(ref)], news)
+            await self._erase([row.user for row in self._state.deliveries.of(ref)], news)
         while self._voted:
             voted, self._voted = self._voted, set()
             await self._erase(voted, news)

@@ -73,7 +73,7 @@ class Capture:
         return VoteFact(ref, user, count, vote[1], fleet.removed.get(ref, 0), self._forgotten(user))
 
     def delivery(self, ref: str, delivery_id: str) -> DeliveryFact | None:
-        row, fleet = self._state.delivery(ref, delivery_id), self._state.fleet
+        row, fleet = self._state.deliveries.find(ref, delivery_id), self._state.fleet
         if row is None:
             return None
         told = row if row.owner else replace(row, owner=fleet.label)

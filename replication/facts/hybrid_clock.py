@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.clock import Clock
 from core.events import Event, Merged, Stamped
-from core.fleet import FleetView
+from core.fleet_table import FleetView
 
 
 class HybridClock:

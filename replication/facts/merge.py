@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from core import events as ev
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
-from core.sharing import as_own, remembered, shared, well
+from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
@@ -137,7 +137,10 @@ class Merge:
         merged = ev.ListingMerged(as_own(after, label), updates)
         if after.webhook is None:
             return [ev.WebhookRemoved(row.ref), merged]
-        return [merged, ev.WebhookSaved(row.ref, well(after.webhook))]  # readers of the log look for it
+        return [
+            merged,
+            ev.WebhookSaved(row.ref, without_health(after.webhook)),
+        ]  # readers of the log look for it
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
         if self._is_forgotten(fact.user, fact.forgotten):
@@ -161,8 +164,8 @@ class Merge:
     def _erased_here(self, source: FactSource) -> set[str]:
         """Return the digests of users whom this node has erased later than the source knew."""
         fleet, (gone, known_source) = self._state.fleet, self._gone_as_of
-        if gone != fleet.gone or known_source is not source:
-            self._gone_as_of = (fleet.gone, source)
+        if gone != fleet.tombstones or known_source is not source:
+            self._gone_as_of = (fleet.tombstones, source)
             self._gone = {digest for digest, ms in fleet.erased.items() if ms > source.erased.get(digest, 0)}
         return self._gone
 
@@ -176,7 +179,7 @@ class Merge:
         ):
             return []
         label = self._state.fleet.label
-        known = self._state.delivery(row.ref, row.id)
+        known = self._state.deliveries.find(row.ref, row.id)
         if known is not None and _progress(row, label) <= _progress(known, label):
             return []
         own = replace(row, owner="") if row.owner == label else row
@@ -184,7 +187,7 @@ class Merge:
 
     def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:
         """Return nothing if another node has taken the delivery over."""
-        row = self._state.elsewhere.get(fact.ref, {}).get(fact.delivery_id)
+        row = self._state.deliveries.remote.get(fact.ref, {}).get(fact.delivery_id)
         if row is None or row.owner != source.node_id:
             return []
         return [ev.DeliveryForgotten(fact.delivery_id, fact.ref)]
@@ -203,7 +206,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         later = max(one, other, key=lambda row: _rank(row, part))
         fields |= {name: getattr(later, name) for name in names}
         stamps[part] = getattr(later.stamps, part)
-    revoked = remembered((*one.revoked, *other.revoked))
+    revoked = newest_revocations((*one.revoked, *other.revoked))
     return replace(
         one,
         **fields,

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet import FleetView
+from core.fleet_table import FleetView
 from core.refusals import VotedTooSoon
-from core.votes import VotesView
+from core.vote_port import VotesView
 from replication.facts.keyed_digests import KeyedDigests
 from replication.transport.link import UNREACHABLE, Link
 

@@ -5,7 +5,7 @@ A node begins a new epoch when its journal is not the one that the others know u
 is new, restored or a copy, or another process has written to the stream.
 """
 
-from core.fleet import FleetView, label_of, name_and_epoch
+from core.fleet_table import FleetView, label_of, name_and_epoch
 
 
 def node_id_at_start(fleet: FleetView, name: str, now_ms: int) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet import FleetView, name_and_epoch
+from core.fleet_table import FleetView, name_and_epoch
 from replication.members.refused_nodes import RefusedNodes
 from replication.members.status import Change, KnownElsewhere, Member, ReadUpTo, Report, Status
 from replication.transport.envelopes import Foreign

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
 from core.events import DeliveryTaken
-from core.fleet import name_and_epoch
+from core.fleet_table import name_and_epoch
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from replication.members.registry import Registry
@@ -54,7 +54,9 @@ class Succession:
     async def step(self) -> None:
         """Take over the webhooks of nodes that are gone. Raises UNREACHABLE."""
         now_ns = self._clock.monotonic_ns()
-        owners = [node_id for node_id in self._ledger.state.owners if self._is_gone(node_id)]
+        owners = [
+            node_id for node_id in self._ledger.state.deliveries.remote_counts if self._is_gone(node_id)
+        ]
         self._gone_since_ns = {node_id: self._gone_since_ns.get(node_id, now_ns) for node_id in owners}
         for node_id, since_ns in list(self._gone_since_ns.items()):
             if now_ns - since_ns >= self._lease_ns and await self._succeeds(node_id):
@@ -90,7 +92,7 @@ class Succession:
         state = self._ledger.state
         rows = [
             row
-            for of_listing in list(state.elsewhere.values())
+            for of_listing in list(state.deliveries.remote.values())
             for row in of_listing.values()
             if row.owner == node_id
         ]
@@ -100,7 +102,7 @@ class Succession:
             taken = [
                 DeliveryTaken(row.id, row.ref, at_ms)
                 for row in rows[start : start + TAKEN_AT_ONCE]
-                if state.delivery(row.ref, row.id) is row
+                if state.deliveries.find(row.ref, row.id) is row
             ]
             try:
                 self._ledger.commit(taken)

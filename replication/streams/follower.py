@@ -9,7 +9,7 @@ nor skipped: the follower tries it again, and reads nothing else of that node me
 import logging
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet import label_of
+from core.fleet_table import label_of
 from replication.facts.applying import Applying
 from replication.facts.merge import FactSource
 from replication.members.refused_nodes import RefusedNodes

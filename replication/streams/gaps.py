@@ -11,7 +11,7 @@ themselves; but the cursor stays, so that a copy is taken when somebody comes ba
 import logging
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet import FleetView, name_and_epoch
+from core.fleet_table import FleetView, name_and_epoch
 from replication.members.registry import Registry
 
 log = logging.getLogger(__name__)

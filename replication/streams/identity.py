@@ -9,7 +9,7 @@ import logging
 
 from core.clock import Clock
 from core.events import NodeNamed
-from core.fleet import name_and_epoch
+from core.fleet_table import name_and_epoch
 from core.ledger import Ledger
 from replication.members.epochs import later_node_id
 from replication.streams.provisional import ProvisionalVotes

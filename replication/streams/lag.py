@@ -5,7 +5,7 @@ there `BEHIND_SECONDS` later, it is behind, until nothing is left or it has reac
 """
 
 from core.clock import NS_PER_SECOND, Clock
-from core.fleet import name_and_epoch
+from core.fleet_table import name_and_epoch
 from core.ledger import Ledger
 from replication.members.warnings import Warnings
 from replication.streams.gaps import Gaps

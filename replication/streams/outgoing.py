@@ -54,7 +54,11 @@ class Outgoing:
     def beginning(self) -> int:
         """Return where a stream begins that nobody has read: behind a copy, if there is anything to copy."""
         state = self._ledger.state
-        return self._queue.complete_from if state.refs or state.ghosts or state.fleet.removed else 0
+        return (
+            self._queue.complete_from
+            if state.listings.refs or state.listings.orphans or state.fleet.removed
+            else 0
+        )
 
     async def is_of_this_journal(self, position: int, proof: bytes) -> bool:
         """Tell if an entry with this position and proof can be of this node's journal."""

@@ -5,7 +5,7 @@ Cursors, in the journal, say what is merged; positions, in memory, say what was 
 copy, which moves cursors alone, and behind a gap that nobody can fill, where only positions move.
 """
 
-from core.fleet import FleetView, label_of, name_and_epoch
+from core.fleet_table import FleetView, label_of, name_and_epoch
 from replication.transport.link import EntryId
 
 

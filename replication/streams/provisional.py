@@ -13,14 +13,14 @@ from itertools import islice
 
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesMoved
 from core.ledger import Ledger
-from core.votes import Votes
+from core.vote_port import VoteStore
 
 MOVED_AT_ONCE = 256
 _OTHER, _OWN = 0, 1
 
 
 class ProvisionalVotes:
-    def __init__(self, ledger: Ledger, new_table: Callable[[], Votes]) -> None:
+    def __init__(self, ledger: Ledger, new_table: Callable[[], VoteStore]) -> None:
         """`new_table` returns an empty table of votes."""
         self._ledger = ledger
         self._new_table = new_table

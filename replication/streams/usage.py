@@ -9,7 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from core.fleet import FleetView
+from core.fleet_table import FleetView
 from replication.transport.envelopes import Foreign
 from replication.transport.link import ENVELOPE, SealedEntry, SealedLink
 

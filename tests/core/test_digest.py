@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core import digest
 from core.events import Event, ListingReviewed, ListingSaved
 from core.state import State
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from tests.support.committed_rows import BOT_PROFILE, NOW_MS
 from tests.support.generated_events import examples, frequent, histories, sequences
 from tests.support.state_laws import reloaded
@@ -59,7 +59,7 @@ def test_the_leaves_in_which_votes_stand_do_not_show(before: list[Event]) -> Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, "LEAF", 2)
         split = state_of(before)
-        leaves = {ref: len(list(leaves_of(split.votes, ref))) for ref in split.refs}
+        leaves = {ref: len(list(leaves_of(split.votes, ref))) for ref in split.listings.refs}
 
     whole = state_of(before)
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from core.events import ListingMerged
 from core.rows import Listing, NodeWindow, StatsWindow, Suspension, Webhook
-from core.sharing import as_own, shared, well
+from core.sharing import as_own, shared, without_health
 from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER
 from tests.support.generated_events import OF_TYPE, examples, labels
 
@@ -27,7 +27,7 @@ def test_the_own_window_is_told_under_the_node_s_label_among_those_of_others() -
 @pytest.mark.parametrize("webhook", [ILL, replace(HEALTHY, failed=1)])
 def test_how_sending_goes_at_this_node_is_told_to_nobody(webhook: Webhook) -> None:
     assert shared(replace(ROW, webhook=webhook), "a.1") == replace(ROW, webhook=HEALTHY)
-    assert well(webhook) == HEALTHY
+    assert without_health(webhook) == HEALTHY
 
 
 def test_a_node_finds_its_own_window_among_all() -> None:
@@ -48,6 +48,6 @@ def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) 
     row = replace(event.row, windows=others)
     told = shared(row, label)
     kept = as_own(told, label)
-    webhook = well(row.webhook) if row.webhook is not None else None
+    webhook = without_health(row.webhook) if row.webhook is not None else None
     assert kept == replace(row, webhook=webhook)
     assert shared(kept, label) == told

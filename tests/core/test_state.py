@@ -88,9 +88,17 @@ def test_a_removed_listing_takes_everything_with_it(ledger: Ledger, state: State
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
     ledger.commit([ListingRemoved(BOT)])
-    assert not any([state.listings, state.refs, state.grants, state.pending, state.finished])
+    assert not any(
+        [
+            state.listings,
+            state.listings.refs,
+            state.listings.grants,
+            state.deliveries.pending,
+            state.deliveries.finished,
+        ]
+    )
     assert len(state.votes) == 0
-    assert state.deliveries(BOT) == []
+    assert state.deliveries.newest_first(BOT) == []
     assert state.digest() == nothing
 
 
@@ -101,7 +109,7 @@ def test_a_removed_listing_leaves_the_others_alone(ledger: Ledger, state: State)
     a_key(ledger, ref=OTHER_BOT)
     ledger.commit([VoteCast(OTHER_BOT, USER, 1, NOW_MS)])
     ledger.commit([ListingRemoved(OTHER_BOT)])
-    assert list(state.refs) == [BOT]
+    assert list(state.listings.refs) == [BOT]
     assert state.digest() == digest
 
 
@@ -118,7 +126,7 @@ def test_a_listing_that_comes_back_has_nothing_of_its_past(ledger: Ledger, state
 def test_refs_are_sorted(ledger: Ledger, state: State) -> None:
     for ref in (SERVER, OTHER_BOT, BOT):
         a_listing(ledger, ref)
-    assert list(state.refs) == [BOT, OTHER_BOT, SERVER]
+    assert list(state.listings.refs) == [BOT, OTHER_BOT, SERVER]
 
 
 def test_a_key_opens_its_listing_until_it_is_deleted(ledger: Ledger, state: State) -> None:
@@ -127,7 +135,7 @@ def test_a_key_opens_its_listing_until_it_is_deleted(ledger: Ledger, state: Stat
     assert state.listings[BOT].keys == (first, second)
     ledger.commit([KeyDeleted(BOT, "k1")])
     assert state.listings[BOT].keys == (second,)
-    assert dict(state.grants) == {"d2": KeyGrant(BOT, "k2", None)}
+    assert dict(state.listings.grants) == {"d2": KeyGrant(BOT, "k2", None)}
 
 
 def test_a_rotated_key_keeps_its_place_and_opens_by_both_values(ledger: Ledger, state: State) -> None:
@@ -136,8 +144,8 @@ def test_a_rotated_key_keeps_its_place_and_opens_by_both_values(ledger: Ledger, 
     rotated = replace(first, digest="d3", old_digest="d1", old_until_ms=LATER_MS)
     ledger.commit([KeySaved(BOT, rotated)])
     assert state.listings[BOT].keys == (rotated, second)
-    assert state.grants["d3"] == KeyGrant(BOT, "k1", None)
-    assert state.grants["d1"] == KeyGrant(BOT, "k1", LATER_MS)
+    assert state.listings.grants["d3"] == KeyGrant(BOT, "k1", None)
+    assert state.listings.grants["d1"] == KeyGrant(BOT, "k1", LATER_MS)
 
 
 def test_a_second_rotation_ends_the_overlap_of_the_first(ledger: Ledger, state: State) -> None:
@@ -145,7 +153,7 @@ def test_a_second_rotation_ends_the_overlap_of_the_first(ledger: Ledger, state: 
     key = a_key(ledger, "k1", digest="d1")
     ledger.commit([KeySaved(BOT, replace(key, digest="d2", old_digest="d1", old_until_ms=LATER_MS))])
     ledger.commit([KeySaved(BOT, replace(key, digest="d3", old_digest="d2", old_until_ms=LATER_MS))])
-    assert set(state.grants) == {"d2", "d3"}
+    assert set(state.listings.grants) == {"d2", "d3"}
 
 
 def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: State) -> None:
@@ -173,7 +181,7 @@ def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: S
     a_delivery(ledger, "pending")
     ledger.commit([WebhookRemoved(BOT)])
     assert state.listings[BOT].webhook is None
-    assert not any([state.deliveries(BOT), state.pending, state.finished])
+    assert not any([state.deliveries.newest_first(BOT), state.deliveries.pending, state.deliveries.finished])
 
 
 def test_a_later_vote_replaces_count_and_time(ledger: Ledger, state: State) -> None:
@@ -195,7 +203,7 @@ def test_an_erased_user_is_named_nowhere(ledger: Ledger, state: State) -> None:
         a_finished_delivery(ledger, f"{ref} finished", ref)
         a_delivery(ledger, f"{ref} pending", ref)
     ledger.commit([UserErased(USER, (BOT, SERVER))])
-    assert {row.user for ref in (BOT, SERVER) for row in state.deliveries(ref)} == {OTHER_USER}
+    assert {row.user for ref in (BOT, SERVER) for row in state.deliveries.newest_first(ref)} == {OTHER_USER}
     assert state.votes.get(BOT, int(USER)) is None
     assert state.votes.get(SERVER, int(USER)) is None
     assert state.digest() == digest
@@ -206,7 +214,7 @@ def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State)
     a_finished_delivery(ledger, "theirs", user=OTHER_USER)
     a_finished_delivery(ledger, "ours")
     ledger.commit([UserErased(USER, (BOT,))])
-    assert [row.id for row in state.deliveries(BOT)] == ["theirs"]
+    assert [row.id for row in state.deliveries.newest_first(BOT)] == ["theirs"]
 
 
 @pytest.mark.parametrize(
@@ -231,9 +239,17 @@ def test_an_event_about_something_gone_is_a_no_op(ledger: Ledger, state: State, 
     nothing = state.digest()
     ledger.commit([event])
     assert state.digest() == nothing
-    assert not any([state.listings, state.grants, state.pending, state.finished, len(state.votes)])
+    assert not any(
+        [
+            state.listings,
+            state.listings.grants,
+            state.deliveries.pending,
+            state.deliveries.finished,
+            len(state.votes),
+        ]
+    )
 
 
 def test_a_delivery_for_a_listing_that_is_gone_is_not_queued(ledger: Ledger, state: State) -> None:
     a_delivery(ledger, "first")
-    assert not state.pending
+    assert not state.deliveries.pending

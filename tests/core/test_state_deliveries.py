@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from core.deliveries import ATTEMPTS_KEPT
+from core.delivery_table import ATTEMPTS_KEPT
 from core.events import DeliveryAttempted, DeliveryDropped
 from core.ledger import Ledger
 from core.rows import Attempt, Delivery
@@ -38,15 +38,15 @@ def test_a_queued_delivery_is_due_at_once(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_delivery(ledger, "first")
     expected = Delivery("first", BOT, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
-    assert dict(state.pending) == {"first": expected}
-    assert state.deliveries(BOT) == [expected]
+    assert dict(state.deliveries.pending) == {"first": expected}
+    assert state.deliveries.newest_first(BOT) == [expected]
 
 
 def test_a_retry_keeps_a_delivery_pending(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_delivery(ledger, "first")
     ledger.commit([retried("first")])
-    row = state.pending["first"]
+    row = state.deliveries.pending["first"]
     assert (row.tries, row.next_attempt_ms, row.attempts) == (1, NOW_MS + 5_000, (REFUSED,))
     assert (row.delivered, row.since_ms) == (False, NOW_MS)
 
@@ -56,7 +56,7 @@ def test_an_attempt_that_is_held_is_made_but_is_none_of_the_tries(ledger: Ledger
     a_delivery(ledger, "first")
     ledger.commit([retried("first", number=1)])
     ledger.commit([DeliveryAttempted("first", BOT, 2, REFUSED, "held", LATER_MS)])
-    row = state.pending["first"]
+    row = state.deliveries.pending["first"]
     assert (row.tries, row.made, row.next_attempt_ms) == (1, 2, LATER_MS)
     assert row.attempts == (REFUSED, REFUSED)
 
@@ -66,8 +66,8 @@ def test_a_delivered_and_a_failed_delivery_are_finished(ledger: Ledger, state: S
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
     ledger.commit([DeliveryAttempted("second", BOT, 1, REFUSED, "failed", None)])
-    assert not state.pending
-    assert [(row.id, row.delivered, row.tries) for row in state.finished[BOT]] == [
+    assert not state.deliveries.pending
+    assert [(row.id, row.delivered, row.tries) for row in state.deliveries.finished[BOT]] == [
         ("first", True, 1),
         ("second", False, 1),
     ]
@@ -77,7 +77,7 @@ def test_only_the_newest_finished_deliveries_are_kept(ledger: Ledger, state: Sta
     a_listing(ledger)
     for number in range(DELIVERIES_KEPT + 2):
         a_finished_delivery(ledger, str(number), at_ms=NOW_MS + number)
-    assert ids(state.finished[BOT]) == ["2", "3"]
+    assert ids(state.deliveries.finished[BOT]) == ["2", "3"]
 
 
 def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, state: State) -> None:
@@ -85,8 +85,8 @@ def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, s
     a_finished_delivery(ledger, "first")
     a_finished_delivery(ledger, "second")
     a_delivery(ledger, "first", at_ms=LATER_MS)
-    assert ids(state.finished[BOT]) == ["second"]
-    row = state.pending["first"]
+    assert ids(state.deliveries.finished[BOT]) == ["second"]
+    row = state.deliveries.pending["first"]
     assert (row.tries, row.delivered, row.next_attempt_ms) == (0, False, LATER_MS)
     assert (row.queued_ms, row.since_ms, row.attempts) == (NOW_MS, LATER_MS, (DELIVERED,))
 
@@ -96,7 +96,7 @@ def test_two_attempts_that_look_the_same_are_two_attempts(ledger: Ledger, state:
     a_delivery(ledger, "first")
     ledger.commit([retried("first", number=1)])
     ledger.commit([retried("first", number=2)])
-    row = state.pending["first"]
+    row = state.deliveries.pending["first"]
     assert (row.tries, row.made, row.attempts) == (2, 2, (REFUSED, REFUSED))
 
 
@@ -105,9 +105,9 @@ def test_attempts_are_counted_over_all_rounds(ledger: Ledger, state: State) -> N
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "first", at_ms=LATER_MS)
     ledger.commit([retried("first", number=1)])  # already known
-    assert state.pending["first"].tries == 0
+    assert state.deliveries.pending["first"].tries == 0
     ledger.commit([retried("first", number=2)])
-    assert (state.pending["first"].tries, state.pending["first"].made) == (1, 2)
+    assert (state.deliveries.pending["first"].tries, state.deliveries.pending["first"].made) == (1, 2)
 
 
 def test_a_delivery_keeps_its_newest_attempts(ledger: Ledger, state: State) -> None:
@@ -116,8 +116,8 @@ def test_a_delivery_keeps_its_newest_attempts(ledger: Ledger, state: State) -> N
     attempts = [replace(REFUSED, at_ms=NOW_MS + number) for number in range(ATTEMPTS_KEPT + 5)]
     for number, attempt in enumerate(attempts, 1):
         ledger.commit([retried("first", attempt, number)])
-    assert state.pending["first"].attempts == tuple(attempts[-ATTEMPTS_KEPT:])
-    assert state.pending["first"].tries == len(attempts)
+    assert state.deliveries.pending["first"].attempts == tuple(attempts[-ATTEMPTS_KEPT:])
+    assert state.deliveries.pending["first"].tries == len(attempts)
 
 
 def test_deliveries_are_shown_newest_first(ledger: Ledger, state: State) -> None:
@@ -125,14 +125,14 @@ def test_deliveries_are_shown_newest_first(ledger: Ledger, state: State) -> None
     a_delivery(ledger, "first", at_ms=NOW_MS)
     a_finished_delivery(ledger, "second", at_ms=NOW_MS + 1)
     a_delivery(ledger, "third", at_ms=NOW_MS + 2)
-    assert ids(state.deliveries(BOT)) == ["third", "second", "first"]
+    assert ids(state.deliveries.newest_first(BOT)) == ["third", "second", "first"]
 
 
 def test_deliveries_of_one_millisecond_are_shown_newest_first_too(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    assert ids(state.deliveries(BOT)) == ["second", "first"]
+    assert ids(state.deliveries.newest_first(BOT)) == ["second", "first"]
 
 
 def test_a_delivery_that_is_given_up_is_finished_and_says_why(ledger: Ledger, state: State) -> None:
@@ -141,9 +141,10 @@ def test_a_delivery_that_is_given_up_is_finished_and_says_why(ledger: Ledger, st
     a_delivery(ledger, "second")
     ledger.commit([retried("second")])
     ledger.commit([DeliveryDropped("second", BOT, made=1, reason="expired", at_ms=LATER_MS)])
-    assert not state.pending
+    assert not state.deliveries.pending
     assert [
-        (row.dropped, row.dropped_ms, row.delivered, row.next_attempt_ms) for row in state.finished[BOT]
+        (row.dropped, row.dropped_ms, row.delivered, row.next_attempt_ms)
+        for row in state.deliveries.finished[BOT]
     ] == [
         ("overflow", NOW_MS, False, None),
         ("expired", LATER_MS, False, None),
@@ -158,14 +159,17 @@ def test_a_delivery_is_not_given_up_in_the_place_of_its_successor(ledger: Ledger
         [DeliveryDropped("first", BOT, made=0, reason="overflow", at_ms=NOW_MS)]
     )  # of before the attempt
     ledger.commit([DeliveryDropped("first", OTHER_BOT, made=1, reason="overflow", at_ms=NOW_MS)])
-    assert state.pending["first"].dropped is None
+    assert state.deliveries.pending["first"].dropped is None
 
 
 def test_a_delivery_that_was_given_up_can_be_sent_again(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_dropped_delivery(ledger, "first", "overflow")
     a_delivery(ledger, "first", at_ms=LATER_MS)
-    assert (state.pending["first"].dropped, state.pending["first"].since_ms) == (None, LATER_MS)
+    assert (state.deliveries.pending["first"].dropped, state.deliveries.pending["first"].since_ms) == (
+        None,
+        LATER_MS,
+    )
 
 
 def test_a_listing_s_pending_deliveries_are_told_oldest_first(ledger: Ledger, state: State) -> None:
@@ -175,5 +179,5 @@ def test_a_listing_s_pending_deliveries_are_told_oldest_first(ledger: Ledger, st
         a_delivery(ledger, delivery_id, ref)
     ledger.commit([retried("a")])
     ledger.commit([DeliveryAttempted("c", BOT, 1, DELIVERED, "delivered", None)])
-    assert list(state.pending_of(BOT)) == ["a", "d"], "a retry keeps its place"
-    assert state.pending_of("bots/999999999999999999") == {}
+    assert list(state.deliveries.pending_of(BOT)) == ["a", "d"], "a retry keeps its place"
+    assert state.deliveries.pending_of("bots/999999999999999999") == {}

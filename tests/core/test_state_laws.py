@@ -26,7 +26,7 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from tests.support.committed_rows import (
     BOT,
     BOT_PROFILE,
@@ -211,7 +211,11 @@ def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) ->
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
     copy, digests = empty_state(), []
-    rows: list[Listing | Delivery] = [state.listings[BOT], *state.finished[BOT], *state.pending.values()]
+    rows: list[Listing | Delivery] = [
+        state.listings[BOT],
+        *state.deliveries.finished[BOT],
+        *state.deliveries.pending.values(),
+    ]
     for row in rows:
         copy.load([row])
         copy.loaded()

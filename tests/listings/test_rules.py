@@ -79,7 +79,7 @@ def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> N
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
     a_listing(ledger, "servers/111111111111111111")
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
-    assert list(state.refs) == [BOT, "servers/111111111111111111"]
+    assert list(state.listings.refs) == [BOT, "servers/111111111111111111"]
 
 
 def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
@@ -141,7 +141,7 @@ def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State)
     a_webhook(ledger)
     ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
     ledger.commit(rules.remove(state, BOT))
-    assert not any([state.listings, state.grants, len(state.votes)])
+    assert not any([state.listings, state.listings.grants, len(state.votes)])
 
 
 def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:

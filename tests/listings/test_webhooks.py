@@ -130,7 +130,7 @@ def test_saving_keeps_what_is_on_its_way(ledger: Ledger, state: State) -> None:
     a_webhook(ledger)
     a_delivery(ledger, "first")
     ledger.commit(save_webhook(state, BOT))
-    assert list(state.pending) == ["first"]
+    assert list(state.deliveries.pending) == ["first"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) ->
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
     ledger.commit(remove_webhook(state, BOT))
-    assert state.deliveries(BOT) == []
+    assert state.deliveries.newest_first(BOT) == []
     with pytest.raises(NotFound):
         webhook_of(state, BOT)
 
@@ -194,7 +194,7 @@ def test_a_test_goes_the_way_of_a_vote(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     a_webhook(ledger)
     ledger.commit(send_test(state, BOT, USER, delivery_id="first", now_ms=LATER_MS))
-    row = state.pending["first"]
+    row = state.deliveries.pending["first"]
     assert (row.ref, row.user, row.test, row.next_attempt_ms) == (BOT, USER, True, LATER_MS)
 
 
@@ -205,9 +205,9 @@ def test_a_finished_delivery_is_sent_again_as_what_it_was(ledger: Ledger, state:
     ledger.commit([DeliveryQueued("first", BOT, USER, test, NOW_MS)])
     ledger.commit([DeliveryAttempted("first", BOT, 1, DELIVERED, "failed", None)])
     ledger.commit(redeliver(state, BOT, "first", POLICY, LATER_MS))
-    row = state.pending["first"]
+    row = state.deliveries.pending["first"]
     assert (row.user, row.test, row.next_attempt_ms, row.tries) == (USER, test, LATER_MS, 0)
-    assert not state.finished[BOT]
+    assert not state.deliveries.finished[BOT]
 
 
 def test_the_delivery_that_is_named_is_the_one_sent_again(ledger: Ledger, state: State) -> None:
@@ -216,7 +216,7 @@ def test_the_delivery_that_is_named_is_the_one_sent_again(ledger: Ledger, state:
     for delivery_id in ("first", "second", "third"):
         a_finished_delivery(ledger, delivery_id)
     ledger.commit(redeliver(state, BOT, "second", POLICY, LATER_MS))
-    assert list(state.pending) == ["second"]
+    assert list(state.deliveries.pending) == ["second"]
 
 
 def test_a_pending_delivery_is_not_sent_twice(ledger: Ledger, state: State) -> None:

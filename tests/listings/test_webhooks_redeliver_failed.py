@@ -64,7 +64,7 @@ def test_what_is_sent_again_is_sent_in_the_order_of_votes(ledger: Ledger, state:
     a_failed_delivery(ledger, "older", at_ms=NOW_MS)
     assert again(state) == ["older", "younger"]
     ledger.commit(redeliver_failed(state, BOT, 0, POLICY, LATER_MS))
-    assert list(state.pending) == ["older", "younger"]
+    assert list(state.deliveries.pending) == ["older", "younger"]
     assert again(state) == [], "it is on its way"
 
 

@@ -202,7 +202,7 @@ def test_each_path_is_in_one_share(path: str) -> None:
 
 def check(case: Case, gateway: ThreadGateway, receiver: Receiver, tally: Tally) -> None:
     ledger, operation_id = gateway.gateway.ledger, case.operation.definition.raw["operationId"]
-    gateway.on_loop(lambda: ledger.commit(world(operation_id, receiver.url, ledger.state.refs)))
+    gateway.on_loop(lambda: ledger.commit(world(operation_id, receiver.url, ledger.state.listings.refs)))
     response = case.call(base_url=gateway.base_url)
     tally[case.operation.label][response.status_code] += 1
     case.validate_response(response)

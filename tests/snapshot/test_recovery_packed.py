@@ -37,7 +37,7 @@ def loaded(folder: Path, chunks: Sequence[Chunk]) -> State:
 
 
 def at_hand(state: State) -> list[Listing]:
-    return list(state.listings_at_hand())
+    return list(state.listings.unpacked())
 
 
 def test_a_snapshot_is_taken_up_packed(tmp_path: Path) -> None:

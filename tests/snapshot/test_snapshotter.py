@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from core import copying, votes
+from core import row_copy, vote_port
 from core.events import Event
 from core.ledger import Ledger
 from journal.segments import list_segments
@@ -34,9 +34,9 @@ from tests.support.sample_rows import listed, voted
 @pytest.fixture(autouse=True)
 def many_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that small tables are copied in many steps."""
-    monkeypatch.setattr(copying, "SLICE", 1)
-    monkeypatch.setattr(votes, "SLICE_BYTES", 1)
-    monkeypatch.setattr(votes, "SLICE_LISTINGS", 1)
+    monkeypatch.setattr(row_copy, "SLICE", 1)
+    monkeypatch.setattr(vote_port, "SLICE_BYTES", 1)
+    monkeypatch.setattr(vote_port, "SLICE_LISTINGS", 1)
 
 
 async def take_while(snapshotter: Snapshotter, ledger: Ledger, script: Iterable[Sequence[Event]]) -> int:

@@ -160,7 +160,12 @@ class Stage:
 
     def delivery(self, delivery_id: str = "d1") -> Delivery:
         state = self.ledger.state
-        return next(row for ref in state.refs for row in state.deliveries(ref) if row.id == delivery_id)
+        return next(
+            row
+            for ref in state.listings.refs
+            for row in state.deliveries.newest_first(ref)
+            if row.id == delivery_id
+        )
 
     def webhook(self, ref: str = BOT_REF) -> Webhook:
         webhook = self.ledger.state.listings[ref].webhook

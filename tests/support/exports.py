@@ -55,13 +55,16 @@ def data_folder(path: Path, disk: OsDisk | None = None) -> Folder:
 def assert_same(state: State, other: State) -> None:
     assert other.digest() == state.digest()
     assert dict(other.listings) == dict(state.listings)
-    assert list(other.refs) == list(state.refs)
-    assert dict(other.pending) == dict(state.pending)
-    assert [other.deliveries(ref) for ref in other.refs] == [state.deliveries(ref) for ref in state.refs]
-    assert {ref: rows for ref, rows in state.finished.items() if rows} == dict(other.finished)
-    assert dict(other.grants) == dict(state.grants)
+    assert list(other.listings.refs) == list(state.listings.refs)
+    assert dict(other.deliveries.pending) == dict(state.deliveries.pending)
+    assert [other.deliveries.newest_first(ref) for ref in other.listings.refs] == [
+        state.deliveries.newest_first(ref) for ref in state.listings.refs
+    ]
+    finished = {ref: rows for ref, rows in state.deliveries.finished.items() if rows}
+    assert finished == dict(other.deliveries.finished)
+    assert dict(other.listings.grants) == dict(state.listings.grants)
     assert counts_of(other) == counts_of(state)
-    assert other.key_count == state.key_count
+    assert other.listings.key_count == state.listings.key_count
 
 
 class Cut(BaseException):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from core import events as ev
-from core.fleet import label_of
+from core.fleet_table import label_of
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
 from tests.support.memory_nodes import DIGESTS, Node

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.clock import FakeClock
 from core.events import Event, NodeNamed
-from core.fleet import label_of
+from core.fleet_table import label_of
 from core.ledger import Ledger
 from core.rows import Listing
 from core.state import State
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.capture import Capture
 from replication.facts.hybrid_clock import HybridClock
@@ -95,12 +95,12 @@ class Node:
 
     def everything(self) -> list[Fact]:
         """What a copy of the node says of listings and votes."""
-        listings = [self.capture.listing(ref) for ref in self.state.refs]
+        listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
         return [*(fact for fact in listings if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet
-        for ref in (*self.state.ghosts, *self.state.refs):
+        for ref in (*self.state.listings.orphans, *self.state.listings.refs):
             for leaf in leaves_of(votes, ref):
                 labels = tuple(fleet.numbers)
                 alone, several = votes.by_node(ref, leaf)

@@ -95,7 +95,7 @@ class Post:
 
     def put_off(self, due: Due, wait_ms: int) -> None:
         """An attempt has just failed; the next one is to be made after so long."""
-        made = self.ledger.state.pending[due.delivery_id].made
+        made = self.ledger.state.deliveries.pending[due.delivery_id].made
         attempt = Attempt(self.now.wall_ms, 0, None, "timeout", "")
         next_ms = self.now.wall_ms + wait_ms
         self.commit(DeliveryAttempted(due.delivery_id, due.ref, made + 1, attempt, "held", next_ms))
@@ -172,7 +172,9 @@ class OutboxModel(RuleBasedStateMachine):
                 self.waiting[event.delivery_id] = Waiting(event.ref, due_ms, position)
             if isinstance(event, EndpointHealthSet) and event.suspension is not None:
                 self.probes[event.ref] = event.suspension.probe_ms - self.ahead_ms
-        self.waiting = {name: one for name, one in self.waiting.items() if name in self.state.pending}
+        self.waiting = {
+            name: one for name, one in self.waiting.items() if name in self.state.deliveries.pending
+        }
 
     def is_queued(self, event: DeliveryQueued, position: int) -> None:
         name = event.delivery_id
@@ -186,11 +188,11 @@ class OutboxModel(RuleBasedStateMachine):
     def start(self) -> None:
         """What a start makes of the facts: nothing is waited for longer than was asked."""
         self.waiting, self.places, wall_ms = {}, {}, self.now.wall_ms
-        for row in self.state.pending.values():
+        for row in self.state.deliveries.pending.values():
             wait_ms = min(max((row.next_attempt_ms or 0) - wall_ms, 0), self.asked[row.id])
             self.waiting[row.id] = Waiting(row.ref, self.now_ms + wait_ms, position=0)
             self.places[row.id] = (self.now_ms - max(wall_ms - row.since_ms, 0), next(self.orders))
-        for ref in self.state.refs:
+        for ref in self.state.listings.refs:
             if (suspension := self.suspension(ref)) is not None:
                 self.probes[ref] = self.now_ms + max(suspension.probe_ms - wall_ms, 0)
         self.outbox = Outbox(POLICY, RETRY, self.state, self.now)

@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
 from core.clock import FakeClock
-from core.fleet import Fleet, FleetView
+from core.fleet_table import FleetTable, FleetView
 from replication.members.registry import Registry
 from replication.members.status import Report
 from replication.streams.follower import Follower
@@ -69,7 +69,7 @@ async def reading(url: str, author: str, pace_seconds: float) -> AsyncIterator[R
         clock,
         pacing,
     )
-    of_author = Fleet()
+    of_author = FleetTable()
     of_author.named(author)
     async with aclosing(link.redis):
         await registry_of(author.partition(".")[0], link, of_author, clock).step(Report(0))

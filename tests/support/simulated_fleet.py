@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from core import events as ev
-from core.fleet import name_and_epoch
+from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt
 from listings import keys, rules, stats, webhooks
@@ -196,12 +196,12 @@ def _attempt(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
         ev.DeliveryAttempted(row.id, row.ref, row.made + 1, attempt, "retry", NOW_MS)
         if step.number % 2
         else ev.DeliveryAttempted(row.id, row.ref, row.made + 1, DELIVERED, "delivered", None)
-        for row in node.state.pending_of(step.ref).values()
+        for row in node.state.deliveries.pending_of(step.ref).values()
     ][:1]
 
 
 def _take(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
-    elsewhere = list(node.state.elsewhere.get(step.ref, ()))
+    elsewhere = list(node.state.deliveries.remote.get(step.ref, ()))
     return [ev.DeliveryTaken(id_, step.ref, node.clock.now_ms()) for id_ in elsewhere]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from core.rows import Delivery, KeyGrant, Listing
 from core.state import State
-from core.votes import leaves_of
+from core.vote_port import leaves_of
 from tests.support.memory_ledger import empty_state
 
 Picture = tuple[object, ...]
@@ -15,19 +15,21 @@ Parts = Sequence[tuple[str, int, dict[int, int]]]
 
 def picture(state: State) -> Picture:
     """All that the state holds, in a form that is equal for equal states."""
-    return (*rows_of(state), votes_of(state), parts_of(state), list(state.ghosts), state.fleet.row)
+    return (*rows_of(state), votes_of(state), parts_of(state), list(state.listings.orphans), state.fleet.row)
 
 
 def digested(state: State) -> Picture:
     """What the digest is of: not what came before its listing, nor at which nodes votes were cast."""
-    votes = {ref: list(state.votes.votes(ref)) for ref in state.refs if state.votes.voters(ref)}
+    votes = {ref: list(state.votes.votes(ref)) for ref in state.listings.refs if state.votes.voters(ref)}
     return (*rows_of(state), votes)
 
 
 def rows_of(state: State) -> Picture:
-    finished = {ref: sorted(rows, key=lambda row: row.id) for ref, rows in state.finished.items() if rows}
-    elsewhere = {ref: dict(rows) for ref, rows in state.elsewhere.items()}
-    return dict(state.listings), dict(state.pending), finished, elsewhere
+    finished = {
+        ref: sorted(rows, key=lambda row: row.id) for ref, rows in state.deliveries.finished.items() if rows
+    }
+    elsewhere = {ref: dict(rows) for ref, rows in state.deliveries.remote.items()}
+    return dict(state.listings), dict(state.deliveries.pending), finished, elsewhere
 
 
 def votes_of(state: State) -> dict[str, tuple[bytes, bytes]]:
@@ -36,7 +38,7 @@ def votes_of(state: State) -> dict[str, tuple[bytes, bytes]]:
 
 def voted_for(state: State) -> list[str]:
     """The listings that have votes, those not yet known among them."""
-    return [ref for ref in sorted([*state.refs, *state.ghosts]) if state.votes.voters(ref)]
+    return [ref for ref in sorted([*state.listings.refs, *state.listings.orphans]) if state.votes.voters(ref)]
 
 
 def voted(state: State, ref: str) -> tuple[bytes, bytes]:
@@ -63,11 +65,11 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
     copy = empty_state()
     copy.load_fleet(state.fleet.row)
     copy.load(state.listings.values())
-    for rows in state.finished.values():
+    for rows in state.deliveries.finished.values():
         copy.load(rows)
-    for elsewhere in state.elsewhere.values():
+    for elsewhere in state.deliveries.remote.values():
         copy.load(elsewhere.values())
-    copy.load(state.pending.values())
+    copy.load(state.deliveries.pending.values())
     for ref, leaves in (leaves_by_ref(state) if votes is None else votes).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
     copy.load_parts(parts_of(state) if parts is None else parts)
@@ -77,31 +79,33 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
 
 def assert_indexes_agree(state: State) -> None:
     """Every secondary index says what the tables say, and nothing hangs on a listing that is gone."""
-    assert list(state.refs) == sorted(state.listings)
-    assert dict(state.grants) == _grants(state.listings)
-    assert state.key_count == sum(len(listing.keys) for listing in state.listings.values())
+    assert list(state.listings.refs) == sorted(state.listings)
+    assert dict(state.listings.grants) == _grants(state.listings)
+    assert state.listings.key_count == sum(len(listing.keys) for listing in state.listings.values())
     pending_of: dict[str, dict[str, object]] = {}
-    for row in state.pending.values():
+    for row in state.deliveries.pending.values():
         pending_of.setdefault(row.ref, {})[row.id] = row
-    assert {ref: state.pending_of(ref) for ref in state.listings if state.pending_of(ref)} == pending_of
-    assert {*state.finished, *pending_of, *state.elsewhere} <= set(state.listings)
-    assert not set(state.ghosts) & set(state.listings)
-    assert list(state.ghosts) == sorted(set(state.ghosts))
+    assert {
+        ref: state.deliveries.pending_of(ref) for ref in state.listings if state.deliveries.pending_of(ref)
+    } == pending_of
+    assert {*state.deliveries.finished, *pending_of, *state.deliveries.remote} <= set(state.listings)
+    assert not set(state.listings.orphans) & set(state.listings)
+    assert list(state.listings.orphans) == sorted(set(state.listings.orphans))
     assert len(state.votes) == sum(state.votes.voters(ref) for ref in voted_for(state))
     assert {ref for ref, _, _ in parts_of(state)} <= set(voted_for(state))
     _assert_owners_agree(state)
     for ref in state.listings:
-        kept = [*state.finished.get(ref, ()), *state.elsewhere.get(ref, {}).values()]
-        kept += [row for row in state.pending.values() if row.ref == ref]
-        assert sorted(row.id for row in state.deliveries(ref)) == sorted(row.id for row in kept)
+        kept = [*state.deliveries.finished.get(ref, ()), *state.deliveries.remote.get(ref, {}).values()]
+        kept += [row for row in state.deliveries.pending.values() if row.ref == ref]
+        assert sorted(row.id for row in state.deliveries.newest_first(ref)) == sorted(row.id for row in kept)
 
 
 def _assert_owners_agree(state: State) -> None:
-    elsewhere: list[Delivery] = [row for rows in state.elsewhere.values() for row in rows.values()]
-    assert all(state.elsewhere.values())
+    elsewhere: list[Delivery] = [row for rows in state.deliveries.remote.values() for row in rows.values()]
+    assert all(state.deliveries.remote.values())
     assert all(row.owner and row.next_attempt_ms is not None for row in elsewhere)
-    assert not any(row.owner for row in state.pending.values())
-    assert dict(state.owners) == Counter(row.owner for row in elsewhere)
+    assert not any(row.owner for row in state.deliveries.pending.values())
+    assert dict(state.deliveries.remote_counts) == Counter(row.owner for row in elsewhere)
 
 
 def _grants(listings: Mapping[str, Listing]) -> dict[str, KeyGrant]:

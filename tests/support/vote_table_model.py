@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import strategies as st
 
-from core.votes import leaves_of as leaves_in
+from core.vote_port import leaves_of as leaves_in
 from votes import table
 from votes.table import MAX_COUNT, MAX_MS, SEVERAL, VoteTable
 

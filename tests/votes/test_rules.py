@@ -116,7 +116,7 @@ def test_the_cooldown_is_of_one_user_and_one_listing(ledger: Ledger) -> None:
 def test_without_a_webhook_a_vote_is_told_to_nobody(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
-    assert not state.pending
+    assert not state.deliveries.pending
 
 
 def test_a_vote_and_the_webhook_that_tells_of_it_are_one_record(
@@ -127,7 +127,7 @@ def test_a_vote_and_the_webhook_that_tells_of_it_are_one_record(
     before = len(journal.records)
     cast(ledger)
     assert len(journal.records) == before + 1
-    (delivery,) = state.pending.values()
+    (delivery,) = state.deliveries.pending.values()
     assert (delivery.ref, delivery.user, delivery.test) == (BOT, USER, False)
     assert delivery.next_attempt_ms == NOW_MS
 
@@ -137,7 +137,7 @@ def test_a_webhook_of_another_listing_is_not_told(ledger: Ledger, state: State) 
     a_listing(ledger, OTHER_BOT)
     a_webhook(ledger, OTHER_BOT)
     cast(ledger, BOT)
-    assert not state.pending
+    assert not state.deliveries.pending
 
 
 def test_a_vote_for_which_too_many_wait_counts_and_is_in_the_log_but_is_not_sent(
@@ -147,11 +147,11 @@ def test_a_vote_for_which_too_many_wait_counts_and_is_in_the_log_but_is_not_sent
     a_webhook(ledger)
     for day in range(2):
         cast(ledger, now_ms=NOW_MS + day * DAY_MS, pending_most=2)
-    waiting, before = list(state.pending), len(journal.records)
+    waiting, before = list(state.deliveries.pending), len(journal.records)
     assert cast(ledger, now_ms=NOW_MS + 2 * DAY_MS, pending_most=2).count == 3
     assert len(journal.records) == before + 1
-    assert list(state.pending) == waiting
-    (dropped,) = state.finished[BOT]
+    assert list(state.deliveries.pending) == waiting
+    (dropped,) = state.deliveries.finished[BOT]
     assert (dropped.dropped, dropped.delivered, dropped.attempts) == ("overflow", False, ())
     assert dropped.queued_ms == NOW_MS + 2 * DAY_MS
 
@@ -161,7 +161,7 @@ def test_how_many_may_wait_is_counted_for_each_listing(ledger: Ledger, state: St
         a_listing(ledger, ref)
         a_webhook(ledger, ref)
         cast(ledger, ref, pending_most=1)
-    assert {row.ref for row in state.pending.values()} == {BOT, OTHER_BOT}
+    assert {row.ref for row in state.deliveries.pending.values()} == {BOT, OTHER_BOT}
 
 
 def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:

@@ -56,10 +56,10 @@ def test_found_are_listings_with_votes_or_deliveries_of_the_user(ledger: Ledger,
 
 
 def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches: Searches) -> None:
-    ghost = "bots/999999999999999999"
-    ledger.commit([Merged("other.1", 1), VoteCast(ghost, USER, 1, NOW_MS, node="other.1")])
+    orphan = "bots/999999999999999999"
+    ledger.commit([Merged("other.1", 1), VoteCast(orphan, USER, 1, NOW_MS, node="other.1")])
     with searches.of(USER) as search:
-        assert run(search) == {ghost}
+        assert run(search) == {orphan}
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_a_listing_that_goes_between_two_slices_is_nothing_to_stumble_over(
         ledger.commit([ListingRemoved(OTHER_BOT)])
         assert len(list(slices)) == 1
         assert search.refs == {SERVER}
-    assert list(state.refs) == [BOT, SERVER]
+    assert list(state.listings.refs) == [BOT, SERVER]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.votes import leaves_of as leaves_in
+from core.vote_port import leaves_of as leaves_in
 from tests.support.generated_events import examples, histories
 from tests.support.vote_table_model import (
     MAX_USER,

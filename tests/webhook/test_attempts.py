@@ -205,12 +205,14 @@ def test_of_sixteen_last_tries_that_fail_at_once_ten_suspend_their_endpoint_once
     queued(ledger, names, tries=3)
     for name in names:
         ledger.commit(
-            attempt_events(POLICY, state.pending[name], webhook_in(state), AttemptResult(FAILED), probe=False)
+            attempt_events(
+                POLICY, state.deliveries.pending[name], webhook_in(state), AttemptResult(FAILED), probe=False
+            )
         )
     suspension = Suspension(ENDED_MS, "http_500", 1, ENDED_MS + 60_000)
     assert (webhook_in(state).failed, webhook_in(state).suspension) == (10, suspension)
-    assert list(state.pending) == names[10:]
-    assert {(row.tries, row.made, row.next_attempt_ms) for row in state.pending.values()} == {
+    assert list(state.deliveries.pending) == names[10:]
+    assert {(row.tries, row.made, row.next_attempt_ms) for row in state.deliveries.pending.values()} == {
         (3, 4, ENDED_MS)
     }
 
@@ -240,9 +242,9 @@ def test_whatever_happens_no_delivery_is_lost(
     ledger.commit([DeliveryQueued("e", BOT, USER, test=True, at_ms=NOW_MS)])
     charged, finished = dict.fromkeys("abcde", 0), set[str]()
     for which, finding, is_current, probe in steps:
-        if not ledger.state.pending:
+        if not ledger.state.deliveries.pending:
             break
-        row = list(ledger.state.pending.values())[which % len(ledger.state.pending)]
+        row = list(ledger.state.deliveries.pending.values())[which % len(ledger.state.deliveries.pending)]
         webhook = webhook_in(ledger.state) if is_current else None
         events = attempt_events(policy, row, webhook, finding, probe=probe)
         ledger.commit(events)
@@ -251,11 +253,11 @@ def test_whatever_happens_no_delivery_is_lost(
         charged[row.id] += attempted.outcome in {"retry", "failed"}
         assert attempted.outcome != "delivered" or finding.attempt.error is None
         if attempted.outcome in {"retry", "held"}:
-            assert ledger.state.pending[row.id].next_attempt_ms is not None
+            assert ledger.state.deliveries.pending[row.id].next_attempt_ms is not None
             assert charged[row.id] <= retries
         if attempted.outcome == "failed":
             assert charged[row.id] == retries + 1
         assert finding.charged or attempted.outcome in {"held", "delivered"}
         finished |= {row.id} if attempted.outcome in {"delivered", "failed"} else set()
-    assert {*ledger.state.pending} == {*charged} - finished
+    assert {*ledger.state.deliveries.pending} == {*charged} - finished
     assert fold(journal.records).digest() == ledger.state.digest()

@@ -64,7 +64,7 @@ class Looking(Stage):
         self.sender.may_answer.set()
         await self.go()
         await asyncio.gather(*self.attempts)
-        assert not self.ledger.state.pending
+        assert not self.ledger.state.deliveries.pending
         self.assert_all_is_free()
         self.fold()
 
@@ -186,7 +186,7 @@ def test_what_an_attempt_waits_for_a_place_is_no_part_of_its_duration() -> None:
         assert stage.sent == [BOT_REF, LATE[0]]
         stage.clock.advance_ms(4)
         await stage.answer()
-        (delivery,) = stage.ledger.state.deliveries(LATE[0])
+        (delivery,) = stage.ledger.state.deliveries.newest_first(LATE[0])
         assert delivery.attempts == (Attempt(NOW_MS + 10 * SLOW_MS, 7, 204, None, ""),)
         await stage.vote(LATE[0])
         assert stage.outbox.slots._slow_taken == 0, "nor does it make the endpoint a slow one"
@@ -201,7 +201,7 @@ def test_a_look_up_that_fails_ends_its_attempt_without_a_place() -> None:
         await stage.vote(LATE[0], BOT_REF)
         stage.sender.absent.add(url_of(LATE[0]))
         await stage.find(LATE[0])
-        (failed,) = stage.ledger.state.deliveries(LATE[0])
+        (failed,) = stage.ledger.state.deliveries.newest_first(LATE[0])
         assert [attempt.error for attempt in failed.attempts] == ["dns"]
         assert stage.outbox.in_flight == 1, "the other one's"
         stage.sender.absent.clear()
@@ -220,7 +220,7 @@ def test_attempts_that_are_abandoned_over_a_look_up_or_behind_it_stay_pending(fo
             await stage.find(LATE[0])
         stage.dispatcher.abandon()
         await asyncio.wait(stage.attempts)
-        assert len(stage.ledger.state.pending) == 2
+        assert len(stage.ledger.state.deliveries.pending) == 2
         assert stage.sent == [BOT_REF]
         stage.assert_all_is_free()
 

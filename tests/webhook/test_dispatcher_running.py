@@ -136,7 +136,7 @@ def test_an_attempt_that_is_abandoned_stays_pending() -> None:
         with pytest.raises(asyncio.CancelledError):
             await attempt
         assert stage.outbox.in_flight == 0
-        assert "d1" in stage.ledger.state.pending
+        assert "d1" in stage.ledger.state.deliveries.pending
         stage.fold()
 
     run(main())
@@ -150,7 +150,7 @@ def test_what_is_abandoned_before_it_has_begun_is_not_sent() -> None:
         stage.dispatcher.abandon()
         await stage.spawned.pop()
         assert (stage.sender.sent, stage.outbox.in_flight) == ([], 0)
-        assert "d1" in stage.ledger.state.pending
+        assert "d1" in stage.ledger.state.deliveries.pending
         await stage.dispatcher.idle()
 
     run(main())

@@ -28,7 +28,7 @@ def suspended(stage: Stage, for_ms: int = 60_000) -> None:
 
 async def until_finished(stage: Stage) -> None:
     """Lets time pass until nothing waits."""
-    while stage.ledger.state.pending:
+    while stage.ledger.state.deliveries.pending:
         if not await stage.attempt():
             due_ms = stage.outbox.next_due_ms()
             assert due_ms is not None
@@ -99,7 +99,9 @@ def test_outcomes_that_could_not_be_written_at_once_suspend_their_endpoint_exact
         assert await stage.attempt() == 0
         suspension = Suspension(stage.clock.now_ms(), "http_500", 1, stage.clock.now_ms() + 60_000)
         assert (stage.webhook().failed, stage.webhook().suspension) == (10, suspension)
-        assert list(stage.ledger.state.pending) == ids[1:], "the tenth failed for good, the next is held"
+        assert list(stage.ledger.state.deliveries.pending) == ids[1:], (
+            "the tenth failed for good, the next is held"
+        )
         assert stage.delivery(ids[1]).tries == 3
         stage.fold()
 
@@ -192,7 +194,10 @@ def test_while_the_proxy_is_down_everything_waits_and_one_at_a_time_tries_it() -
         assert not stage.outbox.stopped
         assert await stage.attempt() == POLICY.in_flight
         await until_finished(stage)
-        rows = stage.ledger.state.finished[BOT_REF] + stage.ledger.state.finished[OTHER_REF]
+        rows = (
+            stage.ledger.state.deliveries.finished[BOT_REF]
+            + stage.ledger.state.deliveries.finished[OTHER_REF]
+        )
         assert {(row.delivered, row.tries) for row in rows} == {(True, 1)}
         assert (stage.webhook().failed, stage.webhook(OTHER_REF).failed) == (0, 0)
         stage.fold()

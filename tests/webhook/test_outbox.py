@@ -41,11 +41,11 @@ class OutboxMachine(OutboxModel):
             self.tests |= {name} if test else set()
             self.commit(DeliveryQueued(name, ref, name, test, self.now.wall_ms))
 
-    @precondition(lambda self: any(self.state.finished.values()))
+    @precondition(lambda self: any(self.state.deliveries.finished.values()))
     @rule(choice=st.data())
     def a_finished_one_is_sent_again(self, choice: st.DataObject) -> None:
         row: Delivery = choice.draw(
-            st.sampled_from([row for rows in self.state.finished.values() for row in rows])
+            st.sampled_from([row for rows in self.state.deliveries.finished.values() for row in rows])
         )
         self.commit(DeliveryQueued(row.id, row.ref, row.user, row.test, self.now.wall_ms))
 
@@ -59,7 +59,7 @@ class OutboxMachine(OutboxModel):
     )
     def an_attempt_ends(self, which: int, outcome: Outcome, wait_ms: int, health: str, slow: bool) -> None:
         due = self.in_flight.pop(which % len(self.in_flight))
-        row = self.state.pending.get(due.delivery_id)
+        row = self.state.deliveries.pending.get(due.delivery_id)
         if row is not None:
             at_ms = self.now.wall_ms
             next_ms = at_ms + wait_ms if outcome in {"retry", "held"} else None
@@ -85,7 +85,7 @@ class OutboxMachine(OutboxModel):
         due = self.in_flight.pop(which % len(self.in_flight))
         self.an_endpoint_is_held(due.ref, wait_ms)
         self.outbox.put_back(due, self.now_ms)
-        if due.delivery_id in self.state.pending:
+        if due.delivery_id in self.state.deliveries.pending:
             self.waiting[due.delivery_id] = Waiting(due.ref, self.now_ms, 0, arrived=self.takes)
             self.gone.discard(due.ref)
         self.outbox.release(due)
@@ -115,10 +115,10 @@ class OutboxMachine(OutboxModel):
         self.slow.discard(ref)
         self.gone |= {ref} if anew else set()
 
-    @precondition(lambda self: self.state.pending)
+    @precondition(lambda self: self.state.deliveries.pending)
     @rule(choice=st.data())
     def a_user_is_erased(self, choice: st.DataObject) -> None:
-        row: Delivery = choice.draw(st.sampled_from(list(self.state.pending.values())))
+        row: Delivery = choice.draw(st.sampled_from(list(self.state.deliveries.pending.values())))
         self.commit(UserErased(row.user, (row.ref,)))
 
     @rule()
@@ -157,7 +157,7 @@ class OutboxMachine(OutboxModel):
         assert due.slow == (ref in self.slow)
         assert due.urgent == (due.delivery_id in self.tests)
         assert due.probe == (not due.urgent and self.suspension(ref) is not None)
-        row = self.state.pending.get(due.delivery_id)
+        row = self.state.deliveries.pending.get(due.delivery_id)
         assert due.expired == (self.places[due.delivery_id][0] <= self.now_ms - POLICY.kept_ms)
         if due.urgent:
             assert not self.tests_in_flight(ref)
@@ -199,14 +199,14 @@ class OutboxMachine(OutboxModel):
     def teardown(self) -> None:
         """Everything leaves in the end, without another word from outside."""
         self.durable = self.ledger.head
-        for _ in range(20 * (len(self.state.pending) + len(REFS)) + 20):
+        for _ in range(20 * (len(self.state.deliveries.pending) + len(REFS)) + 20):
             self.take()
             if self.in_flight:
                 self.an_attempt_ends(0, "delivered", 0, "flows", slow=False)
                 self.durable = self.ledger.head
             elif (due_ms := self.outbox.next_due_ms()) is not None:
                 self.now_ms = due_ms
-        assert not self.state.pending
+        assert not self.state.deliveries.pending
         assert (self.outbox.in_flight, self.outbox.next_due_ms()) == (0, None)
         assert self.outbox._entries == {}
         assert {*self.outbox._queues} <= self.slow, "which is all that is to be remembered"

@@ -54,7 +54,7 @@ def test_a_listing_is_known_to_all_who_hear_of_it(a: Node) -> None:
     b = Node("b")
     meet(a, b)
     assert b.state.listings == a.state.listings
-    assert list(b.state.refs) == [BOT, OTHER_BOT]
+    assert list(b.state.listings.refs) == [BOT, OTHER_BOT]
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
@@ -169,9 +169,9 @@ def test_a_removal_takes_what_others_wrote_without_knowing_of_it(a: Node, b: Nod
     meet(a, b)
     for node in (a, b):
         assert not node.state.listings
-        assert not node.state.grants
+        assert not node.state.listings.grants
         assert not len(node.state.votes)
-        assert not node.state.deliveries(BOT)
+        assert not node.state.deliveries.newest_first(BOT)
 
 
 def test_nothing_of_its_old_life_comes_back_with_a_listing_submitted_anew(a: Node, b: Node) -> None:
@@ -185,7 +185,7 @@ def test_nothing_of_its_old_life_comes_back_with_a_listing_submitted_anew(a: Nod
     meet(a, b)
     meet(b, a)
     assert [key.id for key in b.listing().keys] == ["k2"]
-    assert list(b.state.grants) == ["new"]
+    assert list(b.state.listings.grants) == ["new"]
     assert b.listing().webhook is None
     assert a.votes(BOT, USER) == b.votes(BOT, USER) == (1, NOW_MS + 5)
 
@@ -228,7 +228,7 @@ def test_a_key_that_is_deleted_stays_so_though_another_node_rotates_it_later(a: 
     meet(a, b)
     for node in (a, b):
         assert not node.listing().keys
-        assert not node.state.grants
+        assert not node.state.listings.grants
 
 
 def test_of_two_rotations_of_a_key_the_later_stands(a: Node, b: Node) -> None:
@@ -237,7 +237,7 @@ def test_of_two_rotations_of_a_key_the_later_stands(a: Node, b: Node) -> None:
     b.commit(KeySaved(BOT, Key(key.id, key.name, "later", "d", NOW_MS)))
     a.commit(KeySaved(BOT, Key(key.id, key.name, "earlier", "d", NOW_MS)))
     meet(a, b)
-    assert list(a.state.grants) == list(b.state.grants) == ["later"]
+    assert list(a.state.listings.grants) == list(b.state.listings.grants) == ["later"]
 
 
 def test_more_deletions_than_are_remembered_leave_all_alike(a: Node, b: Node) -> None:
@@ -248,4 +248,4 @@ def test_more_deletions_than_are_remembered_leave_all_alike(a: Node, b: Node) ->
         if number % 500 == 0:
             b.hear(a)
     meet(a, b)
-    assert not a.state.grants
+    assert not a.state.listings.grants

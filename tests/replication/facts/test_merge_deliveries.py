@@ -38,7 +38,7 @@ def queued(id_: str = "first") -> DeliveryQueued:
 
 
 def known(node: Node, id_: str = "first") -> Delivery:
-    row = node.state.delivery(BOT, id_)
+    row = node.state.deliveries.find(BOT, id_)
     assert row is not None
     return row
 
@@ -47,12 +47,12 @@ def test_a_delivery_is_known_to_others_and_not_theirs_to_send(a: Node, b: Node) 
     a.commit(queued())
     meet(a, b)
     assert known(b) == replace(known(a), owner="a.1")
-    assert not b.state.pending
-    assert dict(b.state.owners) == {"a.1": 1}
+    assert not b.state.deliveries.pending
+    assert dict(b.state.deliveries.remote_counts) == {"a.1": 1}
     a.commit(DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None))
     meet(a, b)
     assert known(b).delivered
-    assert not b.state.owners
+    assert not b.state.deliveries.remote_counts
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_delivery_that_was_taken_over_is_the_taker_s_however_far_it_was(a: Nod
     a.commit(DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS + 5))
     b.commit(DeliveryTaken("first", BOT, NOW_MS + HOUR_MS))
     meet(a, b)
-    assert not a.state.pending
+    assert not a.state.deliveries.pending
     assert known(a) == replace(known(b), owner="b.1")
-    assert list(b.state.pending) == ["first"]
+    assert list(b.state.deliveries.pending) == ["first"]
 
 
 def test_the_last_who_took_a_delivery_over_has_it_whatever_the_clocks_say(a: Node, b: Node) -> None:
@@ -90,8 +90,8 @@ def test_the_last_who_took_a_delivery_over_has_it_whatever_the_clocks_say(a: Nod
     a.hear(b)
     a.commit(DeliveryTaken("first", BOT, a.clock.now_ms()))
     b.hear(a)
-    assert list(a.state.pending) == ["first"]
-    assert not b.state.pending
+    assert list(a.state.deliveries.pending) == ["first"]
+    assert not b.state.deliveries.pending
 
 
 def test_a_node_hears_of_its_own_delivery_as_its_own(a: Node, b: Node) -> None:
@@ -102,7 +102,7 @@ def test_a_node_hears_of_its_own_delivery_as_its_own(a: Node, b: Node) -> None:
     a.commit(ActualCountSet(BOT, 1))
     later = DeliveryFact(0, 0, replace(told.row, made=2))
     a.merge_facts([later], "b.1")
-    assert list(a.state.pending) == ["first"]
+    assert list(a.state.deliveries.pending) == ["first"]
     assert known(a).owner == ""
 
 
@@ -132,7 +132,7 @@ def finish(node: Node, id_: str) -> None:
     for number in range(DELIVERIES_KEPT):
         node.commit(queued(f"later {number}"))
         node.commit(DeliveryAttempted(f"later {number}", BOT, 1, DELIVERED, "delivered", None))
-    assert node.state.delivery(BOT, id_) is None
+    assert node.state.deliveries.find(BOT, id_) is None
 
 
 def captured_late(node: Node, records: Sequence[Sequence[Event]]) -> list[Fact]:
@@ -150,15 +150,15 @@ def test_a_delivery_that_was_finished_and_forgotten_unheard_is_not_to_be_sent_by
         a.commit(DeliveryDropped("first", BOT, 0, "expired", NOW_MS))
         a.commit(queued("other"))
         finish(a, "other")
-        assert a.state.delivery(BOT, "first") is None
+        assert a.state.deliveries.find(BOT, "first") is None
     else:
         finish(a, "first")
 
     for _ in range(2):
         b.merge_facts(captured_late(a, a.records[before:]), "a.1")
 
-    assert not b.state.owners
-    assert b.state.delivery(BOT, "first") is None
+    assert not b.state.deliveries.remote_counts
+    assert b.state.deliveries.find(BOT, "first") is None
     assert_folds(b)
 
 
@@ -171,7 +171,7 @@ def test_a_delivery_that_was_taken_over_stays_although_its_first_owner_has_forgo
     finish(a, "first")
     b.commit(DeliveryTaken("first", BOT, NOW_MS))
     b.merge_facts(captured_late(a, a.records[before:]), "a.1")
-    assert [*b.state.pending] == ["first"]
+    assert [*b.state.deliveries.pending] == ["first"]
 
 
 def test_an_attempt_that_was_not_the_last_says_nothing_of_a_delivery_that_is_gone(a: Node) -> None:

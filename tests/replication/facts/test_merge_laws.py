@@ -205,4 +205,4 @@ def assert_keys(node: Node, book: Book) -> None:
             last = max(written.stamp for written in expected[key.id])
             assert key in [written for written in expected[key.id] if written.stamp == last]
             opening |= {key.digest, key.old_digest} - {None}
-    assert set(node.state.grants) == opening
+    assert set(node.state.listings.grants) == opening

@@ -105,7 +105,7 @@ def test_a_webhook_that_is_removed_elsewhere_takes_its_deliveries_with_it(a: Nod
     events = b.merge_facts(a.commit(WebhookRemoved(BOT)), "a.1")
     assert [type(event) for event in events] == [WebhookRemoved, ListingMerged]
     assert b.listing().webhook is None
-    assert not b.state.pending
+    assert not b.state.deliveries.pending
     assert_alike(a, b)
 
 

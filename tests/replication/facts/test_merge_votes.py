@@ -59,7 +59,7 @@ def test_votes_that_come_before_their_listing_wait_for_it(a: Node) -> None:
     b = Node("b")
     for told in reversed(a.told):
         b.merge_facts(told.facts, told.author)
-        assert list(b.state.ghosts) == ([] if BOT in b.state.listings else [BOT])
+        assert list(b.state.listings.orphans) == ([] if BOT in b.state.listings else [BOT])
     assert b.votes(BOT, USER) == (1, NOW_MS)
     assert_alike(a, b)
 
@@ -71,7 +71,7 @@ def test_votes_that_come_before_their_listing_go_with_its_removal(a: Node) -> No
     for facts in (vote, removal, vote):
         b.merge_facts(facts, "a.1")
     assert not len(b.state.votes)
-    assert not b.state.ghosts
+    assert not b.state.listings.orphans
     assert_alike(a, b)
 
 
@@ -119,7 +119,7 @@ def test_an_erased_user_is_known_nowhere(a: Node, b: Node) -> None:
     for node in (a, b):
         assert node.votes(BOT, USER) is None
         assert node.votes(BOT, OTHER_USER) == (1, NOW_MS)
-        assert not node.state.deliveries(BOT)
+        assert not node.state.deliveries.newest_first(BOT)
 
 
 def test_a_vote_that_did_not_know_of_the_erasure_goes_however_late_it_was_cast(a: Node, b: Node) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from core.clock import FakeClock
-from core.fleet import Fleet
+from core.fleet_table import FleetTable
 from core.refusals import VotedTooSoon
 from replication.members.claims import FIRST_MS, ClaimPolicy, Claims
 from replication.transport.link import Link, RedisPlace
@@ -27,7 +27,7 @@ KEY = f"{PREFIX}:vote:{DIGESTS.vote(REF, USER)}"
 class Known(NamedTuple):
     """The part of a state that decides whether a claim is over."""
 
-    fleet: Fleet
+    fleet: FleetTable
     votes: VoteTable
 
 
@@ -35,7 +35,7 @@ class Claimant(NamedTuple):
     """A node, as far as votes are claimed."""
 
     claims: Claims
-    fleet: Fleet
+    fleet: FleetTable
     votes: VoteTable
     clock: FakeClock
 
@@ -53,7 +53,7 @@ async def claimant(
     url: str, *, timeout_seconds: float = WAIT_SECONDS, cooldown_ms: int = COOLDOWN_MS
 ) -> AsyncIterator[Claimant]:
     """Has done all that it was to do by the end."""
-    link, fleet, votes, clock = Link(RedisPlace(url, PREFIX)), Fleet(), VoteTable(), FakeClock()
+    link, fleet, votes, clock = Link(RedisPlace(url, PREFIX)), FleetTable(), VoteTable(), FakeClock()
     async with aclosing(link.redis), asyncio.TaskGroup() as tasks:
         claims = Claims(
             link,

@@ -2,13 +2,13 @@
 
 import pytest
 
-from core.fleet import Fleet, name_and_epoch
+from core.fleet_table import FleetTable, name_and_epoch
 from core.rows import FleetRow
 from replication.members.epochs import later_node_id, node_id_at_start
 
 
-def fleet_of(node_id: str, *, is_copy: bool = False) -> Fleet:
-    fleet = Fleet()
+def fleet_of(node_id: str, *, is_copy: bool = False) -> FleetTable:
+    fleet = FleetTable()
     if node_id:
         fleet.load(FleetRow(node_id, (node_id,), {}, {}, {}, 0, is_copy))
     return fleet

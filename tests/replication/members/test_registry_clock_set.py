@@ -7,7 +7,7 @@ import pytest
 
 from core.clock import FakeClock
 from core.events import DeliveryMerged, Merged
-from core.fleet import Fleet
+from core.fleet_table import FleetTable
 from core.ledger import Ledger
 from core.refusals import VotedTooSoon
 from core.rows import Delivery
@@ -39,7 +39,7 @@ class AllRead:
 
 
 def registry(name: str, link: Link, clock: FakeClock) -> Registry:
-    fleet = Fleet()
+    fleet = FleetTable()
     fleet.named(f"{name}.1")
     return registry_of(name, link, fleet, clock)
 
@@ -75,11 +75,11 @@ def test_a_node_s_webhooks_are_taken_over_after_the_lease(redis_server: RedisSer
             clock.set_wall(jump)
             clock.advance(LEASE_SECONDS - 1)
             await heir.step()
-            assert not ledger.state.pending
+            assert not ledger.state.deliveries.pending
             clock.set_wall(-2 * jump)
             clock.advance(1)
             await heir.step()
-            assert [*ledger.state.pending] == ["d1"]
+            assert [*ledger.state.deliveries.pending] == ["d1"]
 
     asyncio.run(story())
 

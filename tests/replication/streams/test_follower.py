@@ -3,7 +3,7 @@
 import asyncio
 
 from core.clock import FakeClock
-from core.fleet import Fleet
+from core.fleet_table import FleetTable
 from replication.facts.kinds import VoteFact
 from replication.members.registry import Registry
 from replication.members.status import Report
@@ -29,7 +29,7 @@ async def sends_a_vote(sealed_link: SealedLink, epoch: int) -> None:
 
 async def says(sealed_link: SealedLink, epoch: int, secret: str) -> None:
     """The author writes its status, and leaves."""
-    fleet = Fleet()
+    fleet = FleetTable()
     fleet.named(f"{AUTHOR}.{epoch}")
     registry = Registry(sealed_link, AUTHOR, secret, fleet, FakeClock(), BEAT_SECONDS, {})
     await sealed_link.link.redis.delete(sealed_link.link.alive(AUTHOR))

@@ -5,7 +5,7 @@ from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
-from core.fleet import Fleet
+from core.fleet_table import FleetTable
 from core.rows import Policy
 from ratelimit.shared import SharedBuckets
 from replication.streams.usage import Usage, Uses
@@ -28,7 +28,7 @@ class Limiting:
         self.buckets = SharedBuckets()
         self.link = link
         self.heard: list[tuple[str, int]] = []
-        fleet = Fleet()
+        fleet = FleetTable()
         fleet.named(label)
         self.usage = Usage(SealedLink(link, Envelopes(KEYS)), fleet, self)
 

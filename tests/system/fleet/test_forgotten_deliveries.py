@@ -29,7 +29,7 @@ def finish_and_forget(node: ThreadNode, receiver: Receiver, first: str) -> None:
 
 def owed_to_others(node: ThreadNode) -> int:
     """How many the node would send if the others were gone."""
-    return node.on_loop(lambda: sum(node.gateway.ledger.state.owners.values()))
+    return node.on_loop(lambda: sum(node.gateway.ledger.state.deliveries.remote_counts.values()))
 
 
 def told_late(

@@ -1,11 +1,11 @@
-"""core/copying.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
+"""core/row_copy.py: a copy of the rows is of the moment it began, whatever happens while it is taken."""
 
 from itertools import islice
 
 import pytest
 from hypothesis import given
 
-from core import copying
+from core import row_copy
 from core.events import Event
 from core.rows import Delivery, Listing
 from core.state import State
@@ -21,7 +21,10 @@ def place(row: Delivery) -> tuple[str, str]:
 
 
 def rows_now(state: State) -> Copied:
-    return [(state.listings[ref], tuple(sorted(state.deliveries(ref), key=place))) for ref in state.refs]
+    return [
+        (state.listings[ref], tuple(sorted(state.deliveries.newest_first(ref), key=place)))
+        for ref in state.listings.refs
+    ]
 
 
 @examples(200)
@@ -33,7 +36,7 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
     expected, happening = rows_now(state), iter(during)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(copying, "SLICE", 1)
+        patch.setattr(row_copy, "SLICE", 1)
         copy, copied = state.copy_rows(), Copied()
         for event in islice(happening, 2):
             state.apply(event)

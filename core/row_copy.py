@@ -1,7 +1,7 @@
-"""Copying rows while they change. Law: a copy is of one moment, however long it takes.
+"""A copy of rows that change meanwhile. Law: a copy is of one moment, however long it takes.
 
-It is taken a few listings at a time, in the order of their refs. What changes before its turn came is set
-aside as it was when the copy began; what was added since is left out.
+It is copy on write: the copy goes through the listings in the order of their refs, a few at a time. A listing
+that changes before its turn is set aside first, as it is; one that is added after the copy began is left out.
 """
 
 from bisect import bisect_right
@@ -12,11 +12,11 @@ from core.packing import PackedRow
 from core.rows import Delivery, Listing
 
 SLICE = 64  # listings
-SLICE_DELIVERIES = 2_048  # but for those of one listing
+SLICE_DELIVERIES = 2_048  # a single listing may have more
 
 
 class Rows(NamedTuple):
-    """A listing's rows; no listing, no rows."""
+    """The rows of one listing. Without a listing there are none."""
 
     listing: Listing | PackedRow | None
     deliveries: Sequence[Delivery]
@@ -24,15 +24,16 @@ class Rows(NamedTuple):
 
 class RowCopy:
     def __init__(self, refs: Sequence[str], rows_of: Callable[[str], Rows]) -> None:
-        """`refs` are sorted, and stay so while they change."""
+        """`refs` are sorted, and stay sorted while they change."""
         self._refs = refs
         self._rows_of = rows_of
         self._after = ""
-        """Up to here the rows are copied."""
+        """The last ref that is copied."""
         self._before: dict[str, Rows] = {}
+        """Rows set aside, by ref."""
 
     def changing(self, ref: str) -> None:
-        """Has to be called before any row of the listing changes."""
+        """Set the listing's rows aside. Comes before every change of one of them."""
         if ref > self._after and ref not in self._before:
             self._before[ref] = self._rows_of(ref)
 

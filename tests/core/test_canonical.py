@@ -1,4 +1,4 @@
-"""core/state.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
+"""core/canonical.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
 
 import random
 

@@ -1,6 +1,7 @@
-"""What the state needs of a vote table, and how votes are read while they change.
+"""The port of the vote table: the votes as the state needs them. `votes/table.py` is behind it.
 
-Law: a leaf is a copy; going on behind its last user, a reader meets every vote once.
+Law: a leaf is a copy. A reader that goes on behind the last user of each leaf meets every vote once, also
+while votes are put.
 """
 
 from bisect import bisect_right
@@ -15,46 +16,48 @@ class VotesView(Protocol):
     """Votes by listing and user, as readers see them."""
 
     def get(self, ref: str, user: int) -> tuple[int, int] | None:
-        """(cumulative count, last vote in Unix milliseconds), or None when the user never voted."""
+        """Return (cumulative count, last vote in Unix ms); None if the user never voted."""
 
     def voters(self, ref: str) -> int:
-        """How many users have voted for the listing."""
+        """Return the number of users who have voted for the listing."""
 
     def votes(self, ref: str) -> Iterator[tuple[int, int, int]]:
-        """(user, count, last vote in Unix milliseconds) in the order of user ids."""
+        """Return (user, count, last vote in Unix ms), in the order of user ids."""
 
     def parts(self, ref: str, user: int) -> Mapping[int, int]:
-        """The user's cumulative count by the numbers of the nodes where it was cast."""
+        """Return the user's cumulative count by the number of the node where it was cast."""
 
     @property
     def several(self) -> Mapping[str, Mapping[int, Mapping[int, int]]]:
-        """The same by ref and user for all users who voted at several nodes."""
+        """The same by ref and user, for users who voted at several nodes."""
 
     def next_leaf(self, ref: str, after: int) -> bytes | None:
-        """Some of the users behind user `after` (-1: from the first), then their packed votes, as
-        little-endian 64-bit numbers; None at the end."""
+        """Return the next users behind user `after` (-1: the first ones), then their packed votes.
+
+        All are little-endian 64-bit numbers; None at the end.
+        """
 
     def by_node(self, ref: str, leaf: bytes) -> tuple[bytes, list[int]]:
-        """What `next_leaf` gave for the listing, without the voters of several nodes; and those."""
+        """Return a leaf of the listing without the voters of several nodes, and those voters."""
 
     @staticmethod
     def users(leaf: bytes) -> Sequence[int]:
-        """Those of a leaf, in order."""
+        """Return the users of a leaf, in order."""
 
     @staticmethod
     def without_nodes(packed: bytes) -> bytes:
-        """The second half of a leaf, as if all votes had been cast at one node."""
+        """Return the second half of a leaf as if all votes had been cast at one node."""
 
     def __len__(self) -> int:
-        """(listing, user) pairs held."""
+        """Return the number of (listing, user) pairs."""
 
 
-class Votes(VotesView, Protocol):
+class VoteStore(VotesView, Protocol):
     def put(self, ref: str, user: int, count: int, last_ms: int, node: int = 0) -> None:
-        """The user's count at a node, and the time of a vote there, unless more or later is known."""
+        """Take the user's count at a node and the time of a vote; a greater count and a later time stay."""
 
     def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
-        """Puts each vote of a leaf that `by_node` of another table gave; `nodes[n]` is node n of that."""
+        """Put each vote of a leaf that `by_node` of another table gave; `nodes[n]` is node n of that."""
 
     def load(self, leaves: Iterable[tuple[str, bytes]]) -> None: ...
     def remove_listing(self, ref: str) -> None: ...
@@ -62,7 +65,7 @@ class Votes(VotesView, Protocol):
 
 
 def leaves_of(votes: VotesView, ref: str) -> Iterator[bytes]:
-    """All votes of a listing, leaf by leaf; votes may be put meanwhile."""
+    """Return all votes of a listing, leaf by leaf; votes may be put meanwhile."""
     after = -1
     while (leaf := votes.next_leaf(ref, after)) is not None:
         yield leaf
@@ -71,10 +74,10 @@ def leaves_of(votes: VotesView, ref: str) -> Iterator[bytes]:
 
 
 def copy_votes(votes: VotesView, refs: Sequence[str]) -> Iterator[list[tuple[str, bytes]]]:
-    """(ref, leaf) for all votes of the listings, which are sorted and stay so while they change.
+    """Return (ref, leaf) for all votes of the listings, in slices.
 
-    Each leaf is as it is when its turn comes. A slice ends at 64 KiB or 256 listings, whichever comes first,
-    but for one leaf more.
+    `refs` are sorted and stay sorted while they change. Each leaf is as it is when its turn comes. A slice
+    ends with the leaf that reaches 64 KiB, or with the 256th listing.
     """
     after, rows, size, listings = "", list[tuple[str, bytes]](), 0, 0
     while (index := bisect_right(refs, after)) < len(refs):

@@ -1,4 +1,4 @@
-"""core/fleet.py: of everything that is remembered of a fleet, the greater value stands."""
+"""core/fleet_table.py: of two values for one thing, the greater one stays."""
 
 import random
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.fleet import Fleet, label_of, name_and_epoch
+from core.fleet_table import FleetTable, label_of, name_and_epoch
 from tests.support.generated_events import examples
 
 changes = st.one_of(
@@ -23,7 +23,7 @@ def test_what_is_remembered_does_not_depend_on_the_order(
 ) -> None:
     again = [*history, *history]
     chance.shuffle(again)
-    one, other = Fleet(), Fleet()
+    one, other = FleetTable(), FleetTable()
     for fleet, steps in ((one, history), (other, again)):
         for what, name, value in steps:
             getattr(fleet, what)(name, value)
@@ -31,7 +31,7 @@ def test_what_is_remembered_does_not_depend_on_the_order(
 
 
 def test_the_greater_value_stands() -> None:
-    fleet = Fleet()
+    fleet = FleetTable()
     for position in (8, 9, 7):
         fleet.heard("b.1", position)
     for ms in (5, 7, 6):
@@ -45,7 +45,7 @@ def test_the_greater_value_stands() -> None:
 
 
 def test_nodes_are_numbered_in_the_order_in_which_they_are_heard_of() -> None:
-    fleet = Fleet()
+    fleet = FleetTable()
     fleet.named("a.1")
     assert [fleet.number(label) for label in ("b.1", "c.1", "b.1", "a.1", "")] == [1, 2, 1, 0, 0]
     fleet.named("a.2")
@@ -54,14 +54,14 @@ def test_nodes_are_numbered_in_the_order_in_which_they_are_heard_of() -> None:
 
 
 def test_a_node_without_a_name_counts_under_the_number_that_its_first_name_gets() -> None:
-    fleet = Fleet()
+    fleet = FleetTable()
     assert fleet.number("") == 0
     fleet.named("a.1")
     assert fleet.number("a.1") == 0
 
 
 def test_a_row_is_taken_up_as_it_was_given() -> None:
-    fleet, other = Fleet(), Fleet()
+    fleet, other = FleetTable(), FleetTable()
     fleet.number("b.1")
     fleet.named("a.2")
     fleet.heard("b.1", 7)
@@ -73,7 +73,7 @@ def test_a_row_is_taken_up_as_it_was_given() -> None:
 
 
 def test_a_row_does_not_change_with_the_fleet() -> None:
-    fleet = Fleet()
+    fleet = FleetTable()
     row = fleet.row
     fleet.named("a.1")
     fleet.heard("b.1", 7)
@@ -83,7 +83,7 @@ def test_a_row_does_not_change_with_the_fleet() -> None:
 
 
 def test_who_gets_a_name_is_no_copy_any_more() -> None:
-    fleet = Fleet()
+    fleet = FleetTable()
     fleet.is_copy = True
     fleet.number("b.1")
     assert fleet.row.is_copy

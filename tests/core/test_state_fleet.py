@@ -1,4 +1,4 @@
-"""core/tables.py and core/state.py: what becomes of what other nodes of a fleet tell."""
+"""core/state.py: the events by which a node takes what other nodes of a fleet tell."""
 
 import pytest
 from msgspec.structs import replace
@@ -177,11 +177,11 @@ def test_a_merged_listing_is_the_whole_row_and_its_keys_open_it(ledger: Ledger, 
         ROW, keys=(replace(KEY, stamp=Stamp(7, "b.1")),), revoked=(Revocation(6, "k0"),), stamps=stamps
     )
     ledger.commit([ListingMerged(row)])
-    assert (state.listings[BOT], list(state.refs), state.key_count) == (row, [BOT], 1)
-    assert state.grants == {"d1": KeyGrant(BOT, "k1", None)}
+    assert (state.listings[BOT], list(state.listings.refs), state.listings.key_count) == (row, [BOT], 1)
+    assert state.listings.grants == {"d1": KeyGrant(BOT, "k1", None)}
     assert state.fleet.latest_ms == 7
     ledger.commit([ListingMerged(replace(row, keys=(), revoked=(Revocation(8, "k1"),)))])
-    assert (state.grants, state.key_count, state.fleet.latest_ms) == ({}, 0, 8)
+    assert (state.listings.grants, state.listings.key_count, state.fleet.latest_ms) == ({}, 0, 8)
 
 
 def test_a_merged_listing_keeps_its_votes_and_deliveries(ledger: Ledger, state: State) -> None:
@@ -189,7 +189,7 @@ def test_a_merged_listing_keeps_its_votes_and_deliveries(ledger: Ledger, state: 
     a_delivery(ledger, "pending")
     ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
     ledger.commit([ListingMerged(replace(ROW, server_count=5))])
-    assert (state.votes.voters(BOT), list(state.pending)) == (1, ["pending"])
+    assert (state.votes.voters(BOT), list(state.deliveries.pending)) == (1, ["pending"])
 
 
 # -- votes -------------------------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ def test_merged_votes_are_counted_under_the_labels_that_their_numbers_stand_for(
 )
 def test_votes_that_come_before_their_listing_wait_for_it(ledger: Ledger, state: State, votes: Event) -> None:
     ledger.commit([NAMED, votes, votes])
-    assert (list(state.ghosts), list(state.refs)) == ([BOT], [])
+    assert (list(state.listings.orphans), list(state.listings.refs)) == ([BOT], [])
     ledger.commit([ListingMerged(ROW)])
-    assert (list(state.ghosts), list(state.refs)) == ([], [BOT])
+    assert (list(state.listings.orphans), list(state.listings.refs)) == ([], [BOT])
     assert state.votes.get(BOT, int(USER)) == (3, NOW_MS)
 
 
@@ -264,9 +264,9 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
     for user, label in ((USER, "b.1"), (USER, "c.1"), (OTHER_USER, "b.1")):
         ledger.commit([VoteCast(BOT, user, 3, NOW_MS, label)])
     ledger.commit([ListingRemoved(BOT, stamp_ms=NOW_MS)])
-    assert (list(state.ghosts), len(state.votes), state.votes.several) == ([], 0, {})
+    assert (list(state.listings.orphans), len(state.votes), state.votes.several) == ([], 0, {})
 
 
 def test_an_own_vote_for_what_is_not_listed_is_none(ledger: Ledger, state: State) -> None:
     ledger.commit([NAMED, VoteCast(BOT, USER, 1, NOW_MS)])
-    assert (len(state.votes), list(state.ghosts)) == (0, [])
+    assert (len(state.votes), list(state.listings.orphans)) == (0, [])

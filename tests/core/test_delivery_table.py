@@ -1,4 +1,4 @@
-"""core/deliveries.py: what other nodes of a fleet are to send, and what becomes of it."""
+"""core/delivery_table.py: remote deliveries, which another node of a fleet sends."""
 
 import pytest
 from msgspec.structs import replace
@@ -37,10 +37,10 @@ FINISHED = replace(ELSEWHERE, next_attempt_ms=None, delivered=True)
 def test_what_another_node_is_to_send_is_kept_apart(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
-    assert (state.elsewhere, state.owners) == ({BOT: {"d": ELSEWHERE}}, {"b.1": 1})
-    assert not state.pending
-    assert not state.pending_of(BOT)
-    assert (state.deliveries(BOT), state.delivery(BOT, "d")) == ([ELSEWHERE], ELSEWHERE)
+    assert (state.deliveries.remote, state.deliveries.remote_counts) == ({BOT: {"d": ELSEWHERE}}, {"b.1": 1})
+    assert not state.deliveries.pending
+    assert not state.deliveries.pending_of(BOT)
+    assert (state.deliveries.newest_first(BOT), state.deliveries.find(BOT, "d")) == ([ELSEWHERE], ELSEWHERE)
 
 
 def test_a_delivery_that_is_taken_is_this_node_s(ledger: Ledger, state: State) -> None:
@@ -48,8 +48,8 @@ def test_a_delivery_that_is_taken_is_this_node_s(ledger: Ledger, state: State) -
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
     own = replace(ELSEWHERE, owner="", owned_ms=LATER_MS)
-    assert (state.pending, state.pending_of(BOT)) == ({"d": own}, {"d": own})
-    assert (state.elsewhere, state.owners) == ({}, {})
+    assert (state.deliveries.pending, state.deliveries.pending_of(BOT)) == ({"d": own}, {"d": own})
+    assert (state.deliveries.remote, state.deliveries.remote_counts) == ({}, {})
 
 
 def test_a_delivery_that_is_taken_is_due_at_once_though_the_clock_of_its_owner_was_ahead(
@@ -58,21 +58,25 @@ def test_a_delivery_that_is_taken_is_due_at_once_though_the_clock_of_its_owner_w
     a_listing(ledger)
     ledger.commit([DeliveryMerged(replace(ELSEWHERE, next_attempt_ms=NOW_MS + 86_400_000))])
     ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
-    assert state.pending["d"].next_attempt_ms == LATER_MS
+    assert state.deliveries.pending["d"].next_attempt_ms == LATER_MS
 
 
 def test_a_delivery_that_its_owner_has_forgotten_is_nobody_s_to_send(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryForgotten("e", BOT), DeliveryForgotten("d", SERVER)])
-    assert state.owners == {"b.1": 1}
+    assert state.deliveries.remote_counts == {"b.1": 1}
     ledger.commit([DeliveryForgotten("d", BOT)])
-    assert (state.elsewhere, state.owners, state.deliveries(BOT)) == ({}, {}, [])
+    assert (state.deliveries.remote, state.deliveries.remote_counts, state.deliveries.newest_first(BOT)) == (
+        {},
+        {},
+        [],
+    )
 
 
 def test_a_delivery_that_was_taken_over_is_forgotten_by_nobody(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryTaken("d", BOT, LATER_MS), DeliveryForgotten("d", BOT)])
-    assert [*state.pending] == ["d"]
+    assert [*state.deliveries.pending] == ["d"]
 
 
 @pytest.mark.parametrize("taken", [DeliveryTaken("d", SERVER, NOW_MS), DeliveryTaken("e", BOT, NOW_MS)])
@@ -81,7 +85,7 @@ def test_nothing_is_taken_that_is_not_elsewhere(ledger: Ledger, state: State, ta
         a_listing(ledger, ref)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([taken])
-    assert (state.elsewhere, state.pending) == ({BOT: {"d": ELSEWHERE}}, {})
+    assert (state.deliveries.remote, state.deliveries.pending) == ({BOT: {"d": ELSEWHERE}}, {})
 
 
 @pytest.mark.parametrize("first", [ELSEWHERE, FINISHED, replace(ELSEWHERE, owner="")])
@@ -92,20 +96,20 @@ def test_a_merged_delivery_takes_the_place_of_what_is_known_of_it(
     a_listing(ledger)
     ledger.commit([DeliveryMerged(first)])
     ledger.commit([DeliveryMerged(then)])
-    assert state.deliveries(BOT) == [then]
+    assert state.deliveries.newest_first(BOT) == [then]
     assert_indexes_agree(state)
 
 
 def test_a_delivery_for_what_is_not_listed_is_not_kept(ledger: Ledger, state: State) -> None:
     ledger.commit([DeliveryMerged(ELSEWHERE)])
-    assert not state.elsewhere
+    assert not state.deliveries.remote
 
 
 def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(FINISHED)])
     ledger.commit([DeliveryQueued("d", BOT, USER, False, LATER_MS)])
-    row = state.pending["d"]
+    row = state.deliveries.pending["d"]
     assert (row.owner, row.owned_ms, row.round_ms, row.delivered) == ("", LATER_MS, LATER_MS, False)
 
 
@@ -119,7 +123,7 @@ def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state:
     a_finished_delivery(ledger, "finished")
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([event])
-    assert (state.elsewhere, state.owners) == ({}, {})
+    assert (state.deliveries.remote, state.deliveries.remote_counts) == ({}, {})
     assert_indexes_agree(state)
 
 
@@ -127,4 +131,4 @@ def test_what_is_elsewhere_stays_when_another_user_is_erased(ledger: Ledger, sta
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([UserErased(OTHER_USER, (BOT,))])
-    assert state.elsewhere == {BOT: {"d": ELSEWHERE}}
+    assert state.deliveries.remote == {BOT: {"d": ELSEWHERE}}

@@ -1,19 +1,20 @@
-"""What a node knows of its fleet. Law: of everything remembered here, the greater value stands.
+"""The memory of a node about its fleet. Law: of two values for one thing, the greater one stays.
 
-A label names a node for as long as its memory reaches: `<name>.<epoch>`. A node that lost its data, or went
-back to older data, gets a new epoch, so that it is another one to all who count by node. The vote table knows
-nodes by their numbers, the places of their labels in `labels`.
+A label names a node as long as its memory reaches: `<name>.<epoch>`. A node that lost its data, or went back
+to older data, begins a new epoch, and so is another node for all who count by node. The vote table knows
+nodes by number: the place of their label in `numbers`.
 
-`cursors` tells up to which position all is known that a node has told, by its label. `removed` tells when a
-listing was last removed, `erased` when a user was, by mark: what others say about the time before is not
-news, and what was erased does not come back. `latest_ms` is the newest time of a stamp.
+* `cursors`: the position up to which this node knows everything that another has told, by its label.
+* `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by mark. Facts
+  about the time before are no news, so nothing comes back that was erased.
+* `latest_ms`: the newest time of a stamp.
 """
 
 import hashlib
 from collections.abc import Mapping
 from typing import Protocol
 
-from core.rows import FleetRow
+from core.rows import FleetRow, Stamp
 
 
 def label_of(name: str, epoch: int) -> str:
@@ -26,11 +27,11 @@ def name_and_epoch(label: str) -> tuple[str, int]:
 
 
 class FleetView(Protocol):
-    """What readers see of it."""
+    """The memory, as readers see it."""
 
     @property
     def label(self) -> str:
-        """This node's; empty when it never was in a fleet."""
+        """This node's; empty if it never was in a fleet."""
 
     @property
     def own(self) -> int:
@@ -40,7 +41,7 @@ class FleetView(Protocol):
     def latest_ms(self) -> int: ...
     @property
     def is_copy(self) -> bool:
-        """The data were restored: the node that they are of may live on elsewhere."""
+        """The data were restored: the node that wrote them may still run elsewhere."""
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -59,20 +60,20 @@ class FleetView(Protocol):
         """By mark."""
 
     @property
-    def gone(self) -> int:
+    def tombstones(self) -> int:
         """A digest of `removed` and `erased`, equal for equal ones."""
 
     @property
     def row(self) -> FleetRow: ...
 
 
-class Fleet:
+class FleetTable:
     def __init__(self) -> None:
         self.label = ""
         self.own = 0
         self.latest_ms = 0
         self.is_copy = False
-        self.gone = 0
+        self.tombstones = 0
         self._numbers: dict[str, int] = {}
         self._cursors: dict[str, int] = {}
         self._removed: dict[str, int] = {}
@@ -105,32 +106,38 @@ class Fleet:
         self.own = self._numbers.get(row.label, 0)
 
     def named(self, label: str) -> None:
+        """Take the label for this node's own."""
         self.label, self.is_copy = label, False
         self.own = self.number(label)
 
     def number(self, label: str) -> int:
-        """The node's number; without a label, this node's."""
+        """Return the node's number; without a label, this node's."""
         return self._numbers.setdefault(label, len(self._numbers)) if label else self.own
 
     def heard(self, label: str, position: int) -> None:
         self._cursors[label] = max(position, self._cursors.get(label, 0))
 
+    def stamp(self, ms: int) -> Stamp:
+        """Return the stamp of a change that this node makes at that time."""
+        self.stamped(ms)
+        return Stamp(ms, self.label)
+
     def stamped(self, ms: int) -> None:
         self.latest_ms = max(ms, self.latest_ms)
 
     def removed_at(self, ref: str, ms: int) -> None:
-        self._gone(self._removed, ref, ms)
+        self._bury(self._removed, ref, ms)
 
     def erased_at(self, mark: str, ms: int) -> None:
-        self._gone(self._erased, mark, ms)
+        self._bury(self._erased, mark, ms)
 
-    def _gone(self, when: dict[str, int], what: str, ms: int) -> None:
+    def _bury(self, tombstones: dict[str, int], name: str, ms: int) -> None:
         self.stamped(ms)
-        before = when.get(what, 0)
+        before = tombstones.get(name, 0)
         if ms > before:
-            when[what] = ms
-            self.gone += _digest(what, ms) - (_digest(what, before) if before else 0)
+            tombstones[name] = ms
+            self.tombstones += _digest(name, ms) - (_digest(name, before) if before else 0)
 
 
-def _digest(what: str, ms: int) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{what} {ms}".encode(), digest_size=16).digest())
+def _digest(name: str, ms: int) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{name} {ms}".encode(), digest_size=16).digest())

@@ -1,0 +1,227 @@
+"""The table of webhook deliveries. Law: a change never fails; one that is about something gone is a no-op.
+
+A pending delivery is local or remote. This node sends the local ones. Another node of the fleet sends a
+remote one, unless this node takes it over. Local ones are kept by id and by listing, there in the order in
+which they came. Of finished deliveries, the table keeps the last few of each listing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from core.events import DeliveryAttempted, DeliveryDropped, DeliveryForgotten, DeliveryQueued, DeliveryTaken
+from core.rows import Delivery
+
+ATTEMPTS_KEPT = 20  # of one delivery, over all its redeliveries
+
+
+class DeliveriesView(Protocol):
+    """The deliveries, as readers see them."""
+
+    @property
+    def pending(self) -> Mapping[str, Delivery]:
+        """The local ones by delivery id."""
+
+    @property
+    def remote(self) -> Mapping[str, Mapping[str, Delivery]]:
+        """By ref, by delivery id."""
+
+    @property
+    def remote_counts(self) -> Mapping[str, int]:
+        """The number of remote ones by the node that sends them."""
+
+    @property
+    def finished(self) -> Mapping[str, tuple[Delivery, ...]]:
+        """By ref, oldest first."""
+
+    def pending_of(self, ref: str) -> Mapping[str, Delivery]:
+        """Return a listing's local ones by delivery id, oldest first."""
+
+    def waiting(self, ref: str) -> int:
+        """Return the number of a listing's pending ones, local and remote."""
+
+    def of(self, ref: str) -> Iterator[Delivery]:
+        """Return all that is kept of a listing's deliveries, in no order."""
+
+    def newest_first(self, ref: str) -> list[Delivery]:
+        """Return the same in the order of their votes, the newest first."""
+
+    def find(self, ref: str, delivery_id: str) -> Delivery | None: ...
+
+
+class DeliveryTable:
+    def __init__(self, kept: int) -> None:
+        """`kept` is the number of finished deliveries that stay, for each listing."""
+        self._kept = kept
+        self._pending: dict[str, Delivery] = {}
+        self._pending_of: dict[str, dict[str, Delivery]] = {}
+        self._finished: dict[str, tuple[Delivery, ...]] = {}
+        self._remote: dict[str, dict[str, Delivery]] = {}
+        self._remote_counts: Counter[str] = Counter()
+        self.pending: Mapping[str, Delivery] = self._pending
+        self.remote: Mapping[str, Mapping[str, Delivery]] = self._remote
+        self.remote_counts: Mapping[str, int] = self._remote_counts
+        self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished
+
+    def pending_of(self, ref: str) -> Mapping[str, Delivery]:
+        return self._pending_of.get(ref, {})
+
+    def waiting(self, ref: str) -> int:
+        return len(self.pending_of(ref)) + len(self._remote.get(ref, ()))
+
+    def of(self, ref: str) -> Iterator[Delivery]:
+        yield from self._finished.get(ref, ())
+        yield from self._remote.get(ref, {}).values()
+        yield from self.pending_of(ref).values()
+
+    def newest_first(self, ref: str) -> list[Delivery]:
+        return sorted(self.of(ref), key=lambda delivery: delivery.queued_ms)[::-1]
+
+    def find(self, ref: str, delivery_id: str) -> Delivery | None:
+        found = self.pending_of(ref).get(delivery_id) or self._remote.get(ref, {}).get(delivery_id)
+        finished = self._finished.get(ref, ())
+        return found or next((row for row in finished if row.id == delivery_id), None)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def queue(self, event: DeliveryQueued) -> None:
+        if event.delivery_id in self._pending or event.delivery_id in self._remote.get(event.ref, ()):
+            return
+        finished = self._finished.get(event.ref, ())
+        again = next((row for row in finished if row.id == event.delivery_id), None)
+        if again is None:
+            at_ms = event.at_ms
+            self._put(Delivery(event.delivery_id, event.ref, event.user, event.test, at_ms, at_ms))
+        else:
+            self._finished[event.ref] = tuple(other for other in finished if other is not again)
+            self._put(_in_a_new_round(again, event.at_ms))
+
+    def attempt(self, event: DeliveryAttempted) -> None:
+        row = self._pending.get(event.delivery_id)
+        if row is None or row.ref != event.ref or event.number <= row.made:
+            return
+        row = replace(
+            row,
+            attempts=(*row.attempts, event.attempt)[-ATTEMPTS_KEPT:],
+            made=event.number,
+            tries=row.tries + (event.outcome != "held"),
+            next_attempt_ms=event.next_attempt_ms,
+            delivered=event.outcome == "delivered",
+        )
+        if row.next_attempt_ms is not None:
+            self._put(row)
+        else:
+            self._finish(row)
+
+    def give_up(self, event: DeliveryDropped) -> None:
+        row = self._pending.get(event.delivery_id)
+        if row is not None and row.ref == event.ref and row.made == event.made:
+            self._finish(replace(row, next_attempt_ms=None, dropped=event.reason, dropped_ms=event.at_ms))
+
+    def take_over(self, event: DeliveryTaken) -> None:
+        row = self._remote.get(event.ref, {}).get(event.delivery_id)
+        if row is not None:
+            self._take_out(row)
+            due_ms = min(row.next_attempt_ms or 0, event.at_ms)  # the clock of its owner may be ahead
+            taken_ms = _taken_ms(row, event.at_ms)
+            self._put(replace(row, owner="", owned_ms=taken_ms, next_attempt_ms=due_ms))
+
+    def merge(self, row: Delivery) -> None:
+        """Take the row in place of the one that is known of the delivery."""
+        known = self.find(row.ref, row.id)
+        if known is not None:
+            self._take_out(known)
+        if row.next_attempt_ms is None:
+            self._keep(row)
+        else:
+            self._put(row)
+
+    def forget(self, event: DeliveryForgotten) -> None:
+        row = self._remote.get(event.ref, {}).get(event.delivery_id)
+        if row is not None:
+            self._take_out(row)
+
+    def erase(self, ref: str, user: str) -> None:
+        """Forget the listing's deliveries that name the user."""
+        for row in [row for row in self.pending_of(ref).values() if row.user == user]:
+            self._drop(row)
+        for row in [row for row in self._remote.get(ref, {}).values() if row.user == user]:
+            self._take_out(row)
+        if ref in self._finished:
+            self._finished[ref] = tuple(row for row in self._finished[ref] if row.user != user)
+
+    def remove_listing(self, ref: str) -> None:
+        for row in list(self.pending_of(ref).values()):
+            self._drop(row)
+        self._finished.pop(ref, None)
+        for row in self._remote.pop(ref, {}).values():
+            self._uncount(row)
+
+    def load(self, row: Delivery) -> None:
+        """Take a row of a snapshot; those of one listing come in their order."""
+        if row.next_attempt_ms is None:
+            self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)
+        else:
+            self._put(row)
+
+    def _put(self, row: Delivery) -> None:
+        if row.owner:
+            of_listing = self._remote.setdefault(row.ref, {})
+            self._remote_counts[row.owner] += row.id not in of_listing
+            of_listing[row.id] = row
+            return
+        self._pending[row.id] = row
+        self._pending_of.setdefault(row.ref, {})[row.id] = row
+
+    def _take_out(self, row: Delivery) -> None:
+        """Take the row out, wherever it is kept."""
+        if row.next_attempt_ms is None:
+            self._finished[row.ref] = tuple(other for other in self._finished[row.ref] if other is not row)
+        elif row.owner:
+            del self._remote[row.ref][row.id]
+            self._uncount(row)
+            if not self._remote[row.ref]:
+                del self._remote[row.ref]
+        else:
+            self._drop(row)
+
+    def _uncount(self, row: Delivery) -> None:
+        self._remote_counts[row.owner] -= 1
+        if not self._remote_counts[row.owner]:
+            del self._remote_counts[row.owner]
+
+    def _drop(self, row: Delivery) -> None:
+        self._pending.pop(row.id, None)
+        of_listing = self._pending_of[row.ref]
+        of_listing.pop(row.id, None)
+        if not of_listing:
+            del self._pending_of[row.ref]
+
+    def _finish(self, row: Delivery) -> None:
+        self._drop(row)
+        self._keep(row)
+
+    def _keep(self, row: Delivery) -> None:
+        self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)[-self._kept :]
+
+
+def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:
+    """Return a finished delivery as one that this node sends again."""
+    return replace(
+        row,
+        next_attempt_ms=at_ms,
+        round_ms=at_ms,
+        tries=0,
+        delivered=False,
+        dropped=None,
+        dropped_ms=None,
+        owner="",
+        owned_ms=_taken_ms(row, at_ms) if row.owner else row.owned_ms,
+    )
+
+
+def _taken_ms(row: Delivery, at_ms: int) -> int:
+    """Return the time of a takeover: later than that of the one before, whatever the clocks say."""
+    return max(at_ms, row.owned_ms + 1)

@@ -1,0 +1,164 @@
+"""The table of listings and its indexes. Law: rows, refs and key grants agree after every call.
+
+A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
+unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
+so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
+endpoint, so that the webhook sender finds all suspended ones among the unpacked rows.
+"""
+
+from abc import abstractmethod
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from core.key_index import KeyIndex
+from core.packing import PackedRow, unpack
+from core.rows import KeyGrant, Listing
+
+Reader = Callable[[Listing], None]
+
+
+class ListingsView(Mapping[str, Listing]):
+    """The listings by ref, as readers see them."""
+
+    by_ref: Mapping[str, Listing]
+    """The same for `[ref]` alone, as quick as a dict. Its length and its refs leave out packed rows."""
+    refs: Sequence[str]
+    """Sorted, for paging."""
+    orphans: Sequence[str]
+    """Refs that have votes and no row, sorted: votes of other nodes may come before their listing."""
+    grants: Mapping[str, KeyGrant]
+    """By the digest of a key's value. A packed row has none yet."""
+
+    @property
+    @abstractmethod
+    def key_count(self) -> int:
+        """The number of API keys of all rows, packed ones included."""
+
+    @abstractmethod
+    def unpacked(self) -> Iterable[Listing]:
+        """Return the rows that are unpacked; all with a suspended endpoint are among them."""
+
+    @abstractmethod
+    def for_each(self, read: Reader) -> None:
+        """Call `read(row)` once for each row that is here: now, or when it is unpacked."""
+
+
+class ListingTable(ListingsView):
+    def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}
+        self._packed_keys = 0
+        self._rows = _Rows(self._unpack)
+        self._refs: list[str] = []
+        self._orphans: list[str] = []
+        self._keys = KeyIndex()
+        self._readers: list[Reader] = []
+        self.by_ref = self._rows
+        self.refs = self._refs
+        self.orphans = self._orphans
+        self.grants = self._keys.grants
+
+    @property
+    def key_count(self) -> int:
+        return self._keys.count + self._packed_keys
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def unpacked(self) -> Iterable[Listing]:
+        return self._rows.values()
+
+    def for_each(self, read: Reader) -> None:
+        for row in self._rows.values():
+            read(row)
+        self._readers.append(read)
+
+    def stored(self, ref: str) -> Listing | PackedRow | None:
+        """Return the row as it is stored; a packed one stays packed."""
+        content = self._packed.get(ref)
+        return self.get(ref) if content is None else PackedRow(ref, content)
+
+    def peek(self, ref: str) -> Listing:
+        """Return the row unpacked, for one look: a packed one stays packed."""
+        content = self._packed.get(ref)
+        return self._rows[ref] if content is None else unpack(content)
+
+    def __getitem__(self, ref: str) -> Listing:
+        return self._rows[ref]
+
+    def __contains__(self, ref: object) -> bool:
+        return ref in self._rows or ref in self._packed
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._rows, *self._packed])  # a list, because the caller's next look may unpack
+
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._packed)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def put(self, row: Listing) -> None:
+        """Take the row, in place of the one of its ref."""
+        before = self.get(row.ref)
+        if before is None:
+            insort(self._refs, row.ref)
+            _discard(self._orphans, row.ref)
+            self._keys.add(row)
+        elif before.keys is not row.keys:
+            self._keys.remove(before)
+            self._keys.add(row)
+        self._rows[row.ref] = row
+
+    def remove(self, ref: str) -> None:
+        """Forget the row, and that the ref is an orphan."""
+        row = self.get(ref)
+        if row is not None:
+            del self._rows[ref]
+            self._keys.remove(row)
+            _discard(self._refs, ref)
+        _discard(self._orphans, ref)
+
+    def voted_for(self, ref: str) -> None:
+        """Note that the ref has votes."""
+        if ref not in self:
+            at = bisect_left(self._orphans, ref)
+            if self._orphans[at : at + 1] != [ref]:
+                self._orphans.insert(at, ref)
+
+    def load(self, row: Listing) -> None:
+        """Take a row of a new ref. `loaded` must follow the last one."""
+        self._rows[row.ref] = row
+        self._keys.add(row)
+
+    def load_packed(self, refs: Sequence[str], rows: Sequence[bytes], keys: int) -> None:
+        """Take packed rows of this version's shape, which have so many API keys together."""
+        self._packed.update(zip(refs, rows, strict=True))
+        self._packed_keys += keys
+
+    def loaded(self) -> None:
+        self._refs[:] = sorted(self)
+
+    def _unpack(self, ref: str) -> Listing:
+        row = unpack(self._packed.pop(ref))  # KeyError: there is no such row
+        self._rows[row.ref] = row
+        self._packed_keys -= len(row.keys)
+        self._keys.add(row)
+        for read in self._readers:
+            read(row)
+        return row
+
+
+class _Rows(dict[str, Listing]):
+    """The unpacked rows. `[ref]` unpacks a packed one."""
+
+    def __init__(self, unpack_row: Callable[[str], Listing]) -> None:
+        super().__init__()
+        self._unpack_row = unpack_row
+
+    def __missing__(self, ref: str) -> Listing:
+        return self._unpack_row(ref)
+
+
+def _discard(refs: list[str], ref: str) -> None:
+    """Take the ref out of a sorted list, if it is there."""
+    at = bisect_left(refs, ref)
+    if refs[at : at + 1] == [ref]:
+        del refs[at]

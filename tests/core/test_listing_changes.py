@@ -1,0 +1,105 @@
+"""core/listing_changes.py: an event changes its part of a row, and stamps that part alone."""
+
+from typing import Literal, get_args
+
+import pytest
+from msgspec.structs import replace
+
+from core.events import (
+    ActualCountSet,
+    EndpointHealthSet,
+    KeyDeleted,
+    KeySaved,
+    LimitsSet,
+    ListingReviewed,
+    ListingSaved,
+    StatsUpdated,
+    WebhookRemoved,
+    WebhookSaved,
+)
+from core.listing_changes import RowEvent, changed, saved
+from core.rows import Key, Listing, Policy, Revocation, Stamp, Stamps, StatsWindow, Suspension, Webhook
+from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OTHER_USER, OWNER
+
+Part = Literal["profile", "counts", "actual", "limits", "webhook"]
+KEY = Key("k1", "first", "d1", "d1", NOW_MS)
+WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
+ROW = Listing(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
+STAMP = Stamp(NOW_MS + 1, "a.1")
+LIMIT = Policy(5, 60)
+
+PARTS: list[tuple[RowEvent, Part, Listing]] = [
+    (
+        StatsUpdated(BOT, 1, 2, StatsWindow(NOW_MS, 3), NOW_MS + 4),
+        "counts",
+        replace(
+            ROW,
+            server_count=1,
+            command_count=2,
+            stats_window=StatsWindow(NOW_MS, 3),
+            counts_ms=NOW_MS + 4,
+        ),
+    ),
+    (
+        ListingReviewed(BOT, "denied", "Too quiet.", NOW_MS + 4),
+        "profile",
+        replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS + 4),
+    ),
+    (ActualCountSet(BOT, 7), "actual", replace(ROW, actual_server_count=7)),
+    (LimitsSet(BOT, LIMIT, None), "limits", replace(ROW, stats_limit=LIMIT)),
+    (
+        WebhookSaved(BOT, replace(WEBHOOK, token="t")),
+        "webhook",
+        replace(ROW, webhook=replace(WEBHOOK, token="t")),
+    ),
+    (WebhookRemoved(BOT), "webhook", replace(ROW, webhook=None)),
+]
+
+
+@pytest.mark.parametrize(("event", "part", "expected"), PARTS, ids=lambda value: type(value).__name__)
+def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
+    event: RowEvent, part: Part, expected: Listing
+) -> None:
+    assert changed(ROW, event, None) == expected
+    assert changed(ROW, event, STAMP) == replace(expected, stamps=replace(Stamps(), **{part: STAMP}))
+
+
+def test_every_event_of_a_row_is_tried_here() -> None:
+    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHealthSet}
+    assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
+
+
+def test_a_key_bears_its_stamp_itself() -> None:
+    second, renamed = replace(KEY, id="k2"), replace(KEY, name="renamed")
+    assert changed(ROW, KeySaved(BOT, second), None).keys == (KEY, second)
+    assert changed(ROW, KeySaved(BOT, renamed), None).keys == (renamed,)
+    assert changed(ROW, KeySaved(BOT, second), STAMP) == replace(
+        ROW, keys=(KEY, replace(second, stamp=STAMP))
+    )
+
+
+def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:
+    assert changed(ROW, KeyDeleted(BOT, "k1"), None) == replace(ROW, keys=())
+    assert changed(ROW, KeyDeleted(BOT, "k1"), STAMP) == replace(
+        ROW, keys=(), revoked=(Revocation(STAMP.ms, "k1"),)
+    )
+
+
+def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
+    event = EndpointHealthSet(BOT, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
+    ill = replace(WEBHOOK, failed=10, suspension=event.suspension)
+    assert changed(ROW, event, None) == replace(ROW, webhook=ill)
+    without = replace(ROW, webhook=None)
+    assert changed(without, event, None) == without
+
+
+def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
+    new = ListingSaved(BOT, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS)
+    assert saved(None, new, STAMP) == Listing(
+        BOT, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, stamps=Stamps(profile=STAMP)
+    )
+    reviewed = replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS)
+    again = saved(reviewed, replace(new, at_ms=NOW_MS + 1), None)
+    assert again == replace(ROW, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
+    approved = replace(ROW, review="approved", reviewed_ms=NOW_MS)
+    assert saved(approved, replace(new, review="approved"), None) == replace(approved, owner_id=OTHER_USER)
