@@ -15,22 +15,18 @@ from core.clock import SystemClock
 from core.events import VoteCast, encode_record
 from core.ledger import Ledger
 from core.rows import BotProfile, Key, Listing
-from core.state import State
 from journal.journal import Journal, JournalPolicy
 from journal.segments import EMPTY
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
 from storage.folder import Folder, kept_keys
-from votes.table import LEAF, VoteTable
+from tests.support.memory_ledger import empty_state
+from votes.table import LEAF
 
 POLICY = JournalPolicy("always", interval_seconds=1, segment_bytes=64 << 20, pending_bytes=64 << 20)
 NOW_MS = 1_750_000_000_000
 ROUNDS = 2_000
-
-
-def empty_state() -> State:
-    return State(VoteTable(), 100)
 
 
 def seed_folder(path: Path, voters: Sequence[tuple[str, int]]) -> int:

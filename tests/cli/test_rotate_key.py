@@ -17,7 +17,8 @@ from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
 from storage.sealing import KEY_BYTES, Keyring, keyring_of, new_key
 from tests.support.gateways import BOT, running
-from tests.support.journals import empty_state, overwrite
+from tests.support.journals import overwrite
+from tests.support.memory_ledger import empty_state
 
 
 @pytest.fixture(autouse=True)

@@ -12,13 +12,13 @@ from core.state import State
 from core.vote_port import leaves_of
 from tests.support.committed_rows import BOT_PROFILE, NOW_MS
 from tests.support.generated_events import examples, frequent, histories, sequences
+from tests.support.memory_ledger import empty_state
 from tests.support.state_laws import reloaded
 from votes import table
-from votes.table import VoteTable
 
 
 def state_of(events: list[Event]) -> State:
-    state = State(VoteTable(), 100)
+    state = empty_state()
     for event in events:
         state.apply(event)
     return state
@@ -69,7 +69,7 @@ def test_the_leaves_in_which_votes_stand_do_not_show(before: list[Event]) -> Non
 
 def test_a_refreshed_digest_hashes_only_what_changed_since(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(digest, "SLICE_BYTES", 1)  # so that each part hashed is a slice
-    state = State(VoteTable(), 100)
+    state = empty_state()
     for ref in ("bots/1", "bots/2"):
         state.apply(ListingSaved(ref, "1", BOT_PROFILE, "in_review", NOW_MS))
     assert len(list(state.refresh_digest())) == 2

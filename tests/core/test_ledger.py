@@ -106,8 +106,9 @@ def test_whether_a_position_is_durable_is_for_the_journal_to_say(
     ledger: Ledger, journal: MemoryJournal
 ) -> None:
     position = ledger.commit([UserErased(USER, ())])
+    assert journal.durable_position == 0
     asyncio.run(ledger.durable(position))
-    assert journal.waited_for == [position]
+    assert journal.durable_position == position
 
 
 @examples(100)

@@ -10,7 +10,7 @@ from core.events import Event
 from core.rows import Delivery, Listing
 from core.state import State
 from tests.support.generated_events import examples, frequent, histories, sequences
-from votes.table import VoteTable
+from tests.support.memory_ledger import empty_state
 
 Copied = list[tuple[Listing, tuple[Delivery, ...]]]
 
@@ -30,7 +30,7 @@ def rows_now(state: State) -> Copied:
 @examples(200)
 @given(before=sequences, during=histories(frequent, 40))
 def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Event]) -> None:
-    state = State(VoteTable(), 100)
+    state = empty_state()
     for event in before:
         state.apply(event)
     expected, happening = rows_now(state), iter(during)
@@ -52,7 +52,7 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
 
 
 def test_a_copy_given_up_does_not_end_the_one_after_it() -> None:
-    state = State(VoteTable(), 100)
+    state = empty_state()
     given_up = state.copy_rows()
     current = state.copy_rows()
     state.end_copy(given_up)

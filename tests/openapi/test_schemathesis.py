@@ -49,7 +49,7 @@ from openapi.schemas import FORMS
 from settings.model import WebhooksSettings
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.generated_events import examples
-from tests.support.journals import empty_state
+from tests.support.memory_ledger import empty_state
 from tests.support.webhook_receiver import Receiver, receiving
 from webhook.chat import chat_target
 

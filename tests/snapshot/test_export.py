@@ -29,7 +29,8 @@ from tests.support.exports import (
     state_of,
 )
 from tests.support.generated_events import examples, sequences
-from tests.support.journals import bytes_of, empty_state, flips, overwrite
+from tests.support.journals import bytes_of, flips, overwrite
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 
 Edit = Callable[[bytes], bytes]

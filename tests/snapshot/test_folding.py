@@ -13,7 +13,8 @@ from snapshot.files import list_snapshots
 from snapshot.folding import Folded, Folding, Order, folded
 from tests.snapshot.test_recovery import HISTORY, write_history
 from tests.support.gateways import WAIT_SECONDS, eventually, running
-from tests.support.journals import KEYS, empty_state, overwrite
+from tests.support.journals import KEYS, overwrite
+from tests.support.memory_ledger import empty_state
 
 KEPT = 100  # deliveries
 

@@ -20,7 +20,6 @@ from storage.folder import Folder
 from storage.sealing import KeyMissing, Keyring, new_key
 from tests.support.journals import (
     KEYS,
-    empty_state,
     on,
     overwrite,
     recording,
@@ -29,6 +28,7 @@ from tests.support.journals import (
     snapshotter_of,
     write_segment,
 )
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
 
 HISTORY: list[list[Event]] = [

@@ -21,7 +21,8 @@ from snapshot.files import (
 )
 from snapshot.recovery import load_snapshot
 from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, running
-from tests.support.journals import KEYS, empty_state
+from tests.support.journals import KEYS
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, PROFILE
 from tests.support.suspended_endpoints import suspend, trying_once
 from tests.support.webhook_receiver import Receiver

@@ -38,16 +38,8 @@ from tests.support.exports import (
     state_of,
 )
 from tests.support.generated_events import examples, sequences
-from tests.support.journals import (
-    KEYS,
-    empty_state,
-    flips,
-    on,
-    overwrite,
-    recording,
-    run,
-    snapshotter_of,
-)
+from tests.support.journals import KEYS, flips, on, overwrite, recording, run, snapshotter_of
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, voted
 
 

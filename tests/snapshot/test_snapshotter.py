@@ -18,16 +18,8 @@ from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
 from tests.support.generated_events import examples, frequent, histories, sequences
-from tests.support.journals import (
-    copied,
-    empty_state,
-    on,
-    recording,
-    recovered_digest,
-    run,
-    snapshotter_of,
-    until,
-)
+from tests.support.journals import copied, on, recording, recovered_digest, run, snapshotter_of, until
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import listed, voted
 
 

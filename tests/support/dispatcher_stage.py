@@ -6,15 +6,14 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from core.clock import FakeClock, moment
-from core.events import DeliveryQueued, Event, decode_record
+from core.events import DeliveryQueued, Event
 from core.ledger import Ledger
-from core.refusals import Unavailable
 from core.rows import Delivery, Webhook
 from core.state import State
 from outbound.result import HttpResult
 from outbound.slots import Slot
 from outbound.targets import TargetGuard
-from tests.support.journals import empty_state
+from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from webhook.attempts import RetryPolicy
 from webhook.dispatcher import Dispatcher
@@ -27,29 +26,12 @@ CHAT_HOST = "chat.example"
 CHAT_URL = f"https://{CHAT_HOST}/api/webhooks/123/token-of-the-channel"
 ACCEPTED = HttpResult(204, None)
 FAILED = HttpResult(500, "http_500", body=b"oops")
+DELIVERIES_KEPT = 100
 KEPT_MS = 14 * 86_400_000
 POLICY = OutboxPolicy(in_flight=4, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
 RETRY = RetryPolicy(
     retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
 )
-
-
-class MemoryJournal:
-    """Keeps records; nothing is durable before the test says so."""
-
-    def __init__(self) -> None:
-        self.records: list[bytes] = []
-        self.durable_position = 0
-        self.refusing = False
-
-    def append(self, record: bytes) -> int:
-        if self.refusing:
-            raise Unavailable("no space left on the disk")
-        self.records.append(record)
-        return len(self.records)
-
-    async def durable(self, position: int) -> None:
-        self.durable_position = max(self.durable_position, position)
 
 
 class Sent(NamedTuple):
@@ -118,7 +100,7 @@ class Stage:
     ) -> None:
         self.clock = FakeClock(NOW_MS)
         self.journal = MemoryJournal()
-        self.ledger = Ledger(state or empty_state(), self.journal, head=0)
+        self.ledger = Ledger(state or empty_state(DELIVERIES_KEPT), self.journal, head=0)
         self.sender = FakeSender(self.clock)
         self.outbox = Outbox(policy, RETRY, self.ledger.state, moment(self.clock))
         self.spawned: list[Coroutine[Any, Any, None]] = []
@@ -174,10 +156,7 @@ class Stage:
 
     def fold(self) -> None:
         """The records must give the live state."""
-        folded = empty_state()
-        for record in self.journal.records:
-            for event in decode_record(record):
-                folded.apply(event)
+        folded = fold(self.journal.records, DELIVERIES_KEPT)
         assert folded.digest() == self.ledger.state.digest()
 
 

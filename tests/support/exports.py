@@ -15,10 +15,8 @@ from snapshot.export import counts_of, export_state
 from snapshot.export_format import Format
 from storage.disk import OsDisk
 from storage.folder import Folder
-from tests.support.journals import (
-    KEYS,
-    empty_state,
-)
+from tests.support.journals import KEYS
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 
 FORMATS: tuple[Format, ...] = get_args(Format)

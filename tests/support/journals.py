@@ -16,7 +16,6 @@ import pytest
 from core.clock import FakeClock
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.state import State
 from journal.frames import Kind, decode_frames, decode_header, encode_frame, encode_header
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalReader, Tail, list_segments, segment_path
@@ -26,12 +25,10 @@ from storage.disk import OS_DISK, OsDisk
 from storage.folder import Folder
 from storage.sealing import Keyring
 from tests.support.gateways import WAIT_SECONDS
-from votes.table import VoteTable
+from tests.support.memory_ledger import empty_state
 
 POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 30)
 INTERVAL = replace(POLICY, fsync="interval")
-DELIVERIES_KEPT = 100
-
 KEYS = Keyring([bytes(range(32))])
 
 T = TypeVar("T")
@@ -173,10 +170,6 @@ async def unavailable(journal: Journal, position: int) -> str:
     with pytest.raises(Unavailable) as raised:
         await journal.durable(position)
     return str(raised.value)
-
-
-def empty_state() -> State:
-    return State(VoteTable(), DELIVERIES_KEPT)
 
 
 def recovered_digest(folder: Path) -> str:

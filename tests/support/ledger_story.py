@@ -24,20 +24,18 @@ from core.events import (
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.rows import Attempt, Key, StatsWindow
-from core.state import State
 from journal.journal import RETRY_SECONDS, Journal, JournalPolicy
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
 from storage.disk import OS_DISK, Disk
 from storage.folder import Folder, refuse_foreign_files, remove_unfinished
 from storage.sealing import Keyring
+from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 from tests.support.turn_loop import LoopClock, run_in_turns
-from votes.table import VoteTable
 
 ALWAYS = JournalPolicy("always", interval_seconds=60, segment_bytes=1_500, pending_bytes=1 << 20)
 KEYS = Keyring([bytes(range(32))])
-DELIVERIES_KEPT = 100
 INTERVAL = replace(ALWAYS, fsync="interval")
 
 
@@ -57,10 +55,6 @@ class Step(StrEnum):
     RESTART = "restart"
     KILL = "kill"
     """The process ends at any moment, and starts again."""
-
-
-def empty_state() -> State:
-    return State(VoteTable(), DELIVERIES_KEPT)
 
 
 def events_of(position: int, random: Random) -> list[Event]:

@@ -11,30 +11,31 @@ DELIVERIES_KEPT = 2
 
 
 class MemoryJournal:
-    """The journal's twin in memory. A full one takes no records."""
+    """The journal's twin in memory. A full one takes no records; what somebody waits for is durable."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
         self.full = False
-        self.waited_for: list[int] = []
+        self.durable_position = 0
 
     def append(self, record: bytes) -> int:
         if self.full:
-            raise Unavailable("no space left")
+            raise Unavailable("no space left on the disk")
         self.records.append(record)
         return len(self.records)
 
     async def durable(self, position: int) -> None:
-        self.waited_for.append(position)
+        self.durable_position = max(self.durable_position, position)
 
 
-def empty_state() -> State:
-    return State(VoteTable(), DELIVERIES_KEPT)
+def empty_state(deliveries_kept: int = DELIVERIES_KEPT) -> State:
+    """Return a state that keeps so few finished deliveries a listing that a test soon has one too many."""
+    return State(VoteTable(), deliveries_kept)
 
 
-def fold(records: Iterable[bytes]) -> State:
-    """The state that a start from these records would recover."""
-    state = empty_state()
+def fold(records: Iterable[bytes], deliveries_kept: int = DELIVERIES_KEPT) -> State:
+    """Return the state that a start from these records would recover."""
+    state = empty_state(deliveries_kept)
     for record in records:
         for event in decode_record(record):
             state.apply(event)

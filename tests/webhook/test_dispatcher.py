@@ -93,12 +93,12 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_not_sent_agai
         stage = staged()
         stage.queue("d1")
         stage.queue("d2")
-        stage.journal.refusing = True
+        stage.journal.full = True
         stage.sender.answers = [ACCEPTED, FAILED]
         assert await stage.attempt() == 2
         stage.clock.advance(60)
         assert await stage.attempt() == 0, "nothing is sent while outcomes wait"
-        stage.journal.refusing = False
+        stage.journal.full = False
         assert await stage.attempt() == 0
         assert stage.delivery("d1").delivered
         assert [attempt.error for attempt in stage.delivery("d2").attempts] == ["http_500"]
@@ -116,9 +116,9 @@ def test_an_outcome_that_waits_for_what_is_removed_meanwhile_is_dropped() -> Non
     async def main() -> None:
         stage = staged()
         stage.queue()
-        stage.journal.refusing = True
+        stage.journal.full = True
         assert await stage.attempt() == 1
-        stage.journal.refusing = False
+        stage.journal.full = False
         stage.commit(UserErased("5", (BOT_REF,)))
         head = stage.ledger.head
         assert await stage.attempt() == 0

@@ -55,10 +55,10 @@ def test_an_outcome_that_waits_for_the_disk_while_the_clock_is_set_delays_nothin
         stage = staged()
         stage.sender.answers = [FAILED]
         stage.queue()
-        stage.journal.refusing = True
+        stage.journal.full = True
         assert await stage.attempt() == 1
         stage.clock.set_wall(jump)
-        stage.journal.refusing = False
+        stage.journal.full = False
         assert await stage.attempt() == 0
         stage.clock.advance(5)
         assert await stage.attempt() == 1

@@ -23,14 +23,14 @@ def test_while_outcomes_cannot_be_written_the_dispatcher_waits_instead_of_trying
         await stage.attempt()
         stage.queue("unwritten")
         stage.step()
-        stage.journal.refusing = True
+        stage.journal.full = True
         await stage.spawned.pop()
         stage.clock.advance(5)  # the retry is due by now
         caplog.clear()
         running = asyncio.create_task(stage.dispatcher.run())
         await turns(200)
         assert len(caplog.records) <= 2  # at the start, and at the wake-up by the attempt that ended
-        stage.journal.refusing = False
+        stage.journal.full = False
         stage.dispatcher.wake()
         await until(lambda: stage.spawned)
         await stage.attempt()
@@ -160,11 +160,11 @@ def test_the_last_wait_writes_the_outcomes_that_could_not_be_written_before() ->
     async def main() -> None:
         stage = staged()
         stage.queue()
-        stage.journal.refusing = True
+        stage.journal.full = True
         await stage.attempt()
         await stage.dispatcher.idle()
         assert not stage.delivery().delivered
-        stage.journal.refusing = False
+        stage.journal.full = False
         await stage.dispatcher.idle()
         assert stage.delivery().delivered
         stage.fold()

@@ -92,10 +92,10 @@ def test_outcomes_that_could_not_be_written_at_once_suspend_their_endpoint_exact
         for _ in range(RETRY.retries):
             assert await stage.attempt() == len(ids)
             stage.clock.advance(5)
-        stage.journal.refusing = True
+        stage.journal.full = True
         assert await stage.attempt() == len(ids)
         assert [stage.delivery(name).tries for name in ids] == [3, 3]
-        stage.journal.refusing = False
+        stage.journal.full = False
         assert await stage.attempt() == 0
         suspension = Suspension(stage.clock.now_ms(), "http_500", 1, stage.clock.now_ms() + 60_000)
         assert (stage.webhook().failed, stage.webhook().suspension) == (10, suspension)

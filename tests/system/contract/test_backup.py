@@ -11,7 +11,6 @@ import pytest
 import requests
 
 from core.refusals import Unavailable
-from core.state import State
 from snapshot.files import SnapshotCorrupt
 from snapshot.recovery import Loaded, load_snapshot, recover
 from storage.folder import Folder, kept_keys
@@ -23,15 +22,11 @@ from tests.support.gateways import (
     ThreadGateway,
     eventually,
 )
-from votes.table import VoteTable
+from tests.support.memory_ledger import empty_state
 
 BACKUP = "/debug/snapshot"
 AUTHORIZATION = {"Authorization": f"Bearer {OPERATOR_TOKEN}"}
 BULK_BOTS = 100
-
-
-def empty_state() -> State:
-    return State(VoteTable(), 100)
 
 
 def folder_of(gateway: ThreadGateway) -> Folder:
