@@ -41,7 +41,7 @@ class Place(NamedTuple):
         return self.visitors.fleet.edges[:2]
 
     @property
-    def marks(self) -> KeyedDigests:
+    def digests(self) -> KeyedDigests:
         return KeyedDigests((self.nodes[0].folder / DIGEST_SECRET).read_bytes().strip())
 
     def newest(self, name: str) -> tuple[str, bytes]:
@@ -88,7 +88,7 @@ class Player:
         self.name = name
         self._client = place.client
         self._envelopes = Envelopes(kept_keys(keys or folder, needed=keys is None))
-        self._status = Status(f"{name}.7", place.marks.fleet, 1, 0, {})
+        self._status = Status(f"{name}.7", place.digests.fleet, 1, 0, {})
 
     def appears(self) -> None:
         place = f"{NODES}/{self.name}"
@@ -269,7 +269,7 @@ def test_a_claim_that_nobody_of_the_fleet_made_keeps_no_user_from_voting(
     place: Place, claim: bytes | None
 ) -> None:
     user = place.visitors.next_user
-    key = f"votegate:vote:{place.marks.vote(BOTS + BOT, user)}"
+    key = f"votegate:vote:{place.digests.vote(BOTS + BOT, user)}"
     if claim is None:
         place.client.hset(key, "of another", "type")
     else:
