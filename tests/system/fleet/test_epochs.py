@@ -88,11 +88,11 @@ def test_a_node_that_lost_data_gets_them_back_and_its_new_votes_count_beside_its
         backup = a.operate("GET", "/debug/snapshot").content
         if back is the_older_copy:
             a.stop()
-        shutil.copytree(folder, kept)
-        (kept / "votegate.backup").write_bytes(backup)
-        if back is the_older_copy:
-            (kept / "votegate.backup").unlink()
+            shutil.copytree(folder, kept)
             a = fleet.edge("a", **ANYTIME)
+        else:  # a running node may remove a file while the folder is copied
+            with_secrets(kept, folder)
+            (kept / "votegate.backup").write_bytes(backup)
         b = fleet.edge("b")
         cast_all(a, LATE)
         fleet.converge(a, b)
