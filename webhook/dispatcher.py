@@ -130,7 +130,7 @@ class Dispatcher:
                 patience = LONGEST_SLEEP_SECONDS
             else:
                 patience = min(max(due_ms - now_ms, 0) / 1_000, LONGEST_SLEEP_SECONDS)
-            timer = loop.call_later(patience, self.wake)  # asyncio.timeout would cost 2% of a delivery
+            timer = loop.call_later(patience, self.wake)  # cheaper than asyncio.timeout, for each delivery
             try:
                 await self._wake.wait()
             finally:

@@ -290,3 +290,14 @@ def test_a_slow_endpoint_that_is_removed_is_forgotten() -> None:
     post.commit(ListingRemoved(BOT_REF))
     assert post.take() == []
     assert post.outbox._queues == {}
+
+
+def test_while_every_slot_is_taken_no_time_is_due() -> None:
+    policy = OutboxPolicy(1, in_flight_per_endpoint=2, catch_up_gap_ms=20, kept_ms=KEPT_MS, look_ups=4)
+    post = Post(policy, BOT_REF)
+    post.queue("running", "waiting")
+    (running,) = post.take()
+    post.outbox.hold(BOT_REF, NOW_MS + 60)
+    assert post.outbox.next_due_ms() is None, "the end of the attempt wakes the outbox"
+    post.outbox.release(running)
+    assert post.outbox.next_due_ms() == NOW_MS + 60
