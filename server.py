@@ -162,8 +162,8 @@ def _place(config: Path | None, data_dir: Path | None) -> Place:
     return Place(
         settings.data_dir,
         keys,
-        lambda: held_folder(settings),
-        empty_state(settings),
+        lambda: held_folder(settings.data_dir, settings.sealing),
+        empty_state(settings.webhooks.deliveries_kept),
         frozenset(name for name, secret in secrets_of.items() if secret is not None),
     )
 

@@ -1,7 +1,7 @@
-"""The PEM files that settings name, as `check-config` reads them. Law: it tells all that is wrong with them.
+"""The check of PEM files that settings name, for `check-config`. Law: it reports everything wrong with them.
 
-What stops a start is a mistake. What a start does not see and peers will is a warning: a certificate that has
-expired, authorities that vouch for nobody.
+A mistake stops a start. A warning does not, but peers will refuse: a certificate that has expired, or
+authorities of which none is valid.
 """
 
 import ssl
@@ -16,11 +16,11 @@ from settings.model import Settings
 from wire.tls import Certificates, CertificateUnusable
 
 AUTHORITIES = "SSL_CERT_FILE"
-"""The variable by which OpenSSL trusts other authorities than the system's: for webhooks and guild counts."""
+"""The variable that replaces the system's authorities in OpenSSL, for webhooks and guild counts."""
 
 
 class Dates(NamedTuple):
-    """When a certificate begins and ends to be valid."""
+    """The period in which a certificate is valid."""
 
     begin_seconds: float
     end_seconds: float
@@ -32,7 +32,7 @@ class Findings(NamedTuple):
 
 
 def certificate_findings(settings: Settings, environment: Mapping[str, str], now_ms: int) -> Findings:
-    """Reads every certificate and key that the settings and the environment name."""
+    """Read every certificate and key that the settings and the environment name."""
     mistakes, warnings = list[str](), list[str]()
     now_seconds = now_ms / 1_000
     tls, redis, authorities = settings.server.tls, settings.redis, environment.get(AUTHORITIES)
@@ -60,13 +60,13 @@ def certificate_findings(settings: Settings, environment: Mapping[str, str], now
 
 
 def _dates_of(path: Path) -> Dates:
-    """Those of the server's own certificate, which is the first; clients pass over an old one behind it."""
+    """Return the dates of the server's own certificate: the first one, because clients ignore the others'."""
     certificate = load_pem_x509_certificate(path.read_bytes())
     return Dates(certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp())
 
 
 def _dates_of_authorities(path: Path) -> list[Dates]:
-    """Those of each. Raises OSError, which ssl.SSLError is, when there are none."""
+    """Return the dates of each authority. Raises OSError, which ssl.SSLError is, if there are none."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(path)
     return [
@@ -82,7 +82,7 @@ def _reason(error: OSError) -> str:
 
 
 def _date_problem(dates: list[Dates], now_seconds: float) -> str | None:
-    """Why none of the certificates is good by its dates; None when one is."""
+    """Return the first problem if every certificate has one, else None."""
     problems = [_wrong_at(now_seconds, each) for each in dates]
     return problems[0] if problems and all(problems) else None
 

@@ -2,68 +2,119 @@
 
 import math
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
 from ipaddress import ip_address
 
-from core.clock import Clock
+from core.clock import Clock, moment
+from gateway.store import Store
 from grammars.service_urls import read_proxy_url
 from listings.webhooks import WebhookPolicy
 from outbound.client import HttpClient, open_client
 from outbound.local_addresses import LocalAddresses
 from outbound.targets import TargetGuard
-from settings.model import Settings
+from settings.model import WebhooksSettings
 from webhook.attempts import RetryPolicy
+from webhook.dispatcher import Dispatcher, Spawn
 from webhook.messages import RequestBuilder
-from webhook.outbox import OutboxPolicy
+from webhook.outbox import Outbox, OutboxPolicy
 from webhook.signature import new_secret
+from webhook.suspension_log import SuspensionLog
+
+
+@dataclass(frozen=True)
+class Egress:
+    """The way out for webhooks: the guard of targets, the builder of requests, and the HTTP client."""
+
+    guard: TargetGuard
+    requests: RequestBuilder
+    client: HttpClient
+
+
+@dataclass(frozen=True)
+class Delivering:
+    """Queueing and sending of deliveries."""
+
+    outbox: Outbox
+    suspensions: SuspensionLog
+    dispatcher: Dispatcher
+
+
+@asynccontextmanager
+async def open_egress(
+    webhooks: WebhooksSettings, own: Sequence[socket.socket], clock: Clock, user_agent: str
+) -> AsyncIterator[Egress]:
+    """Open the way out. No webhook may reach the gateway's `own` sockets."""
+    with closing(LocalAddresses()) as addresses:
+        guard = target_guard(webhooks, addresses, own)
+        client = open_client(
+            guard,
+            timeout_seconds=webhooks.timeout_seconds,
+            user_agent=user_agent,
+            proxy=read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None,
+            name_servers=webhooks.name_servers,
+            clock=clock,
+        )
+        async with client as opened:
+            yield Egress(guard, request_builder(webhooks, guard), opened)
+
+
+def delivering(
+    webhooks: WebhooksSettings,
+    egress: Egress,
+    store: Store,
+    clock: Clock,
+    spawn: Spawn,
+    may_send: Callable[[], bool],
+) -> Delivering:
+    retries = retry_policy(webhooks)
+    outbox = Outbox(outbox_policy(webhooks), retries, store.ledger.state, moment(clock))
+    dispatcher = Dispatcher(
+        store.ledger,
+        outbox,
+        egress.requests,
+        egress.client,
+        retries,
+        clock,
+        lambda: store.journal.durable_position,
+        spawn,
+        may_send,
+    )
+    return Delivering(outbox, SuspensionLog(store.ledger.state, outbox.suspended), dispatcher)
 
 
 def target_guard(
-    settings: Settings, local: LocalAddresses, serving: Sequence[socket.socket] = ()
+    webhooks: WebhooksSettings, addresses: LocalAddresses, own: Sequence[socket.socket] = ()
 ) -> TargetGuard:
-    """`serving` are the gateway's own sockets."""
-    webhooks = settings.webhooks
-    names = [each.getsockname() for each in serving if each.family != socket.AF_UNIX]
+    """Return the guard of targets. No webhook may reach the gateway's `own` sockets."""
+    names = [each.getsockname() for each in own if each.family != socket.AF_UNIX]
     return TargetGuard(
         webhooks.allow_private_targets,
         webhooks.allow_http,
         webhooks.refused_networks,
         frozenset(webhooks.refused_ports),
-        local.has,
+        addresses.has,
         [(ip_address(host), port) for host, port, *_ in names],
     )
 
 
-def webhook_policy(settings: Settings, guard: TargetGuard, random: Callable[[int], bytes]) -> WebhookPolicy:
+def webhook_policy(
+    webhooks: WebhooksSettings, requests: RequestBuilder, random: Callable[[int], bytes]
+) -> WebhookPolicy:
     return WebhookPolicy(
-        request_builder(settings, guard).is_chat,
+        requests.is_chat,
         new_secret=lambda: new_secret(random),
-        pending_per_endpoint=settings.webhooks.pending_per_endpoint,
-        pending_in_all=settings.webhooks.pending_in_all,
+        pending_per_endpoint=webhooks.pending_per_endpoint,
+        pending_in_all=webhooks.pending_in_all,
     )
 
 
-def request_builder(settings: Settings, guard: TargetGuard) -> RequestBuilder:
-    return RequestBuilder(guard, frozenset(settings.webhooks.chat_hosts))
+def request_builder(webhooks: WebhooksSettings, guard: TargetGuard) -> RequestBuilder:
+    return RequestBuilder(guard, frozenset(webhooks.chat_hosts))
 
 
-def webhook_client(
-    settings: Settings, guard: TargetGuard, clock: Clock, user_agent: str
-) -> AbstractAsyncContextManager[HttpClient]:
-    webhooks = settings.webhooks
-    return open_client(
-        guard,
-        timeout_seconds=webhooks.timeout_seconds,
-        user_agent=user_agent,
-        proxy=read_proxy_url(webhooks.proxy.get_secret_value()) if webhooks.proxy is not None else None,
-        name_servers=webhooks.name_servers,
-        clock=clock,
-    )
-
-
-def outbox_policy(settings: Settings) -> OutboxPolicy:
-    webhooks = settings.webhooks
+def outbox_policy(webhooks: WebhooksSettings) -> OutboxPolicy:
     return OutboxPolicy(
         webhooks.in_flight,
         webhooks.in_flight_per_endpoint,
@@ -73,8 +124,7 @@ def outbox_policy(settings: Settings) -> OutboxPolicy:
     )
 
 
-def retry_policy(settings: Settings) -> RetryPolicy:
-    webhooks = settings.webhooks
+def retry_policy(webhooks: WebhooksSettings) -> RetryPolicy:
     return RetryPolicy(
         webhooks.retries,
         round(webhooks.retry_delay_seconds * 1_000),

@@ -1,9 +1,11 @@
-"""The HTTP half of the composition root: where requests come in, and the server that reads them. No logic."""
+"""The HTTP part of the composition root: the sockets, and the server that reads requests. No logic."""
 
 import logging
 import os
 import resource
 import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tornado.web import Application
@@ -14,7 +16,7 @@ from handlers.redaction import Redactor
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
-from settings.model import Settings
+from settings.model import ServerSettings
 from wire.listening import activated, forget_activation, listen, listen_unix, url_of
 from wire.server import Limits, WireServer
 from wire.tls import Certificates
@@ -25,7 +27,7 @@ log = logging.getLogger("votegate")
 
 @dataclass(frozen=True)
 class Front:
-    """Where a gateway is reached; its sockets listen already."""
+    """The address of a gateway. Its sockets listen already."""
 
     sockets: list[socket.socket]
     certificates: Certificates | None
@@ -36,7 +38,7 @@ class Front:
         return url_of(self.sockets[0], "http" if self.certificates is None else "https")
 
     def reload(self) -> None:
-        """Reads the certificate anew; one that is of no use is reported, and the old one stays."""
+        """Read the certificate again. An unusable one is logged, and the old one stays."""
         if self.certificates is None:
             return
         try:
@@ -51,9 +53,10 @@ class Front:
         return self.access.answered if self.access is not None else None
 
 
-def open_front(settings: Settings, clock: Clock, redactor: Redactor) -> Front:
-    """Raises OSError, naming the place or the file, for a place that is taken or a certificate of no use."""
-    server, tls = settings.server, settings.server.tls
+@contextmanager
+def open_front(server: ServerSettings, clock: Clock, redactor: Redactor) -> Iterator[Front]:
+    """Listen. Raises OSError for a taken address or an unusable certificate, and names it."""
+    tls = server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
     sockets = activated(os.environ)
     forget_activation(os.environ)
@@ -65,15 +68,23 @@ def open_front(settings: Settings, clock: Clock, redactor: Redactor) -> Front:
     access = None
     if form != "off":
         access = AccessLog(clock, form, sample=server.access_log_sample, redactor=redactor)
-    return Front(sockets, certificates, access)
+    with ExitStack() as stack:
+        for listening in sockets:
+            stack.callback(listening.close)
+        yield Front(sockets, certificates, access)
 
 
 def http_server(
-    settings: Settings, clock: Clock, front: Front, application: Application, public: PublicApi
+    server: ServerSettings,
+    clock: Clock,
+    front: Front,
+    application: Application,
+    public: PublicApi,
+    webhooks_in_flight: int,
 ) -> WireServer:
-    server = settings.server
+    """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
     limits = Limits(
-        connections=_connections(settings),
+        connections=_connections(server.connections, webhooks_in_flight),
         header_bytes=server.max_header_bytes,
         headers=server.max_headers,
         pipelined=server.pipelined,
@@ -94,11 +105,11 @@ def http_server(
     return WireServer(application, limits, Refusals(public, front.answered), direct, tls, counted_as)
 
 
-def _connections(settings: Settings) -> int:
-    """As many as the settings allow and the process has file descriptors for; its soft limit is raised."""
+def _connections(allowed: int, webhooks_in_flight: int) -> int:
+    """Raise the soft limit of file descriptors; return how many connections are allowed and affordable."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    affordable = max(hard - settings.webhooks.in_flight - SPARE_DESCRIPTORS, 1)
-    if affordable < settings.server.connections:
+    affordable = max(hard - webhooks_in_flight - SPARE_DESCRIPTORS, 1)
+    if affordable < allowed:
         log.warning("server.connections is %d: there are %d file descriptors", affordable, hard)
-    return min(settings.server.connections, affordable)
+    return min(allowed, affordable)

@@ -1,17 +1,16 @@
 """The replication part of the composition root: this gateway as a node of a fleet. No logic."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from core.clock import Clock
 from core.events import NodeNamed
+from core.rows import Policy
 from core.state import State
 from gateway.readers import FleetReaders
-from gateway.store import Store
-from ratelimit.bucket import Policy
+from gateway.store import Secrets, Store
 from ratelimit.shared import SharedBuckets
 from replication.copies.donor import Donor
 from replication.copies.fetcher import Fetcher
@@ -46,7 +45,6 @@ from replication.transport.envelopes import Envelopes
 from replication.transport.link import Link, RedisPlace, SealedLink
 from replication.transport.pacing import Pacing
 from settings.model import RedisSettings, Settings
-from storage.folder import Folder
 from votes.search import Searches
 from votes.table import VoteTable
 
@@ -62,6 +60,18 @@ class Membership:
     digest_of: Callable[[str], str]
     """Returns the keyed digest by which a fleet remembers an erased user."""
     readers: FleetReaders
+    voters: SharedBuckets
+    """The buckets of vote checks, shared by all nodes."""
+
+
+@dataclass(frozen=True)
+class FleetTerms:
+    """The settings that must be alike on every node of a fleet."""
+
+    alike: Mapping[str, str]
+    """Each of them as text, by its name."""
+    cooldown_ms: int
+    voters: Policy
 
 
 @dataclass(frozen=True)
@@ -84,45 +94,40 @@ class VotersAllowances:
 
 @asynccontextmanager
 async def open_fleet(
-    settings: Settings,
-    clock: Clock,
-    folder: Folder,
+    redis: RedisSettings,
+    terms: FleetTerms,
     store: Store,
+    secrets: Secrets,
+    clock: Clock,
     searches: Searches,
-    tasks: asyncio.TaskGroup,
-    voters: SharedBuckets | None,
+    spawn: Callable[[Coroutine[None, None, None]], object],
 ) -> AsyncIterator[Membership | None]:
     """Yield None without `redis.url`. The other nodes are told what this gateway does from now on."""
-    redis = settings.redis
-    if redis.url is None or redis.node is None or voters is None:
+    if redis.url is None or redis.node is None:
         yield None
         return
     name, ledger, state, fleet = redis.node, store.ledger, store.ledger.state, store.ledger.state.fleet
     node_id = node_id_at_start(fleet, name, clock.now_ms())
     if node_id is not None:
         ledger.commit([NodeNamed(node_id)])
-    digests, place, lease_seconds = (
-        KeyedDigests(store.digest_secret.encode()),
-        _place(redis),
-        redis.lease_seconds,
-    )
-    sealed_link, claims_link = SealedLink(Link(place), Envelopes(folder.keys)), Link(place)
-    link, settings_alike, warnings = sealed_link.link, alike(settings), Warnings()
-    registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, settings_alike)
+    digests, place, lease_seconds = KeyedDigests(secrets.digest.encode()), _place(redis), redis.lease_seconds
+    sealed_link, claims_link = SealedLink(Link(place), Envelopes(store.folder.keys)), Link(place)
+    link, warnings, voters = sealed_link.link, Warnings(), SharedBuckets()
+    registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms.alike)
 
     identity_votes = ProvisionalVotes(ledger, VoteTable)
     queue = Queue(Capture(state, digests.user), ledger.head)
     publisher = Publisher(
         OwnStream(sealed_link, name),
         ledger,
-        Outgoing(ledger, store.journal, JournalRecords(folder), queue),
+        Outgoing(ledger, store.journal, JournalRecords(store.folder), queue),
         Identity(name, ledger, clock, identity_votes),
         registry,
         Pacing(clock, redis.pace_seconds),
     )
     applying = Applying(ledger, Merge(state, digests.user), searches)
     positions, gaps = ReadPositions(fleet), Gaps(registry, fleet, clock, lease_seconds)
-    usage = Usage(sealed_link, fleet, VotersAllowances(voters, settings.limits.voters, state, clock))
+    usage = Usage(sealed_link, fleet, VotersAllowances(voters, terms.voters, state, clock))
     reading = Pacing(clock, redis.pace_seconds)
     follower = Follower(sealed_link, registry, positions, gaps, applying, usage, clock, reading)
 
@@ -130,11 +135,11 @@ async def open_fleet(
     donor = Donor(sealed_link, registry, ledger, Capture(state, digests.user), clock)
     fetcher = Fetcher(sealed_link, registry, ledger, applying, forgetting)
 
-    claim_policy = ClaimPolicy(round(settings.votes.cooldown_seconds * 1_000), redis.claim_timeout_seconds)
-    claims = Claims(claims_link, digests, state, clock, tasks.create_task, claim_policy)
+    claim_policy = ClaimPolicy(terms.cooldown_ms, redis.claim_timeout_seconds)
+    claims = Claims(claims_link, digests, state, clock, spawn, claim_policy)
     members = Members(
         registry,
-        Differences(name, settings_alike, clock, warnings, redis.beat_seconds),
+        Differences(name, terms.alike, clock, warnings, redis.beat_seconds),
         Silence(registry, warnings),
         Succession(link, registry, ledger, clock, lease_seconds, positions),
         claims,
@@ -147,12 +152,20 @@ async def open_fleet(
     pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
     node = Node(link, ledger, members, streams, copies, pace, clock)
     try:
-        yield Membership(
-            node, claims, digests.user, FleetReaders(forgetting, queue, identity_votes, publisher)
-        )
+        readers = FleetReaders(forgetting, queue, identity_votes, publisher)
+        yield Membership(node, claims, digests.user, readers, voters)
     finally:
         await claims_link.close()
         await link.close()
+
+
+def fleet_terms(settings: Settings) -> FleetTerms:
+    voters = settings.limits.voters
+    return FleetTerms(
+        alike(settings),
+        round(settings.votes.cooldown_seconds * 1_000),
+        Policy(voters.requests, voters.window_seconds),
+    )
 
 
 def alike(settings: Settings) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Everything that reads the log, in one list. Law: nothing else in the program subscribes to it.
+"""Every reader of the log, in one list. Law: nothing else in the program subscribes to the log.
 
 `Ledger.commit` tells each reader of a record when all its events are applied. A reader neither commits nor
 changes the state, so every reader finds the state that the whole record has left. The order is the order in

@@ -3,7 +3,7 @@
 import logging
 import secrets
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -17,9 +17,15 @@ from core.state import State
 from journal.journal import Journal, JournalPolicy
 from journal.segments import list_segments
 from replication.facts.hybrid_clock import HybridClock
-from settings.model import Settings
+from settings.model import (
+    JournalSettings,
+    KeysSettings,
+    OperatorSettings,
+    SealingSettings,
+    SnapshotSettings,
+)
 from snapshot.files import list_snapshots
-from snapshot.folding import Folding, Order
+from snapshot.folding import Folded, Folding, Order, folded_apart
 from snapshot.recovery import EmptyState, Recovered
 from snapshot.snapshotter import Snapshotter
 from storage.disk import OS_DISK, Disk
@@ -46,77 +52,90 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Store:
-    """The state, and what keeps it on disk."""
+class Secrets:
+    """The secrets by which the gateway knows its callers."""
 
-    ledger: Ledger
-    journal: Journal
-    snapshotter: Snapshotter
-    folding: Callable[[], Folding]
-    """A process that folds the disk afresh, not started yet."""
-    fold_order: Callable[[int], Order]
-    """What to tell it, to fold up to a position."""
-    digest_secret: str = field(repr=False)
+    digest: str = field(repr=False)
+    """The key of the digests of API keys."""
     operator_token: str = field(repr=False)
 
 
-def empty_state(settings: Settings) -> EmptyState:
-    return lambda: State(VoteTable(), settings.webhooks.deliveries_kept)
+@dataclass(frozen=True)
+class Store:
+    """The state, and everything that keeps it on disk."""
+
+    folder: Folder
+    ledger: Ledger
+    journal: Journal
+    snapshotter: Snapshotter
+    fold: Callable[[int], Awaitable[Folded]]
+    """Folds the disk from nothing up to a position, in a process of its own."""
+
+
+def empty_state(deliveries_kept: int) -> EmptyState:
+    return lambda: State(VoteTable(), deliveries_kept)
 
 
 @contextmanager
-def held_folder(settings: Settings, disk: Disk = OS_DISK) -> Iterator[Folder]:
-    """The data folder with its keys, made when there is none, for this process alone.
+def held_folder(path: Path, sealing: SealingSettings, disk: Disk = OS_DISK) -> Iterator[Folder]:
+    """Open the data folder for this process alone, with its keys; make it if there is none.
 
-    Raises FolderUnusable and OSError; then nothing in it was touched.
+    Raises FolderUnusable and OSError, and then has changed nothing in it.
     """
-    path, given = settings.data_dir, settings.sealing.keys
     made_folder(path, disk)
     refuse_foreign_files(path)
     refuse_exposed(path)
     with locked(path):
-        if given is not None:
-            yield Folder(path, keyring_of(given.get_secret_value()), disk)
+        if sealing.keys is not None:
+            yield Folder(path, keyring_of(sealing.keys.get_secret_value()), disk)
         else:
             has_sealed = bool(list_segments(path) or list_snapshots(path))
             yield Folder(path, kept_keys(path, needed=has_sealed, disk=disk), disk)
 
 
-def open_store(settings: Settings, folder: Folder, recovered: Recovered, clock: Clock) -> Store:
-    """Begins to journal behind what was recovered. Raises FolderUnusable and OSError."""
-
-    def fold_order(until: int) -> Order:
-        path, kept = str(folder.path.absolute()), settings.webhooks.deliveries_kept
-        return Order(path, folder.keys.to_text(), kept, until)
-
+def open_secrets(
+    keys: KeysSettings, operator: OperatorSettings, folder: Folder, recovered: Recovered
+) -> Secrets:
+    """Read the secrets, or make them on the first start. Raises FolderUnusable and OSError."""
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.listings.key_count > 0
-    digest_secret = _secret(settings.keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
-    operator_token = _secret(settings.operator.token, folder, OPERATOR_TOKEN)
+    digest = _secret(keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
+    operator_token = _secret(operator.token, folder, OPERATOR_TOKEN)
     if is_bare:
         log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
+    return Secrets(digest, operator_token)
+
+
+def open_store(
+    journaling: JournalSettings,
+    snapshots: SnapshotSettings,
+    folder: Folder,
+    recovered: Recovered,
+    clock: Clock,
+    *,
+    deliveries_kept: int,
+    joins_fleet: bool,
+) -> Store:
+    """Begin to write the journal behind the recovered state. Raises OSError."""
     remove_unfinished(folder)
-    journal = Journal(folder, recovered.tail, _journal_policy(settings), clock)
+    journal = Journal(folder, recovered.tail, _journal_policy(journaling), clock)
     journal.begin()
-    is_fleets = settings.redis.url is not None or recovered.state.fleet.label
+    is_fleets = joins_fleet or recovered.state.fleet.label
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
     snapshotter = Snapshotter(
-        folder, ledger, journal, clock, settings.snapshot.interval_seconds, recovered.snapshot_position
+        folder, ledger, journal, clock, snapshots.interval_seconds, recovered.snapshot_position
     )
-    return Store(
-        ledger,
-        journal,
-        snapshotter,
-        lambda: Folding(FOLDING, ROOT),
-        fold_order,
-        digest_secret,
-        operator_token,
-    )
+
+    async def fold(until: int) -> Folded:
+        order = Order(str(folder.path.absolute()), folder.keys.to_text(), deliveries_kept, until)
+        return await folded_apart(Folding(FOLDING, ROOT), order)
+
+    return Store(folder, ledger, journal, snapshotter, fold)
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:
-    """The secret from the settings or the folder. One that is `needed` is not made anew."""
+    """Return the secret of the settings, or of the folder. A missing one is made, unless it is `needed`."""
     if given is not None:
         return given.get_secret_value()
     path = folder.path / name
@@ -128,8 +147,7 @@ def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool 
     return kept
 
 
-def _journal_policy(settings: Settings) -> JournalPolicy:
-    journal = settings.journal
+def _journal_policy(journal: JournalSettings) -> JournalPolicy:
     return JournalPolicy(
         journal.fsync, journal.fsync_interval_seconds, journal.segment_bytes, journal.pending_bytes
     )

@@ -213,6 +213,15 @@ class Taken(Protocol):
     def seconds(self) -> float: ...
 
 
+class FoldedState(Protocol):
+    """The digest of a state that was folded, or why there is none."""
+
+    @property
+    def digest(self) -> str | None: ...
+    @property
+    def problem(self) -> str | None: ...
+
+
 class Verification(NamedTuple):
     """The state's digest at a position, and that of the disk folded afresh: None when it cannot be."""
 
@@ -245,6 +254,24 @@ class DebugSources:
 
 
 # -- Endpoints --------------------------------------------------------------------------------------------
+
+
+async def verification(
+    ledger: Ledger, folder: asyncio.Lock, fold: Callable[[int], Awaitable[FoldedState]]
+) -> Verification:
+    """Digest the state, and the disk folded from nothing up to the same position.
+
+    Args:
+        folder: held while files of the data folder come and go; with it the newest snapshot stays no newer
+            than the position that is folded.
+        fold: folds the disk up to a position.
+    """
+    async with folder:
+        await refreshed_digest(ledger.state)
+        position, digest = ledger.head, ledger.state.digest()
+        await ledger.durable(position)
+        found = await fold(position)
+    return Verification(position, digest, found.digest, found.problem)
 
 
 class Debug:

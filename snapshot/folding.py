@@ -5,8 +5,10 @@ interpreter for longer than a vote check may wait. A process gives all of it bac
 one and no fork of the one that serves. Its order comes through a pipe, because there are keys in it.
 """
 
+import asyncio
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -71,6 +73,15 @@ class Folding:
         self._stopped = True
         if self._process is not None:
             self._process.kill()
+
+
+async def folded_apart(folding: Folding, order: Order) -> Folded:
+    """Return what the process has folded, without holding up the loop. A call that is cancelled ends it."""
+    with ThreadPoolExecutor(1, "verify") as thread:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(thread, folding.run, order)
+        finally:
+            folding.stop()  # or nobody who waits for it any more would come away
 
 
 def folded(order: Order, empty_state: EmptyState) -> Folded:

@@ -290,7 +290,7 @@ TESTED_ELSEWHERE = {
         *("serving/application", "serving/direct", "serving/rendering"),
     ],
     "Every gateway of tests/system is built by it.": [
-        *("gateway/delivery", "gateway/membership", "gateway/front"),
+        *("gateway/delivery", "gateway/endpoints", "gateway/front", "gateway/membership"),
         *("gateway/readers", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gateway.delivery import outbox_policy, retry_policy, target_guard, webhook_policy
+from gateway.delivery import outbox_policy, request_builder, retry_policy, target_guard, webhook_policy
 from grammars.http_urls import UrlRefused
 from listings.webhooks import WebhookPolicy
 from outbound.local_addresses import LocalAddresses
-from settings.model import Settings, SettingsError, WebhooksSettings, load_settings
+from settings.model import SettingsError, WebhooksSettings, load_settings
 from webhook.attempts import RetryPolicy
 from webhook.outbox import OutboxPolicy
 
@@ -89,9 +89,9 @@ def mistake(name: str, value: object) -> str:
     return line
 
 
-def policy_of(settings: Settings) -> WebhookPolicy:
+def policy_of(settings: WebhooksSettings) -> WebhookPolicy:
     with closing(LocalAddresses()) as machine:
-        return webhook_policy(settings, target_guard(settings, machine), bytes)
+        return webhook_policy(settings, request_builder(settings, target_guard(settings, machine)), bytes)
 
 
 def cases(table: dict[str, tuple[list[Any], list[Any]]], which: int) -> list[tuple[str, Any]]:
@@ -140,7 +140,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert settings.webhooks.timeout_seconds == 5
     assert not settings.webhooks.allow_private_targets
     assert not settings.webhooks.allow_http
-    policy = retry_policy(settings)
+    policy = retry_policy(settings.webhooks)
     assert policy == RetryPolicy(
         retries=3,
         retry_delay_ms=5_000,
@@ -148,10 +148,10 @@ def test_the_defaults_are_those_of_the_contract() -> None:
         suspension_ms=60_000,
         longest_suspension_ms=3_600_000,
     )
-    assert outbox_policy(settings) == OutboxPolicy(
+    assert outbox_policy(settings.webhooks) == OutboxPolicy(
         in_flight=1_000, in_flight_per_endpoint=1, catch_up_gap_ms=20, kept_ms=14 * 86_400_000, look_ups=1_000
     )
-    assert policy_of(settings).pending_per_endpoint == 10_000
+    assert policy_of(settings.webhooks).pending_per_endpoint == 10_000
 
 
 def test_every_setting_has_its_effect() -> None:
@@ -175,9 +175,11 @@ def test_every_setting_has_its_effect() -> None:
         "refused_ports": [8_443],
     }
     settings = load_settings(None, {}, {f"webhooks.{name}": value for name, value in given.items()})
-    assert retry_policy(settings) == RetryPolicy(1, 500, 2, 3_000, 4_000)
-    assert outbox_policy(settings) == OutboxPolicy(7, 8, catch_up_gap_ms=10_000, kept_ms=5_000, look_ups=9)
-    policy = policy_of(settings)
+    assert retry_policy(settings.webhooks) == RetryPolicy(1, 500, 2, 3_000, 4_000)
+    assert outbox_policy(settings.webhooks) == OutboxPolicy(
+        7, 8, catch_up_gap_ms=10_000, kept_ms=5_000, look_ups=9
+    )
+    policy = policy_of(settings.webhooks)
     assert (policy.pending_per_endpoint, policy.pending_in_all) == (6, 9)
     assert policy.is_chat("https://chat.example/api/webhooks/123/token")
     assert not policy.is_chat("http://10.0.0.1:25/")
@@ -189,4 +191,4 @@ def test_every_setting_has_its_effect() -> None:
 
 def test_a_pace_however_quick_leaves_a_moment_between_two() -> None:
     settings = load_settings(None, {}, {"webhooks.catch_up_per_second": 1_000})
-    assert outbox_policy(settings).catch_up_gap_ms == 1
+    assert outbox_policy(settings.webhooks).catch_up_gap_ms == 1

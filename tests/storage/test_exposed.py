@@ -23,7 +23,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def held(folder: Path) -> None:
-    with held_folder(load_settings(None, {}, {"data_dir": folder})):
+    settings = load_settings(None, {}, {"data_dir": folder})
+    with held_folder(settings.data_dir, settings.sealing):
         pass
 
 

@@ -21,7 +21,7 @@ from gateway.front import Front
 from handlers.public import PublicApi
 from handlers.reply import failure
 from serving.rendering import rendered
-from settings.model import Settings
+from settings.model import ServerSettings
 from tests.support.gateways import ThreadGateway, running
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
@@ -40,17 +40,22 @@ def running_on_tornado(folder: Path, **settings: object) -> Iterator[ThreadGatew
 
 
 def _http_server(
-    settings: Settings, clock: Clock, front: Front, application: Application, public: PublicApi
+    server: ServerSettings,
+    clock: Clock,
+    front: Front,
+    application: Application,
+    public: PublicApi,
+    webhooks_in_flight: int,
 ) -> "_Server":
     """Stands in for `gateway.front.http_server`."""
-    del clock, front, public
+    del clock, front, public, webhooks_in_flight
     return _Server(
         application,
-        max_header_size=settings.server.max_header_bytes,
+        max_header_size=server.max_header_bytes,
         max_body_size=_UNLIMITED,
         max_buffer_size=1 << 20,
-        idle_connection_timeout=settings.server.idle_seconds,
-        body_timeout=settings.server.body_seconds,
+        idle_connection_timeout=server.idle_seconds,
+        body_timeout=server.body_seconds,
     )
 
 

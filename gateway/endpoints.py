@@ -1,0 +1,199 @@
+"""The API part of the composition root: all endpoints, their callers, and the values they need. No logic."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from core.clock import Clock
+from core.rows import Policy
+from core.state import State
+from gateway.delivery import Delivering
+from gateway.membership import Membership
+from gateway.store import Secrets, Store
+from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
+from handlers.debug import Debug, DebugSources, Verification, verification
+from handlers.manage import ManageContext, Operator
+from handlers.manage_webhooks import AttemptWatch
+from handlers.public import GuildCounts, PublicApi, PublicLimits
+from handlers.refused import RefusedAddresses
+from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
+from listings.keys import KeyDigester
+from listings.webhooks import WebhookPolicy
+from openapi.document import openapi_reply
+from openapi.page import docs_reply
+from ratelimit.bucket import Buckets
+from ratelimit.limiter import FailureGuard
+from serving.application import RunningRequests
+from serving.vitals import LoopLag, resident_bytes
+from settings.model import GuildCountsSettings, LimitsSettings, Settings
+from votes.search import Searches
+
+
+@dataclass(frozen=True)
+class Callers:
+    """The callers of the API: bots, the operator, and addresses that fail too often."""
+
+    digester: KeyDigester
+    operator: Operator
+    failures: FailureGuard
+    refused: RefusedAddresses
+
+
+@dataclass(frozen=True)
+class Life:
+    """The life of the process: whether it stops, which requests run, and how late the loop is."""
+
+    stop: asyncio.Event
+    running: RunningRequests
+    lag: LoopLag
+
+
+@dataclass(frozen=True)
+class EndpointPolicy:
+    """The settings of the endpoints."""
+
+    stats: Policy
+    voters: Policy
+    window_ms: int
+    cooldown_ms: int
+    max_difference: int
+    max_body_bytes: int
+    keys_per_listing: int
+    attempt_seconds: float
+    """The longest wait of a test or a redelivery for its result."""
+
+
+@dataclass(frozen=True)
+class Managed:
+    """The values of the management endpoints alone."""
+
+    webhooks: WebhookPolicy
+    searches: Searches
+    counts: GuildCounts
+    fleet: Membership | None
+    watch: AttemptWatch
+
+
+def endpoint_policy(settings: Settings) -> EndpointPolicy:
+    limits = settings.limits
+    return EndpointPolicy(
+        stats=Policy(limits.stats.requests, limits.stats.window_seconds),
+        voters=Policy(limits.voters.requests, limits.voters.window_seconds),
+        window_ms=round(settings.votes.window_seconds * 1_000),
+        cooldown_ms=round(settings.votes.cooldown_seconds * 1_000),
+        max_difference=settings.stats.max_difference,
+        max_body_bytes=settings.server.max_body_bytes,
+        keys_per_listing=settings.keys.per_listing,
+        attempt_seconds=settings.webhooks.timeout_seconds + 1,
+    )
+
+
+def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock) -> Callers:
+    refused = RefusedAddresses(clock)
+    failures = FailureGuard(limits.failures, limits.addresses_kept, refused.began)
+    operator = Operator(secrets.operator_token, failures, clock)
+    return Callers(KeyDigester(secrets.digest.encode()), operator, failures, refused)
+
+
+@asynccontextmanager
+async def open_guild_counts(
+    counts: GuildCountsSettings, state: State, clock: Clock
+) -> AsyncIterator[GuildCounts]:
+    if counts.source == "none":
+        yield NoCounts()
+    elif counts.source == "operator":
+        yield OperatorCounts(state)
+    else:
+        authorization = counts.authorization.get_secret_value() if counts.authorization else None
+        source = open_http_counts(
+            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
+        )
+        async with source as opened:
+            yield opened
+
+
+def public_api(
+    policy: EndpointPolicy, store: Store, clock: Clock, callers: Callers, counts: GuildCounts, voters: Buckets
+) -> PublicApi:
+    return PublicApi(
+        store.ledger,
+        clock,
+        callers.digester,
+        PublicLimits(callers.failures, policy.stats, policy.voters, voters=voters),
+        counts,
+        window_ms=policy.window_ms,
+        max_difference=policy.max_difference,
+        max_body_bytes=policy.max_body_bytes,
+    )
+
+
+def all_routes(
+    policy: EndpointPolicy,
+    store: Store,
+    clock: Clock,
+    callers: Callers,
+    public: PublicApi,
+    managed: Managed,
+    debug: Debug,
+    readiness: Callable[[], str | None],
+) -> list[Route]:
+    """Return every endpoint, bound to the values it needs."""
+    fleet = managed.fleet
+    context = ManageContext(
+        store.ledger,
+        clock,
+        callers.digester,
+        new_id=lambda: secrets.token_hex(12),
+        random=secrets.token_bytes,
+        window_ms=policy.window_ms,
+        cooldown_ms=policy.cooldown_ms,
+        keys_per_listing=policy.keys_per_listing,
+        webhooks=managed.webhooks,
+        searches=managed.searches,
+        problems=public.problems,
+        missing_count=managed.counts.missing,
+        claims=fleet.claims if fleet is not None else None,
+        mark=fleet.digest_of if fleet is not None else lambda _: "",
+    )
+    return [
+        *public_routes(public),
+        *open_routes(readiness, openapi_reply(), docs_reply()),
+        *manage_routes(context, callers.operator, managed.watch, policy.attempt_seconds),
+        *debug_routes(debug, callers.operator),
+    ]
+
+
+def debug_sources(
+    store: Store,
+    delivering: Delivering,
+    life: Life,
+    fleet: Membership | None,
+    connections: Callable[[], dict[str, int]],
+) -> DebugSources:
+    outbox, lag = delivering.outbox, life.lag
+
+    def readiness() -> str | None:
+        if life.stop.is_set():
+            return "stopping"
+        return None if store.journal.writable else "the journal does not take writes"
+
+    async def verify() -> Verification:
+        return await verification(store.ledger, store.snapshotter.lock, store.fold)
+
+    return DebugSources(
+        durable_position=lambda: store.journal.durable_position,
+        snapshot_position=lambda: store.snapshotter.position,
+        webhooks_in_flight=lambda: outbox.in_flight,
+        endpoints_suspended=lambda: len(outbox.suspended),
+        proxy_down=lambda: outbox.stopped,
+        readiness=readiness,
+        take_snapshot=store.snapshotter.take,
+        backup=store.snapshotter.backup,
+        verify=verify,
+        replication=fleet.node.view if fleet is not None else lambda: None,
+        connections=connections,
+        resident_bytes=resident_bytes,
+        loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
+    )
