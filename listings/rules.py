@@ -4,6 +4,8 @@ Review: submitted -> in_review -> approved | denied; a denied listing that is ed
 approved one that is edited stays approved.
 """
 
+import msgspec
+
 from core import rows
 from core.events import ActualCountSet, Event, LimitsSet, ListingRemoved, ListingReviewed, ListingSaved
 from core.refusals import Conflict, NotFound
@@ -69,13 +71,6 @@ def _policy(limit: Limit | None) -> Policy | None:
 
 
 def _profile(form: BotEdit | ServerEdit) -> BotProfile | ServerProfile:
-    if isinstance(form, BotEdit):
-        return BotProfile(
-            form.name,
-            form.short_description,
-            form.description,
-            tuple(form.categories),
-            tuple(form.extra_owners),
-            form.support_invite,
-        )
-    return ServerProfile(form.name, form.description, tuple(form.keywords), form.category)
+    """Return the fields that form and profile have in common: a new one needs no line here."""
+    kind: type[BotProfile] | type[ServerProfile] = BotProfile if isinstance(form, BotEdit) else ServerProfile
+    return msgspec.convert(form, kind, from_attributes=True)

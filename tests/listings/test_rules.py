@@ -178,3 +178,10 @@ def test_what_is_not_listed_is_not_found(
     with pytest.raises(NotFound) as refusal:
         rule(state, BOT)
     assert refusal.value.thing == "listing"
+
+
+@pytest.mark.parametrize(("form", "profile"), [(BotEdit, BotProfile), (ServerEdit, ServerProfile)])
+def test_a_profile_has_every_field_of_its_form_but_the_owner(
+    form: type[BotEdit | ServerEdit], profile: type[BotProfile | ServerProfile]
+) -> None:
+    assert set(profile.__struct_fields__) == form.model_fields.keys() - {"owner_id"}
