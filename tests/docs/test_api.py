@@ -141,10 +141,3 @@ def test_the_numbers_are_the_defaults() -> None:
         f"off by {stats.max_difference} or by 10%",
     ]
     assert [sentence for sentence in sentences if sentence not in " ".join(DOCUMENT.split())] == []
-
-
-def test_every_file_that_the_document_names_exists() -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)\)", DOCUMENT)
-    assert links
-    for link in links:
-        assert (ROOT / "docs" / link).is_file(), link

@@ -65,12 +65,3 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
     process.start()
     assert process.done("GET", "/debug/state")["digest"] == digest
     assert process.voters(key).status_code == 200
-
-
-def test_every_file_and_section_that_the_document_names_exists() -> None:
-    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]+)?\)", DOCUMENT):
-        target = ROOT / "docs" / (path or "operating.md")
-        assert target.is_file(), path
-        titles = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
-        anchors = {"#" + re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
-        assert not anchor or anchor in anchors, anchor

@@ -93,11 +93,6 @@ def test_the_first_five_minutes_work_word_by_word(clone: Path, served: ProcessGa
     assert "Jukebox" in outputs[-1]
 
 
-def test_every_file_that_the_readme_names_exists() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()):
-        assert (ROOT / target).exists(), target
-
-
 def test_every_make_target_that_the_readme_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"make ([a-z-]+)", (ROOT / "README.md").read_text()):

@@ -223,12 +223,3 @@ def test_the_numbers_are_the_defaults() -> None:
     assert LISTENED_BEATS == 2, "waits for two heartbeats for what the others know of it"
     for setting in alike(Settings()):
         assert f"`{setting}`" in section("Watching it"), setting
-
-
-def test_every_file_and_section_that_the_document_names_exists() -> None:
-    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(#[^)]+)?\)", DOCUMENT):
-        target = ROOT / "docs" / path if path else ROOT / "docs/replication.md"
-        assert target.is_file(), path
-        titles = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
-        anchors = {"#" + re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-") for title in titles}
-        assert not anchor or anchor in anchors, anchor

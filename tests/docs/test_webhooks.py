@@ -201,10 +201,3 @@ def test_the_numbers_are_the_defaults() -> None:
     assert [sentence for sentence in sentences if sentence not in text] == []
     assert default.in_flight_per_endpoint == 1, "one request at a time"
     assert not default.allow_private_targets
-
-
-def test_every_file_that_the_document_names_exists() -> None:
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)\)", DOCUMENT)
-    assert links
-    for link in links:
-        assert (ROOT / "docs" / link).is_file(), link
