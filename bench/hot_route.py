@@ -19,14 +19,15 @@ from serving.direct import DirectVoteCheck, Refusals
 from serving.rendering import rendered
 from votes.queries import vote_status
 from wire.connection import Connection
-from wire.direct import Direct
-from wire.server import Limits, WireServer
+from wire.http_server import WireServer
+from wire.known_heads import DirectRoute
+from wire.limits import ConnectionLimits
 
 HEAD = f"Host: localhost:8080\r\nAuthorization: {KEY}\r\n"
 USUAL_HEAD = HEAD + (
     "User-Agent: bot/1.0\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\n"
 )
-LIMITS = Limits(1, 16_384, 100, 64, 10, 10, 10, 10, 1)
+LIMITS = ConnectionLimits(1, 16_384, 100, 64, 10, 10, 10, 10, 1)
 
 
 class _Constant:
@@ -74,7 +75,7 @@ def _of_http(bench: Bench) -> dict[str, Callable[[], object]]:
     return calls
 
 
-def _asking(bench: Bench, route: Direct, request: bytes, *, forgetful: bool) -> Callable[[], None]:
+def _asking(bench: Bench, route: DirectRoute, request: bytes, *, forgetful: bool) -> Callable[[], None]:
     application = cast(Any, None)  # what is measured never comes to it
     server = WireServer(application, LIMITS, Refusals(bench.public, None), route)
     server.add_sockets([])

@@ -17,8 +17,9 @@ from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from settings.model import ServerSettings
+from wire.http_server import WireServer
+from wire.limits import ConnectionLimits
 from wire.listening import activated, forget_activation, listen, listen_unix, url_of
-from wire.server import Limits, WireServer
 from wire.tls import Certificates
 
 SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
@@ -83,7 +84,7 @@ def http_server(
     webhooks_in_flight: int,
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
-    limits = Limits(
+    limits = ConnectionLimits(
         connections=_connections(server.connections, webhooks_in_flight),
         header_bytes=server.max_header_bytes,
         headers=server.max_headers,

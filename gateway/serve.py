@@ -41,7 +41,7 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from webhook.dispatcher import Dispatcher
-from wire.server import WireServer
+from wire.http_server import WireServer
 
 VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice

@@ -62,6 +62,7 @@ PURE = [
             "streams/queue",
         )
     ),
+    *(f"wire/{name}.py" for name in ("head", "known_heads", "limits", "parser", "phases")),
 ]
 IMPURE_MODULES = {
     "aiohttp",
@@ -215,8 +216,6 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
 SHARED_MODULES = {
     "rules": "what may be done to a vote, and to a listing",
     "queries": "what is asked of votes, and of listings",
-    "server": "the command line, which keeps the name that the owner gave it, and the HTTP server",
-    "direct": "the vote check that bypasses the framework, on the wire and in front of the handler",
     "manage": "the management endpoints, and what the document says of them",
     "webhooks": "the rules of webhook settings, and what the document says of webhooks",
 }
@@ -312,7 +311,7 @@ TESTED_ELSEWHERE = {
         *("openapi/responses", "openapi/schemas", "openapi/webhooks"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
-        *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/server", "wire/turns"),
+        *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),
     ],
     "tests/cli and tests/snapshot test the commands and files that need it.": [
         *("cli/demo", "cli/fold_disk", "cli/place"),
@@ -326,7 +325,7 @@ TESTED_ELSEWHERE = {
 """Modules without a test module of their own, by the reason."""
 
 ASPECTS = {
-    *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz", "wire/limits"),
+    *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",
 }

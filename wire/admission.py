@@ -75,8 +75,8 @@ class Admission:
         return True
 
     def asked(self, guest: Guest, idle_deadline: float) -> None:
-        """Somebody has asked for the first time."""
-        if guest not in self._inside:
+        """Note that somebody has asked; only the first time counts."""
+        if guest not in self._unasked:
             return
         del self._unasked[guest]
         if len(self._asked) > 2 * len(self._inside) + _SLACK:

@@ -1,85 +1,80 @@
-"""The sending half of a connection, and its end. Law: an answer that was written is not lost to the way the
-connection is closed, and a client that does not read holds a bounded number of bytes for a bounded time.
+"""The socket of a connection: writing, flow control, and its end. Law: an answer that was written is not lost
+to the way in which the connection is closed, and a client that does not read holds a bounded number of bytes.
+
+The two halves are two small machines. *Reading* goes FLOWING <-> WAITING, and from either to ENDED, for good.
+*Writing* goes FLOWING <-> BLOCKED, and from either to SHUT and to GONE.
 
 Lingering: our side of the socket is shut down, and what the client still sends is read and dropped, because
 closing a socket with unread bytes would reset it and take the answer with it (RFC 9112, 9.6).
+
+Whether closing now could take something from a client is asked of the kernel: what it holds counts too. A TLS
+transport tells of no buffer but its own.
 """
 
 import asyncio
-import contextlib
 import fcntl
 import socket
 import sys
 import termios
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from enum import Enum, auto
+from typing import cast
 
 from tornado.iostream import StreamClosedError
 
-if TYPE_CHECKING:
-    from wire.server import WireServer
+from wire.limits import PROGRESS_BYTES
 
-LINGER_SECONDS = 1.0
-NEVER = float("inf")
 UNIX_PEER = "unix"
-"""What stands for the address of a client on a Unix socket."""
+"""The address of every client on a Unix socket."""
 _BYTES_ACKED = 120  # where struct tcp_info has tcpi_bytes_acked (linux/tcp.h)
-PROGRESS_BYTES = 1_024
-"""How much a client has to read of its answers in `write_seconds` to stay."""
 
 
-class Channel(asyncio.Protocol):
-    """Flow control, deadlines and closing. `deadline` is a time of the loop; the server watches it."""
+class Reading(Enum):
+    FLOWING = auto()
+    WAITING = auto()  # what comes stays in the kernel
+    ENDED = auto()  # the client has sent its last
 
-    __slots__ = (
-        "_at_eof",
-        "_drained",
-        "_lingering",
-        "_open",
-        "_paused",
-        "_server",
-        "_taken",
-        "_transport",
-        "accepted",
-        "deadline",
-        "opened",
-        "protocol",
-        "remote_ip",
-    )
 
-    def __init__(self, server: "WireServer") -> None:
-        self._server = server
-        self.opened = False  # once, and for good
-        self.accepted: socket.socket | None = None  # while it is being opened
-        self._open = False
-        self.remote_ip = ""
-        self.protocol = "http"
-        self.deadline = NEVER
-        self._paused = False  # the client does not keep up with what is written
-        self._drained: list[asyncio.Future[None]] | None = None
-        self._taken: int | None = None  # by the client, when the deadline was last put off for it to read
-        self._lingering = False
-        self._at_eof = False
+class Writing(Enum):
+    FLOWING = auto()
+    BLOCKED = auto()  # the client does not keep up
+    SHUT = auto()  # our last word is written
+    GONE = auto()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+
+class Channel:
+    """An asyncio transport, and what it does not keep."""
+
+    __slots__ = ("_drained", "_loop", "_taken", "_transport", "peer", "reading", "secure", "send", "writing")
+
+    def __init__(self, transport: asyncio.BaseTransport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self.opened = self._open = True
-        peer = transport.get_extra_info("peername")
-        self.remote_ip = peer[0] if isinstance(peer, tuple) else UNIX_PEER
-        if transport.get_extra_info("sslcontext") is not None:
-            self.protocol = "https"
+        self._loop = loop
+        self._drained: list[asyncio.Future[None]] | None = None
+        self._taken: int | None = None  # by the client, when it was last looked at
+        self.reading = Reading.FLOWING
+        self.writing = Writing.FLOWING
+        self.send = self._transport.write
+        """Writes without asking whether anybody reads: for the hot path."""
+        address = transport.get_extra_info("peername")
+        self.peer: str = address[0] if isinstance(address, tuple) else UNIX_PEER
+        self.secure = transport.get_extra_info("sslcontext") is not None
 
-    def connection_lost(self, error: Exception | None) -> None:
-        self._open = False
-        self._release(lambda future: future.set_exception(StreamClosedError(error)))
+    # Writing.
+
+    @property
+    def blocked(self) -> bool:
+        return self.writing is Writing.BLOCKED
 
     def write(self, data: bytes) -> "asyncio.Future[None]":
-        """Done at once while the client keeps up, else when it has read; raises StreamClosedError."""
-        if not self._open or self._transport.is_closing():
-            return self.not_written()
-        future = self._server.loop.create_future()
+        """Write, and return a future: done at once while the client keeps up, else when it has read.
+
+        The future raises StreamClosedError when there is nobody to write to.
+        """
+        if self.writing in (Writing.SHUT, Writing.GONE) or self._transport.is_closing():
+            return not_written()
+        future = self._loop.create_future()
         self._transport.write(data)
-        if not self._paused:
+        if not self.blocked:
             future.set_result(None)
         elif self._drained is None:
             self._drained = [future]
@@ -87,98 +82,98 @@ class Channel(asyncio.Protocol):
             self._drained.append(future)
         return future
 
-    def not_written(self) -> "asyncio.Future[None]":
-        """What `write` gives when there is nobody to write to."""
-        future = self._server.loop.create_future()
-        future.set_exception(StreamClosedError())
-        future.exception()  # nobody has to look at it
-        return future
+    def block(self) -> None:
+        """Note that the client does not keep up (asyncio.Protocol.pause_writing)."""
+        if self.writing is Writing.FLOWING:
+            self.writing = Writing.BLOCKED
 
-    def pause_writing(self) -> None:
-        self._paused = True
-        self.set_deadline()
+    def unblock(self) -> None:
+        if self.writing is Writing.BLOCKED:
+            self.writing = Writing.FLOWING
+        self._taken = None
+        self._release(None)
 
-    def resume_writing(self) -> None:
-        self._paused, self._taken = False, None
-        self._release(lambda future: future.set_result(None))
-        self.set_deadline()
-
-    def _release(self, settle: "Callable[[asyncio.Future[None]], None]") -> None:
+    def _release(self, error: Exception | None) -> None:
         futures, self._drained = self._drained or (), None
         for future in futures:
-            if not future.done():
-                settle(future)
-                future.exception()  # nobody has to look at it
+            _settle(future, error)
+
+    # Reading.
+
+    def stop_reading(self) -> None:
+        if self.reading is Reading.FLOWING:
+            self.reading = Reading.WAITING
+            self._transport.pause_reading()
+
+    def read_on(self) -> None:
+        if self.reading is Reading.WAITING:
+            self.reading = Reading.FLOWING
+            self._transport.resume_reading()
+
+    # The end.
 
     def linger(self) -> None:
-        """Closes once everything is sent; gives the client a moment to close first."""
-        if not self._open or self._lingering:
-            return
-        self._lingering, self._taken, transport = True, None, self._transport
-        self.deadline = self._server.now + LINGER_SECONDS
-        if self._at_eof or not transport.can_write_eof():  # TLS cannot
-            transport.close()
+        """Close once everything is sent; give the client a moment to close first."""
+        self._taken = None
+        self.writing = Writing.SHUT
+        if self.reading is Reading.ENDED or not self._transport.can_write_eof():  # TLS cannot
+            self._transport.close()
         else:
-            transport.resume_reading()
-            transport.write_eof()
+            self.read_on()
+            self._transport.write_eof()
 
     def abort(self) -> None:
-        """Closes now, opened or not; what is not sent yet never will be."""
-        if self._open:
-            self._transport.abort()
-        elif not self.opened and self.accepted is not None:
-            # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of the
-            # end of a connection that was cancelled just before or after it told of its beginning.
-            with contextlib.suppress(OSError):  # the client has gone
-                self.accepted.shutdown(socket.SHUT_RDWR)
+        """Close now; what is not sent yet never will be."""
+        self._transport.abort()
 
-    def make_room(self) -> None:
-        """Ends now. What is idle loses nothing by it."""
-        self.deadline = NEVER
-        self.abort()
+    def lost(self, error: Exception | None) -> None:
+        """Note that the connection is gone: nobody waits for the client any more."""
+        self.writing = Writing.GONE
+        self._release(StreamClosedError(error))
 
-    def set_deadline(self) -> None:
-        """Sets the deadline by what is waited for."""
-        if self._paused:
-            self._wait_for_reader()
+    @property
+    def closed(self) -> bool:
+        """The loop has closed the socket, and says so presently."""
+        return self._transport.get_extra_info("socket") is None
 
-    def expired(self) -> None:
-        """The deadline has passed."""
-        if self._transport.get_extra_info("socket") is None:
-            return  # the loop has closed it, and says so presently
-        if not self._paused and not self._unsent():
-            self._timed_out()
-        elif self._taken is None or self._taken_now() >= self._taken + PROGRESS_BYTES:
-            self._wait_for_reader()
-        else:
-            self.abort()
+    # What is on its way.
 
-    def _unsent(self) -> bool:
-        """Whether closing now could take something from the client. What the kernel holds counts too: if more
-        came from the client, it would reset the connection. (A TLS transport tells of no other.)"""
-        sock = self._transport.get_extra_info("socket")
-        end = 1 if self._lingering else 0  # TCP's own
-        return self._transport.get_write_buffer_size() > 0 or _queued(sock.fileno()) > end
+    @property
+    def unsent(self) -> bool:
+        """Closing now could take something from the client: if more came from it, the kernel would reset the
+        connection."""
+        end = 1 if self.writing is Writing.SHUT else 0  # TCP's own
+        return self._transport.get_write_buffer_size() > 0 or _queued(self._descriptor) > end
 
-    def _silent(self) -> bool:
-        """Whether the client has sent nothing that is not read; of a connection that is not opened."""
-        descriptor = -1 if self.accepted is None else self.accepted.fileno()
-        return descriptor < 0 or not _unread(descriptor)  # closed: its handshake has just failed
+    @property
+    def quiet(self) -> bool:
+        """Nothing is on its way to us, and nothing of ours waits in this process."""
+        buffered = self.closed or self._transport.get_write_buffer_size() > 0
+        return not buffered and not unread(self._descriptor)
 
-    def _settled(self) -> bool:
-        """Whether nothing is on its way: no request that is not read yet, and no answer. One that the kernel
-        has for a while counts no more: it sends it behind our end too, and the client may never take it."""
-        sock = self._transport.get_extra_info("socket")
-        if sock is None or self._transport.get_write_buffer_size() > 0 or _unread(sock.fileno()):
-            return False
-        return self.deadline <= self._server.idle_deadline - LINGER_SECONDS or not _queued(sock.fileno())
+    @property
+    def delivered(self) -> bool:
+        """The kernel holds nothing for the client."""
+        return not _queued(self._descriptor)
 
-    def _wait_for_reader(self) -> None:
+    @property
+    def _descriptor(self) -> int:
+        descriptor: int = self._transport.get_extra_info("socket").fileno()
+        return descriptor
+
+    # A client that reads slowly.
+
+    def watch(self) -> None:
+        """Note how much the client has taken."""
         self._taken = self._taken_now()
-        self.deadline = self._server.now + self._server.limits.write_seconds
+
+    @property
+    def progressed(self) -> bool:
+        """The client has taken enough since it was last looked at, or it was not looked at."""
+        return self._taken is None or self._taken_now() >= self._taken + PROGRESS_BYTES
 
     def _taken_now(self) -> int:
-        """A number that grows by the bytes that the client takes."""
+        """Return a number that grows by the bytes that the client takes."""
         sock = self._transport.get_extra_info("socket")
         if sock.family == socket.AF_UNIX:  # nothing is sent while the client is waited for
             return -self._transport.get_write_buffer_size() - _queued(sock.fileno())
@@ -188,15 +183,29 @@ class Channel(asyncio.Protocol):
             sys.byteorder,
         )
 
-    def _timed_out(self) -> None:
-        self.abort()
+
+def not_written() -> "asyncio.Future[None]":
+    """Return the future of a write that reaches nobody."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    _settle(future, StreamClosedError())
+    return future
+
+
+def _settle(future: "asyncio.Future[None]", error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # nobody has to look at it
 
 
 def _queued(descriptor: int) -> int:
-    """Bytes that the kernel holds for the client (SIOCOUTQ: tcp(7), unix(7))."""
+    """Return the bytes that the kernel holds for the client (SIOCOUTQ: tcp(7), unix(7))."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
-def _unread(descriptor: int) -> int:
-    """Bytes that the kernel holds of the client (SIOCINQ: tcp(7), unix(7))."""
+def unread(descriptor: int) -> int:
+    """Return the bytes that the kernel holds of the client (SIOCINQ: tcp(7), unix(7))."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)

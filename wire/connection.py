@@ -1,309 +1,534 @@
-"""One client's connection: bytes to requests, and requests to answers in their order. Law: whatever a client
-does or omits, what it can make this process hold is bounded: bytes, requests and seconds.
+"""One client's connection: its bytes become requests, and its answers go back in their order. Law: nothing is
+answered twice, and nothing that was asked as a whole is left unanswered, whatever comes behind it.
 
-HTTP/1.1 as RFC 9112 has it, parsed by llhttp (httptools) without its leniencies. A request that the `Direct`
-route answers takes one call from its last byte to `transport.write`: no task, no future, no Tornado object.
-Every other becomes an Exchange with the application, one at a time; what comes before its turn stays
-unparsed, and what is more than one read of it stays in the socket.
+A connection composes four parts, and is itself only the phase that they are in together (`phases.py`):
+
+    parser    bytes in, events out (`parser.py`)
+    channel   the socket: flow control and its end (`channel.py`)
+    exchange  the request whose turn it is, and those behind it that came in the same slice (`exchange.py`)
+    server    limits, the application, the direct route, the time (`ServerSide`)
+
+A request that the direct route answers takes one call from its last byte to `transport.write`: no task, no
+future, no Tornado object. Every other becomes an exchange with the application, one at a time. What comes
+before its turn stays unparsed, and what is more than one read of it stays in the socket.
+
+What waits for its turn: exchanges that were parsed together with the one whose turn it is, then a refusal of
+what came behind them (nothing is read after that), or else bytes that are not parsed yet.
 """
 
 import asyncio
+import contextlib
 import logging
-from typing import TYPE_CHECKING, Any
+import socket
+from typing import Any, Protocol
 
-import httptools
+from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 
-from wire.direct import START, Direct
+from wire.admission import Admission
+from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
-from wire.head import (
-    HEADERS_TOO_LARGE,
-    MALFORMED,
-    NOT_IMPLEMENTED,
-    NOT_IN_TRAILERS,
-    TOO_MANY_AT_ONCE,
-    Fields,
-    Refused,
-    body_fields,
-    plain_fields,
-    read_head,
-    target_of_line,
+from wire.head import MALFORMED, TOO_MANY_AT_ONCE, TOO_SLOW
+from wire.known_heads import START, TARGET_AT, DirectRoute, KnownHeads
+from wire.limits import (
+    DRAIN_SECONDS,
+    LINGER_SECONDS,
+    NEVER,
+    SLICE_BYTES,
+    SLICES_AT_ONCE,
+    ConnectionLimits,
 )
-from wire.turns import Turns
+from wire.parser import (
+    BodyPart,
+    HeadPart,
+    Malformed,
+    RequestEnd,
+    RequestHead,
+    RequestParser,
+    Unread,
+)
+from wire.phases import Phase, Step, after
 
-if TYPE_CHECKING:
-    from wire.server import WireServer
+# Names of their own: Python 3.11 calls two functions to look a member up in its enum. Tuples, since a set
+# would call the hash, which is a function in Python too.
+OPENING, FRESH, IDLE, HEAD, HELD = Phase.OPENING, Phase.FRESH, Phase.IDLE, Phase.HEAD, Phase.HELD
+BODY, ANSWERING, LAST = Phase.BODY, Phase.ANSWERING, Phase.LAST
+LINGERING, CLOSED = Phase.LINGERING, Phase.CLOSED
+AT_ONCE = (IDLE, FRESH, HEAD)
+"""What comes is parsed at once: nothing has its turn."""
+READS = (*AT_ONCE, BODY, ANSWERING, HELD)
+"""What comes is kept: it may be a request."""
+ENDED = (OPENING, LINGERING, CLOSED)
+"""Nothing is begun."""
 
 log = logging.getLogger(__name__)
 
-SLICE_BYTES = 4_096
-"""How much is parsed at once, and so how far requests are parsed ahead of their turn."""
-SLICES_AT_ONCE = 8  # then other connections have their turn
-FRAMING = 16
-"""How many bytes a body in chunks may take for each byte of its own."""
+
+class ServerSide(Protocol):
+    """The server, as its connections need it."""
+
+    application: HTTPServerConnectionDelegate
+    limits: ConnectionLimits
+    direct: DirectRoute | None
+    known: KnownHeads
+    admission: Admission
+    status_lines: dict[int, bytes]
+    draining: bool
+    loop: asyncio.AbstractEventLoop
+    idle_deadline: float
+    """The deadline of who begins to be idle now."""
+
+    @property
+    def now(self) -> float: ...
+    @property
+    def secure(self) -> bool: ...
+    def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
+        """Return the whole answer to a request that gets no further."""
+
+    def disconnected(self, connection: "Connection", /) -> None: ...
 
 
-class Connection(Turns):
-    """The protocol of one accepted socket, TLS or not."""
+class Connection(asyncio.Protocol):
+    """The protocol of one accepted socket, TLS or not.
+
+    `deadline` is a time of the loop; the server watches it.
+    """
 
     __slots__ = (
-        "_body_bytes",
-        "_completed",
-        "_feeding",
-        "_fields",
-        "_head_bytes",
-        "_offered_body",
+        "_channel",
+        "_held",
         "_parser",
-        "_pieces",
-        "_to_learn",
-        "_wire_bytes",
+        "_phase",
+        "_queue",
+        "_receiving",
+        "_refusal",
+        "_send",
+        "_server",
+        "_turn",
+        "accepted",
+        "deadline",
+        "protocol",
+        "remote_ip",
     )
 
-    def __init__(self, server: "WireServer") -> None:
-        super().__init__(server)
-        self._parser = httptools.HttpRequestParser(self)
-        # The message that is being parsed.
-        self._fields: Fields = []
-        self._head_bytes = 0  # of a head that came in more than one read
-        self._wire_bytes = self._body_bytes = 0  # of its body: as sent, and as meant
-        self._completed = False  # whether a message ended among the bytes that are being parsed
-        self._offered_body = b""  # the fields that announce the body of a request that offers an upgrade
-        self._feeding = False  # a head of ours
-        self._pieces: list[bytes] = []  # of its body, not handed over yet
-        # Target, peer and caller of a direct success among the bytes that are being parsed.
-        self._to_learn: tuple[bytes, str, Any] | None = None
+    def __init__(self, server: ServerSide) -> None:
+        self._server = server
+        self._phase = Phase.OPENING
+        self._parser = RequestParser(server.limits)
+        self._channel: Channel  # once it is open
+        self.accepted: socket.socket | None = None  # while it is being opened
+        self.remote_ip = ""
+        self.protocol = "http"
+        self.deadline = NEVER
+        self._held = b""  # bytes that are not parsed yet
+        self._receiving: Exchange | None = None  # whose body is arriving
+        self._turn: Exchange | None = None
+        self._queue: list[Exchange] = []  # behind it
+        self._refusal: tuple[int, str, bytes] | None = None  # behind these
 
-    # Bytes.
+    # Phases.
+
+    def _step(self, step: Step) -> None:
+        self._phase = after(self._phase, step)
+
+    @property
+    def opened(self) -> bool:
+        """The loop has told of the connection, once and for good."""
+        return self._phase is not Phase.OPENING
+
+    @property
+    def application(self) -> HTTPServerConnectionDelegate:
+        return self._server.application
+
+    @property
+    def closing(self) -> bool:
+        """No request will be answered after the one whose turn it is."""
+        if self._queue or self._held or self._refusal is not None:
+            return False
+        return self._phase is LAST or self._at_eof or self._server.draining
+
+    @property
+    def idle(self) -> bool:
+        """Nothing was asked that is not answered, as far as anybody here can know.
+
+        A handshake asks for nothing: it may never end. An answer that the kernel has held for a while counts
+        no more: the kernel sends it behind our end too, and the client may never take it.
+        """
+        if not self.opened:
+            descriptor = -1 if self.accepted is None else self.accepted.fileno()
+            return descriptor < 0 or not unread(descriptor)  # closed: its handshake has just failed
+        if self.accepted is not None and self._server.secure:
+            return False  # what came with the end of its handshake is read in a moment
+        if self._held or (self._phase is not IDLE and self._phase is not FRESH):
+            return False
+        for_a_while = self.deadline <= self._server.idle_deadline - LINGER_SECONDS
+        return self._channel.quiet and (for_a_while or self._channel.delivered)
+
+    @property
+    def _at_eof(self) -> bool:
+        return self._channel.reading is Reading.ENDED
+
+    # From the loop: asyncio.Protocol.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._channel = channel = Channel(transport, self._server.loop)
+        self._send = channel.send  # once more: the hot path takes no step aside
+        self.remote_ip = channel.peer
+        if channel.secure:
+            self.protocol = "https"
+        self._step(Step.OPENED)
+        self._set_deadline()
+        if self._server.draining:
+            self.drain()
 
     def data_received(self, data: bytes) -> None:
-        if self._plain and len(data) <= SLICE_BYTES:
+        phase = self._phase
+        if (phase is IDLE or phase is FRESH) and len(data) <= SLICE_BYTES:
             if not self._recognised(data):
                 self._parse(data)
-        elif not self._reading_done:
+        elif phase in READS:
             self._held += data
             self.go_on()
 
+    def eof_received(self) -> bool:
+        """Take in that the client sends no more. What it has sent as a whole is answered."""
+        self._channel.reading = Reading.ENDED
+        if self._phase in ENDED or self._channel.secure:
+            return False  # uvloop's TLS ends both ways at once
+        if self._phase is BODY and not self._waiting:
+            self._give_up()
+            return True
+        return self._waiting or self._phase in (ANSWERING, LAST)
+
+    def pause_writing(self) -> None:
+        self._channel.block()
+        if self._phase is IDLE or self._phase is HEAD:
+            self._step(Step.HOLD)
+        self._set_deadline()
+
+    def resume_writing(self) -> None:
+        self._channel.unblock()
+        self._set_deadline()
+        if self._turn is None:
+            self._advance()
+        else:
+            self.go_on()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._step(Step.GONE)
+        self._channel.lost(error)
+        turn, self._turn, self._receiving, self._queue, self._held = self._turn, None, None, [], b""
+        self._parser.close()
+        if turn is not None:
+            turn.lost()
+        self._server.disconnected(self)
+
+    # Bytes.
+
     def _recognised(self, data: bytes) -> bool:
-        """Whether it was one request whose head is known, and is answered."""
+        """Answer one request whose head is known; return whether it was one."""
         server = self._server
-        if self._midway or server.direct is None or not data.startswith(START):
+        direct = server.direct
+        if direct is None or not data.startswith(START):
             return False
-        end = data.find(b" ", len(START))
+        end = data.find(b" ", TARGET_AT)
         head = data[end:], self.remote_ip
         caller = server.known.get(head)
         if caller is None:
             return False
-        status = self._answer(server.direct, data[len(START) : end], caller)
+        status = self._answer(direct, data[TARGET_AT:end], caller)
         if status == 401:  # the key is no good any more, and what holds it goes
             server.known.pop(head)
         return status is not None
 
-    def _answer(self, direct: Direct, target: bytes, caller: Any) -> int | None:
-        """The status, if the direct route has an answer."""
+    def _answer(self, direct: DirectRoute, target: bytes, caller: Any) -> int | None:
+        """Return the status, if the direct route has an answer."""
         answer = direct.answer(target, caller)
         if answer is None:
             return None
         status, rest = answer
-        if self.fresh:
-            self._asks()
-        self.deadline = self._server.idle_deadline
-        self._transport.write(self._server.status_lines[status] + rest)  # may set another deadline
+        server = self._server
+        if self._phase is FRESH:
+            self._step(Step.DIRECT)
+            server.admission.asked(self, server.idle_deadline)
+        self.deadline = server.idle_deadline
+        self._send(server.status_lines[status] + rest)  # may set another deadline
         return status
 
-    def eof_received(self) -> bool:
-        """The client sends no more; what it has sent as a whole is answered."""
-        self._at_eof = True
-        if self._lingering or self.protocol == "https":
-            return False  # uvloop's TLS ends both ways at once
-        answering = self._turn is not None and self._turn is not self._receiving
-        return bool(answering or self._held or self._queue or self._refusal)
-
     def go_on(self) -> None:
-        """Parses what is held, as far as it is its turn; reads on when nothing is left."""
-        if not self._open or self._lingering:
+        """Parse what is held, as far as it is its turn; read on when nothing is left."""
+        if self._phase in ENDED:
             return
+        self._settle()
         for _ in range(SLICES_AT_ONCE):
-            if not self._held or self._reading_done or self._blocked():
+            if not self._held or not self._takes_bytes:
                 break
             piece, self._held = self._held[:SLICE_BYTES], self._held[SLICE_BYTES:]
             self._parse(piece)
         else:
             self._server.loop.call_soon(self.go_on)  # others first
-        if self._reading_done:
+        if self._phase not in READS:
             self._held = b""
-        self._plain = self._turn is None and not self._held and not self._reading_done and not self._paused
         if self._held:
-            self._transport.pause_reading()
-        elif not self._at_eof:
-            self._transport.resume_reading()
-        if self._plain and not self._midway and self.closing:
-            self.linger()
-        elif (
-            self._at_eof
-            and self._turn is self._receiving
-            and not (self._held or self._queue or self._refusal)
-        ):
-            self.linger()  # what is missing will never come
+            self._hold()
+            self._channel.stop_reading()
+        else:
+            self._channel.read_on()
+            self._end_if_over()
 
-    def _blocked(self) -> bool:
-        turn = self._turn
-        return self._paused or (turn is not None and (turn is not self._receiving or turn.blocked))
+    @property
+    def _takes_bytes(self) -> bool:
+        """The next bytes have their turn, and somebody to take them."""
+        if self._phase is BODY and self._turn is not None:
+            return not self._turn.blocked and not self._channel.blocked
+        return self._phase in AT_ONCE
+
+    @property
+    def _waiting(self) -> bool:
+        """Something waits behind the exchange whose turn it is."""
+        return bool(self._held or self._queue or self._refusal)
+
+    def _settle(self) -> None:
+        """Take the steps that follow from the other machines when nothing has its turn any more."""
+        if self._phase is HELD and not self._channel.blocked:
+            self._step(Step.FREE)
+        if self._phase is IDLE and self._parser.midway:
+            self._step(Step.HEAD_PART)
+
+    def _hold(self) -> None:
+        """Have bytes wait for others to have their turn."""
+        if self._phase is IDLE:
+            self._step(Step.HOLD)
+        elif self._phase is FRESH:  # empty lines without end: they are of its head
+            self._step(Step.HEAD_PART)
+
+    def _end_if_over(self) -> None:
+        """End a connection over which no other request will be answered."""
+        if self._phase in (IDLE, FRESH) and self.closing:
+            self.linger()
+        elif self._phase is BODY and self._at_eof and not self._waiting:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """End in the middle of a request: what is missing will never come."""
+        if self._turn is not None and self._turn.head_written:
+            self.abort()  # so that the client sees that its answer is not whole
+        else:
+            self.linger()
+
+    # Events of the parser.
 
     def _parse(self, data: bytes) -> None:
-        self._completed = False
         try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._held = data[upgrade.args[0] :] + self._held
-            self._decline_upgrade()
-        except httptools.HttpParserError as error:
-            if not self._reading_done or isinstance(error, httptools.HttpParserCallbackError):
-                self._parse_failed(error, data)
-        else:
-            if self._to_learn is not None:
-                self._server.known.learn(data, *self._to_learn)
-                self._to_learn = None
-            if self._receiving is not None:
-                self._hand_over(self._receiving)
-                self._body_continues(len(data))
-            elif self._midway:
-                self._head_continues(len(data))
-            elif not self._completed:  # empty lines, which begin no request and put no deadline off
-                self._count_head(len(data))
-
-    def _decline_upgrade(self) -> None:
-        """Goes on as if nothing had been offered. The parser has stopped behind the head, whatever body it
-        announces; a new one is told of that body by a head of ours."""
-        self._parser = httptools.HttpRequestParser(self)
-        framing, self._offered_body = self._offered_body, b""
-        if framing:
-            self._feeding = True
-            self._parser.feed_data(b"POST / HTTP/1.1\r\n%b\r\n" % framing)
-            self._feeding = False
-        self._server.loop.call_soon(self.go_on)
-
-    def _parse_failed(self, error: httptools.HttpParserError, data: bytes) -> None:
-        cause = error.__context__
-        if isinstance(cause, Refused):
-            self._refuse(cause.status, cause.text)
-        elif isinstance(error, httptools.HttpParserCallbackError):
-            log.error("a request could not be handed over", exc_info=cause)
-            self._reading_done = True
+            for event in self._parser.feed(data):
+                if isinstance(event, RequestHead):  # first: most events are one of these two
+                    self._take_head(event, data)
+                elif isinstance(event, RequestEnd):
+                    self._take_end()
+                else:
+                    self._take(event)
+        except Exception:
+            log.exception("a request could not be handed over")
             self.abort()
-        elif isinstance(error, httptools.HttpParserInvalidMethodError) and (target := target_of_line(data)):
-            self._refuse(*NOT_IMPLEMENTED, target)
-        else:
-            self._refuse(*MALFORMED)
 
-    def _head_continues(self, size: int) -> None:
-        """A head is longer than one read, or comes slowly. Its exact size is checked once it is complete, and
-        then by the application's way alone."""
-        if not self._head_bytes:
-            self.set_deadline()
-        self._count_head(size if not self._completed else 1)  # not what belongs to the message before it
+    def _take(self, event: BodyPart | HeadPart | Unread | Malformed) -> None:
+        match event:
+            case BodyPart(content):
+                if self._receiving is not None:
+                    self._receiving.body(content)
+            case HeadPart():
+                if self._phase is IDLE or self._phase is FRESH:
+                    self._step(Step.HEAD_PART)
+                self._set_deadline()
+            case Unread(rest):
+                self._held = rest + self._held
+                self._server.loop.call_soon(self.go_on)
+            case Malformed(status, text, target):
+                self._refuse(status, text, target)
 
-    def _count_head(self, size: int) -> None:
-        self._head_bytes += size
-        if self._head_bytes > self._server.limits.header_bytes:
-            self._refuse(*HEADERS_TOO_LARGE)
-
-    def _body_continues(self, size: int) -> None:
-        """A body in chunks may not be all extensions and trailers."""
-        self._wire_bytes += size
-        if self._wire_bytes > FRAMING * self._body_bytes + self._server.limits.header_bytes + SLICE_BYTES:
-            self._refuse(*MALFORMED)
-
-    # The parser's callbacks (httptools.HTTPProtocol).
-
-    def on_message_begin(self) -> None:
-        self._midway, self._to_learn, self._head_bytes = True, None, 0
-
-    def on_url(self, piece: bytes) -> None:
-        if not self._feeding:
-            self._target += piece
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._receiving is None:
-            self._fields.append((name, value))
-        elif name.lower() in NOT_IN_TRAILERS and not self._feeding:
-            raise Refused(*MALFORMED)  # llhttp would heed it
-
-    def on_headers_complete(self) -> None:
-        if self._feeding:
-            return
-        target, fields = self._target, self._fields
-        self._fields = []
-        direct, parser = self._server.direct, self._parser
-        if (
-            direct is not None
-            and self._plain
-            and not self._head_bytes  # it began with this read
-            and parser.get_method() == b"GET"
-            and parser.get_http_version() == "1.1"
-            and parser.should_keep_alive()
-            and (named := plain_fields(fields, self._server.limits)) is not None
-        ):
-            caller = direct.caller(named, self.remote_ip)
-            status = self._answer(direct, target, caller) if caller is not None else None
+    def _take_head(self, head: RequestHead, data: bytes) -> None:
+        """Answer a request directly, or give it to the application. `data` is the slice that brought it."""
+        server, phase = self._server, self._phase
+        direct = server.direct
+        if head.plain is not None and direct is not None and (phase is IDLE or phase is FRESH):
+            caller = direct.caller(head.plain, self.remote_ip)
+            status = self._answer(direct, head.target, caller) if caller is not None else None
             if status is not None:
-                self._to_learn = (target, self.remote_ip, caller) if status < 400 else None
-                self._target = b""
+                if status < 400:
+                    server.known.learn(data, head.target, self.remote_ip, caller)
                 return
-        self._head_complete(target, fields)
-
-    def on_body(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-
-    def on_message_complete(self) -> None:
-        self._midway, self._completed = False, True
-        receiving = self._receiving
-        if receiving is not None and not self._offered_body:
-            self._hand_over(receiving)
-            self._receiving = None
-            self._reading_done = not receiving.keep_alive
-            receiving.complete()
-            self.set_deadline()
-
-    def _hand_over(self, receiving: Exchange) -> None:
-        """Chunks may be of one byte each: what came together is handed over together."""
-        if self._pieces:
-            body, self._pieces = b"".join(self._pieces), []
-            self._body_bytes += len(body)
-            receiving.body(body)
-
-    # Turns.
-
-    def _head_complete(self, target: bytes, fields: Fields) -> None:
-        """A head is complete. Raises Refused."""
-        parser = self._parser
-        method, version = parser.get_method().decode(), parser.get_http_version()
-        self._head_bytes = 0
-        if len(self._queue) >= self._server.limits.pipelined:
-            raise Refused(*TOO_MANY_AT_ONCE)
-        start_line, fields = read_head(method, target, version, fields, self._server.limits)
-        keep_alive = parser.should_keep_alive() and method != "CONNECT"  # behind that comes no request
-        exchange = self._receiving = Exchange(self, start_line, fields, keep_alive=keep_alive)
-        self._offered_body = body_fields(fields) if parser.should_upgrade() and method != "CONNECT" else b""
-        self._target = b""
-        self._wire_bytes = self._body_bytes = 0
-        self._pieces = []
-        self._plain = False
-        if self.fresh:
-            self._asks()
+        if phase not in READS:
+            return
+        if len(self._queue) >= server.limits.pipelined:
+            self._refuse(*TOO_MANY_AT_ONCE, head.target)
+            return
+        exchange = self._receiving = Exchange(self, head)
+        if phase is FRESH or phase is HEAD:
+            server.admission.asked(self, server.idle_deadline)
         if self._turn is None:
             self._begin(exchange)
         else:
             self._queue.append(exchange)
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        self.set_deadline()
-        if self._server.draining:
-            self.drain()
+    def _take_end(self) -> None:
+        receiving, self._receiving = self._receiving, None
+        if receiving is None:  # it was answered directly, or its answer was the last
+            return
+        if receiving is self._turn:
+            self._step(Step.WHOLE)
+        if not receiving.keep_alive:
+            self._step(Step.NO_MORE)
+        receiving.complete()
+        self._set_deadline()
 
-    def connection_lost(self, error: Exception | None) -> None:
-        super().connection_lost(error)
-        turn, self._turn, self._receiving, self._queue, self._held = self._turn, None, None, [], b""
-        del self._parser  # it and this object hold each other
+    # Turns.
+
+    def _begin(self, exchange: Exchange) -> None:
+        self._turn = exchange
+        self._step(Step.TURN)
+        if exchange.whole:
+            self._step(Step.WHOLE)
+        self._set_deadline()
+        try:
+            exchange.begin()
+        except HTTPInputError:
+            self._turn, self._receiving, self._queue = None, None, []
+            self._refuse(*MALFORMED, exchange.target)
+
+    def exchange_over(self, *, keep_alive: bool) -> None:
+        """Go on behind the exchange whose turn it is: its answer has been written as a whole."""
+        if keep_alive:
+            self._server.loop.call_soon(self._next)
+        else:
+            self._turn, self._receiving, self._queue = None, None, []
+            self.linger()
+
+    def _next(self) -> None:
+        if self._phase in ENDED:
+            return
+        self._turn = None
+        self._step(Step.ANSWERED)
+        self._advance()
+
+    def _advance(self) -> None:
+        """Begin what is next; a client that does not read has to read first."""
+        if self._phase in ENDED:
+            return
+        if self._channel.blocked:
+            self._hold()
+        elif self._queue:
+            try:
+                self._begin(self._queue.pop(0))
+            except Exception:
+                log.exception("a request could not be handed over")
+                self.abort()
+            self.go_on()
+        elif self._refusal is not None:
+            self._speak_refusal(*self._refusal)
+        else:
+            self._settle()
+            self._set_deadline()
+            self.go_on()
+
+    def _refuse(self, status: int, text: str, target: bytes) -> None:
+        """Read nothing more; speak the refusal when it is its turn."""
+        if self._phase in ENDED:
+            return
+        broken, self._receiving = self._receiving, None
+        turn, self._held = self._turn, b""
+        if turn is not None and turn is not broken:
+            self._refusal = (status, text, target)
+            self._step(Step.NO_MORE)
+            if broken is not None:
+                self._queue.remove(broken)
+            return
+        self._turn = None
         if turn is not None:
             turn.lost()
-        self._server.disconnected(self)
+        if turn is not None and turn.head_written:
+            self.abort()
+        else:
+            self._speak_refusal(status, text, target)
+
+    def _speak_refusal(self, status: int, text: str, target: bytes) -> None:
+        self.write(self._server.refusal(status, text, self.remote_ip, target))
+        self.linger()
+
+    def write(self, data: bytes) -> "asyncio.Future[None]":
+        return self._channel.write(data)
+
+    # Deadlines.
+
+    def _set_deadline(self) -> None:
+        """Set the deadline by what is waited for."""
+        server, phase = self._server, self._phase
+        if phase in ENDED:
+            return
+        if self._channel.blocked:
+            self._wait_for_reader()
+        elif phase is BODY:
+            self.deadline = server.now + server.limits.body_seconds
+        elif phase is ANSWERING or phase is LAST:
+            self.deadline = NEVER
+        elif phase is FRESH or phase is HEAD:
+            self.deadline = server.now + server.limits.header_seconds
+        else:
+            self.deadline = server.idle_deadline
+
+    def _wait_for_reader(self) -> None:
+        self._channel.watch()
+        self.deadline = self._server.now + self._server.limits.write_seconds
+
+    def expired(self) -> None:
+        """Do what is to be done when the deadline has passed."""
+        channel = self._channel
+        if self._phase is CLOSED or channel.closed:
+            return
+        if not channel.blocked and not channel.unsent:
+            self._time_out()
+        elif channel.progressed:
+            self._wait_for_reader()
+        else:
+            self.abort()
+
+    def _time_out(self) -> None:
+        if self._phase is LINGERING:
+            self.abort()
+        elif self._parser.midway:
+            self._refuse(*TOO_SLOW, self._parser.target)
+        else:
+            self.linger()
+
+    # The end.
+
+    def drain(self) -> None:
+        """End the connection once what was asked over it is answered."""
+        if self._phase is IDLE:
+            self.linger()
+        elif self._phase in (FRESH, HEAD) or (self._phase is HELD and self._parser.midway):
+            self.deadline = self._server.now + DRAIN_SECONDS
+
+    def linger(self) -> None:
+        """Close once everything is sent; give the client a moment to close first."""
+        if self._phase in ENDED:
+            return
+        self._step(Step.LAST_WORD)
+        self._held = b""
+        self.deadline = self._server.now + LINGER_SECONDS
+        self._channel.linger()
+
+    def abort(self) -> None:
+        """Close now, opened or not; what is not sent yet never will be."""
+        if self._phase is OPENING:
+            if self.accepted is not None:
+                # Its end is met as any client's would be. The opening is not cancelled: uvloop never tells of
+                # the end of a connection that was cancelled just before or after it told of its beginning.
+                with contextlib.suppress(OSError):  # the client has gone
+                    self.accepted.shutdown(socket.SHUT_RDWR)
+        elif self._phase is not CLOSED:
+            self._step(Step.GONE)
+            self._channel.abort()
+
+    def make_room(self) -> None:
+        """End now. What is idle loses nothing by it."""
+        self.deadline = NEVER
+        self.abort()

@@ -1,6 +1,8 @@
 """One request and its answer, as Tornado's applications know them. Law: the application sees exactly what it
 would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
 
+An exchange is fed by its connection with what was parsed, and begun when the exchanges before it are over.
+
 Interfaces: tornado.httputil.HTTPConnection, HTTPMessageDelegate and HTTPServerConnectionDelegate. Framing of
 answers: RFC 9112, 6 and 7.
 """
@@ -10,21 +12,20 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from tornado.httputil import (
     HTTPConnection,
     HTTPHeaders,
     HTTPMessageDelegate,
     HTTPOutputError,
+    HTTPServerConnectionDelegate,
     RequestStartLine,
     ResponseStartLine,
 )
 
-from wire.head import Fields
-
-if TYPE_CHECKING:
-    from wire.turns import Turns
+from wire.channel import not_written
+from wire.parser import RequestHead
 
 log = logging.getLogger(__name__)
 
@@ -32,24 +33,45 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
-class Exchange(HTTPConnection):
-    """Fed by a connection with what it has parsed; begun when the exchanges before it are over."""
+class Speaker(Protocol):
+    """The connection, as its exchanges need it."""
 
-    def __init__(
-        self, connection: "Turns", start_line: RequestStartLine, fields: Fields, *, keep_alive: bool
-    ) -> None:
-        self.context = connection
+    remote_ip: str  # Tornado reads this and the next one
+    protocol: str
+
+    @property
+    def application(self) -> HTTPServerConnectionDelegate: ...
+
+    @property
+    def closing(self) -> bool:
+        """No request will be answered after the one whose turn it is."""
+
+    def write(self, data: bytes) -> "asyncio.Future[None]": ...
+    def go_on(self) -> None:
+        """Take more of the client's bytes."""
+
+    def exchange_over(self, *, keep_alive: bool) -> None:
+        """Go on behind the exchange whose turn it is: its answer has been written as a whole."""
+
+    def abort(self) -> None: ...
+
+
+class Exchange(HTTPConnection):
+    def __init__(self, connection: Speaker, head: RequestHead) -> None:
+        self.context = connection  # Tornado looks for the peer here
         self._connection = connection
-        self._start_line = start_line
-        self._fields = fields
-        self.keep_alive = keep_alive
+        self._start_line = RequestStartLine(
+            head.method, head.target.decode("latin-1"), f"HTTP/{head.version}"
+        )
+        self._fields = head.fields
+        self.keep_alive = head.keep_alive
         self._delegate: HTTPMessageDelegate
         self._begun = False
         self._gone = False
         self._inbox: deque[bytes] = deque()
         self._waiting: asyncio.Future[None] | None = None
         self._expects_continue = False
-        self._complete = False  # the request has come as a whole
+        self.whole = False  # the request has come to its end
         self._delegate_ended = False
         self._close_callback: Callable[[], None] | None = None
         self.head_written = False
@@ -63,13 +85,13 @@ class Exchange(HTTPConnection):
 
     @property
     def blocked(self) -> bool:
-        """Whether the application has to do something before it can take more of the connection's bytes."""
-        return self._waiting is not None or self._complete
+        """The application has to do something before it can take more of the connection's bytes."""
+        return self._waiting is not None or self.whole
 
-    # What the connection tells.
+    # From the connection.
 
     def begin(self) -> None:
-        """Hands the head to the application. Raises HTTPInputError when Tornado finds fault with it."""
+        """Hand the head to the application. Raises HTTPInputError when Tornado finds fault with it."""
         headers = HTTPHeaders()
         for name, value in self._fields:
             headers.add(name.decode("latin-1"), value.decode("latin-1").strip(" \t"))
@@ -88,12 +110,12 @@ class Exchange(HTTPConnection):
             self._deliver()
 
     def complete(self) -> None:
-        self._complete = True
+        self.whole = True
         if self._begun:
             self._deliver()
 
     def lost(self) -> None:
-        """The connection is gone, or its request will never be complete."""
+        """End it early: the connection is gone, or the request will never be complete."""
         self._gone = True
         if not self._begun:
             return
@@ -104,14 +126,14 @@ class Exchange(HTTPConnection):
             callback()
 
     def _deliver(self) -> None:
-        """Gives the application what it has not got, as far as it takes it now."""
+        """Give the application what it has not got, as far as it takes it now."""
         while self._inbox and self._waiting is None:
             piece = self._inbox.popleft()
             if not self.answered:
                 self._wait_for(self._delegate.data_received(piece))
         if self._waiting is not None or self._delegate_ended:
             return
-        if self._complete and not self._inbox:
+        if self.whole and not self._inbox:
             self._delegate_ended = True
             self._delegate.finish()
         elif self._expects_continue:
@@ -147,10 +169,10 @@ class Exchange(HTTPConnection):
         self._delegate_ended = True
         self._delegate.on_connection_close()
 
-    # What the application does: tornado.httputil.HTTPConnection.
+    # From the application: tornado.httputil.HTTPConnection.
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """To be called when the client goes away before it has its answer."""
+        """Set what is called when the client goes away before it has its answer."""
         self._close_callback = callback
 
     def write_headers(
@@ -168,7 +190,7 @@ class Exchange(HTTPConnection):
         return self._write(head + self._framed(chunk or b""))
 
     def _frame(self, status: int, headers: HTTPHeaders) -> None:
-        """Decides how the answer's end is told, and whether another may follow it."""
+        """Decide how the answer's end is told, and whether another may follow it."""
         _, __, version = self._start_line
         if self._start_line.method == "HEAD" or status in BODILESS:
             self._bytes_left = 0
@@ -180,7 +202,7 @@ class Exchange(HTTPConnection):
         else:
             self.keep_alive = False
         # What has not come of the request when its answer leaves is not waited for.
-        self.keep_alive = self.keep_alive and self._complete and not self._connection.closing
+        self.keep_alive = self.keep_alive and self.whole and not self._connection.closing
         if not self.keep_alive:
             headers["Connection"] = "close"
         elif version == "HTTP/1.0":
@@ -195,11 +217,11 @@ class Exchange(HTTPConnection):
         return b"%x\r\n%b\r\n" % (len(chunk), chunk) if self._chunked and chunk else chunk
 
     def write(self, chunk: bytes) -> "asyncio.Future[None]":
-        """Done when the client keeps up; raises StreamClosedError when it is gone."""
+        """Return a future: done when the client keeps up; raises StreamClosedError when it is gone."""
         return self._write(self._framed(chunk))
 
     def _write(self, data: bytes) -> "asyncio.Future[None]":
-        return self._connection.not_written() if self._gone else self._connection.write(data)
+        return not_written() if self._gone else self._connection.write(data)
 
     def finish(self) -> None:
         if self._gone:
@@ -215,5 +237,5 @@ class Exchange(HTTPConnection):
         self._connection.exchange_over(keep_alive=self.keep_alive)
 
     def close(self) -> None:
-        """Breaks the answer off, so that its reader sees that it is not whole."""
+        """Break the answer off, so that its reader sees that it is not whole."""
         self._connection.abort()

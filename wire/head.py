@@ -1,4 +1,4 @@
-"""What the head of a request must be. Law: what two readers could read in two ways is refused.
+"""The grammar of a request's head. Law: what two readers could read in two ways is refused.
 
 llhttp has already refused what is no HTTP: bare CR and LF, spaces before colons, folded lines, two lengths or
 a length beside chunks. What it lets through and RFC 9112 does not ask of an origin server is refused here:
@@ -8,12 +8,8 @@ form, and one place that names the host.
 """
 
 import re
-from typing import TYPE_CHECKING
 
-from tornado.httputil import RequestStartLine
-
-if TYPE_CHECKING:
-    from wire.server import Limits
+from wire.limits import ConnectionLimits
 
 Fields = list[tuple[bytes, bytes]]
 """Names and values as they came, in their order."""
@@ -36,7 +32,7 @@ NOT_IN_TRAILERS = {*_FRAMING, b"connection", b"upgrade"}
 _SPECIAL = {*_FRAMING, b"expect", b"upgrade"}
 
 
-class Refused(Exception):
+class HeadRefused(Exception):
     """A request that gets no further."""
 
     def __init__(self, status: int, text: str) -> None:
@@ -45,41 +41,41 @@ class Refused(Exception):
         self.text = text
 
 
-def read_head(
-    method: str, target: bytes, version: str, fields: Fields, limits: "Limits"
-) -> tuple[RequestStartLine, Fields]:
-    """The start line as Tornado has it, and the fields to go with it. Raises Refused."""
+def checked_head(
+    method: str, target: bytes, version: str, fields: Fields, limits: ConnectionLimits
+) -> tuple[bytes, Fields]:
+    """Return the target in origin form, and the fields that go with it. Raises HeadRefused."""
     size = _LINE_BYTES + len(target) + sum(len(name) + len(value) + 4 for name, value in fields)
     if size > limits.header_bytes or len(fields) > limits.headers:
-        raise Refused(*HEADERS_TOO_LARGE)
+        raise HeadRefused(*HEADERS_TOO_LARGE)
     if version not in {"1.0", "1.1"}:
-        raise Refused(*MALFORMED)
+        raise HeadRefused(*MALFORMED)
     if target[:1] != b"/" and (method, target) != ("OPTIONS", b"*"):
         target, fields = _from_absolute(method, target, version, fields)
     codings = [value for name, value in fields if name.lower() == b"transfer-encoding"]
     if codings and (version == "1.0" or codings[0].strip().lower() != b"chunked"):
-        raise Refused(*MALFORMED)
-    return RequestStartLine(method, target.decode("latin-1"), f"HTTP/{version}"), fields
+        raise HeadRefused(*MALFORMED)
+    return target, fields
 
 
 def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> tuple[bytes, Fields]:
-    """Path and fields of a request with a target in absolute form. Raises Refused.
+    """Return path and fields of a request with a target in absolute form. Raises HeadRefused.
 
-    The Host that came is replaced, but it has to be one that would have done.
+    The Host that came is replaced, but it has to be valid all the same.
     """
     found = _ABSOLUTE.fullmatch(target)
     if found is None or method == "CONNECT" or not _AUTHORITY.fullmatch(found[1]):
-        raise Refused(*MALFORMED)
+        raise HeadRefused(*MALFORMED)
     hosts = [value.strip(b" \t") for name, value in fields if name.lower() == b"host"]
     if (
         len(hosts) > 1
         or (version == "1.1" and not hosts)
         or not all(map(_HOST.fullmatch, filter(None, hosts)))
     ):
-        raise Refused(*MALFORMED)
+        raise HeadRefused(*MALFORMED)
     path = found[2]
     if path.startswith(b"#"):
-        raise Refused(*MALFORMED)
+        raise HeadRefused(*MALFORMED)
     if not path:
         path = b"*" if method == "OPTIONS" else b"/"  # RFC 9112, 3.2.4
     elif path.startswith(b"?"):
@@ -88,15 +84,20 @@ def _from_absolute(method: str, target: bytes, version: str, fields: Fields) -> 
 
 
 def path_of(target: bytes) -> bytes:
-    """What may be told of a target that was perhaps not read to its end: its path, and never a user in it."""
+    """Return what may be told of a target, read to its end or not: its path, and never a user in it."""
     found = _ABSOLUTE.match(target)
     path = found[2] if found is not None else target
     return path if path.startswith((b"/", b"*")) else b""
 
 
-def plain_fields(fields: Fields, limits: "Limits") -> dict[bytes, bytes] | None:
-    """The fields by their names in lower case, if nothing in them needs a second look: one valid Host, no
-    name twice, no body, no expectation, no upgrade."""
+def plain_fields(target: bytes, fields: Fields, limits: ConnectionLimits) -> dict[bytes, bytes] | None:
+    """Return the fields by their names in lower case, if nothing in the head needs a second look.
+
+    That is a path as target, one valid Host, no name twice, no body, no expectation, no upgrade. Such a head
+    passes `checked_head` too, if it came in one slice: that is never too long.
+    """
+    if not target.startswith(b"/"):
+        return None
     named = {name.lower(): value.strip(b" \t") for name, value in fields}
     if len(named) != len(fields) or len(fields) > limits.headers or not named.keys().isdisjoint(_SPECIAL):
         return None
@@ -104,11 +105,11 @@ def plain_fields(fields: Fields, limits: "Limits") -> dict[bytes, bytes] | None:
 
 
 def body_fields(fields: Fields) -> bytes:
-    """The lines that tell of a body and its length; empty without one."""
+    """Return the lines that tell of a body and its length; nothing without one."""
     return b"".join(b"%b: %b\r\n" % field for field in fields if field[0].lower() in _FRAMING)
 
 
 def target_of_line(data: bytes) -> bytes | None:
-    """The target, if bytes that llhttp finds no method in begin with a request line all the same."""
+    """Return the target, if bytes in which llhttp finds no method begin with a request line all the same."""
     line = _REQUEST_LINE.match(data)
     return line[1] if line is not None else None

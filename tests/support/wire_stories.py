@@ -11,10 +11,10 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, Finish, RequestHandler, stream_request_body
 
 from tests.support.raw_http import cut
-from wire.server import Limits
+from wire.limits import ConnectionLimits
 
 SLOW_SECONDS = 3.0
-LIMITS = Limits(
+LIMITS = ConnectionLimits(
     connections=1,
     header_bytes=8_192,
     headers=20,

@@ -17,8 +17,8 @@ from tests.support.raw_http_client import HEALTH, OPERATOR, STATE, Caller, calli
 from tests.support.webhook_receiver import Receiver, status
 from tests.support.wire_stories import LIMITS, refuse
 from wire.connection import Connection
+from wire.http_server import WireServer
 from wire.listening import listen
-from wire.server import WireServer
 
 TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 DOCS = request("GET", "/docs")

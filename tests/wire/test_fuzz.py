@@ -25,13 +25,14 @@ from tests.support.wire_stories import (
     SLOW_SECONDS,
     Asked,
     DirectNumber,
+    Step,
     Story,
     mutated,
     refuse,
     stories,
 )
 from wire.head import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED, TOO_MANY_AT_ONCE, TOO_SLOW
-from wire.server import WireServer
+from wire.http_server import WireServer
 
 # Streams are long, and a story that is told with its note has to be printed as a whole.
 pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
@@ -173,6 +174,22 @@ def test_whatever_comes_is_answered_in_order_or_refused(
         assert not complaints, complaints[0].getMessage()
 
     whatever()
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["first", "second"])
+def test_an_answer_is_broken_off_when_its_request_is_never_finished(number: int) -> None:
+    """A client that sends no more must not take the beginning of an answer for a whole one."""
+    begun = b"POST /duplex/%d HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n" % (
+        number - 1
+    )
+    whole = Asked("echo", b"GET /echo/0 HTTP/1.1\r\nHost: g\r\n\r\n", b"")
+    asked = [whole] * (number - 1)
+    steps = [Step(each.content, 0, 1.0) for each in asked] + [Step(begun, 0, 1.0), Step("end", 0, 0.0)]
+    story = Story([*asked, Asked("duplex", begun, b"a")], len(asked), steps, tls=False, late=False)
+    pipe = told(story)
+    check(story, pipe)
+    assert pipe.written.count(b"HTTP/1.1 200 ") == number
+    assert pipe.aborted
 
 
 # Over a socket.

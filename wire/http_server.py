@@ -12,7 +12,6 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
@@ -22,9 +21,9 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import Connection
-from wire.direct import Direct, KnownHeads
 from wire.head import path_of
-from wire.turns import DRAIN_SECONDS
+from wire.known_heads import DirectRoute, KnownHeads
+from wire.limits import DRAIN_SECONDS, ConnectionLimits
 
 log = logging.getLogger(__name__)
 
@@ -37,22 +36,9 @@ WARN_SECONDS = 10
 TLS_SHUTDOWN_SECONDS = 86_400  # the connection has its own deadlines, which know whether the client reads
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
-Refusal = Callable[[int, str, str, bytes], bytes]
+Refuser = Callable[[int, str, str, bytes], bytes]
 """The answer to a request that gets no further, from its header lines on. It gets the status, a text, the
 client's address, and what is known of the target's path."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    connections: int
-    header_bytes: int  # request line included; at least `SLICE_BYTES`
-    headers: int
-    pipelined: int  # requests that may wait for their turn on one connection
-    header_seconds: float
-    body_seconds: float
-    idle_seconds: float
-    write_seconds: float
-    connections_per_address: int
 
 
 class _StatusLines(dict[int, bytes]):
@@ -68,9 +54,9 @@ class WireServer:
     def __init__(
         self,
         application: HTTPServerConnectionDelegate,
-        limits: Limits,
-        refusal: Refusal,
-        direct: Direct | None = None,
+        limits: ConnectionLimits,
+        refusal: Refuser,
+        direct: DirectRoute | None = None,
         tls: Callable[[], ssl.SSLContext] | None = None,
         counted_as: CountedAs = lambda peer: peer,
     ) -> None:
@@ -79,7 +65,7 @@ class WireServer:
         self.limits = limits
         self.direct = direct
         self.draining = False
-        self.status_lines = _StatusLines()
+        self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
         self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
         self._refusal = refusal
