@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -10,17 +10,24 @@ from core.clock import Clock
 from core.rows import Policy
 from core.state import State
 from gateway.delivery import Delivering
+from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
 from handlers.debug import Debug, DebugSources, Verification, verification
-from handlers.manage import ManageContext, Operator
-from handlers.manage_webhooks import AttemptWatch
+from handlers.manage import ManageContext, Operator, bot_ref, server_ref
+from handlers.manage_keys import ManageKeys
+from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_votes import ManageUsers, ManageVotes
+from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.refused import RefusedAddresses
-from handlers.routes import Route, debug_routes, manage_routes, open_routes, public_routes
+from handlers.request import Request
+from handlers.routes import ROUTES, Endpoints, Resource, bound
+from handlers.service import Service
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
+from openapi.deployment import Deployment
 from openapi.document import openapi_reply
 from openapi.page import docs_reply
 from ratelimit.bucket import Buckets
@@ -63,6 +70,8 @@ class EndpointPolicy:
     keys_per_listing: int
     attempt_seconds: float
     """The longest wait of a test or a redelivery for its result."""
+    described: Deployment
+    """The numbers that the API's description says."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,7 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
         max_body_bytes=settings.server.max_body_bytes,
         keys_per_listing=settings.keys.per_listing,
         attempt_seconds=settings.webhooks.timeout_seconds + 1,
+        described=deployment(settings),
     )
 
 
@@ -129,7 +139,7 @@ def public_api(
     )
 
 
-def all_routes(
+def all_resources(
     policy: EndpointPolicy,
     store: Store,
     clock: Clock,
@@ -138,8 +148,8 @@ def all_routes(
     managed: Managed,
     debug: Debug,
     readiness: Callable[[], str | None],
-) -> list[Route]:
-    """Return every endpoint, bound to the values it needs."""
+) -> list[Resource]:
+    """Return every path, with its endpoints bound to the values they need."""
     fleet = managed.fleet
     context = ManageContext(
         store.ledger,
@@ -157,12 +167,22 @@ def all_routes(
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.digest_of if fleet is not None else lambda _: "",
     )
-    return [
-        *public_routes(public),
-        *open_routes(readiness, openapi_reply(), docs_reply()),
-        *manage_routes(context, callers.operator, managed.watch, policy.attempt_seconds),
-        *debug_routes(debug, callers.operator),
-    ]
+    refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
+    endpoints = Endpoints(
+        public,
+        Service(openapi_reply(policy.described), docs_reply(policy.described), readiness),
+        callers.operator,
+        listings={kind: ManageListings(context, kind, ref) for kind, ref in refs.items()},
+        keys=ManageKeys(context),
+        webhooks={
+            kind: ManageWebhooks(context, ref, managed.watch, policy.attempt_seconds)
+            for kind, ref in refs.items()
+        },
+        votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
+        users=ManageUsers(context),
+        debug=debug,
+    )
+    return bound(ROUTES, endpoints)
 
 
 def debug_sources(

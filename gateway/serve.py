@@ -18,7 +18,7 @@ from gateway.delivery import delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
     Managed,
-    all_routes,
+    all_resources,
     debug_sources,
     endpoint_policy,
     known_callers,
@@ -144,11 +144,11 @@ async def serve(
         debug = Debug(store.ledger, clock, public, public.limits, sources, VERSION)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
-        routes = all_routes(policy, store, clock, callers, public, managed, debug, sources.readiness)
+        resources = all_resources(policy, store, clock, callers, public, managed, debug, sources.readiness)
         edge = ApplicationPolicy(
             policy.max_body_bytes, settings.server.trusted_proxies, life.running, front.answered
         )
-        application = make_application(routes, edge)
+        application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight
         http = http_server(settings.server, clock, front, application, public, in_flight)
 

@@ -91,7 +91,7 @@ class NodeHeard(View):
     behind: Annotated[Count, Meta(description="How many of its positions are not merged here yet.")]
 
 
-class FleetView(View):
+class ReplicationView(View):
     """A node of a fleet."""
 
     node: Annotated[str, Meta(description="Its name and its epoch.")]
@@ -146,7 +146,9 @@ class DebugState(Success):
         bool, Meta(description="True while the webhooks' proxy fails, so that none leaves.")
     ]
     digest: Digest
-    replication: Annotated[FleetView | None, Meta(description="The node of a fleet; null outside of one.")]
+    replication: Annotated[
+        ReplicationView | None, Meta(description="The node of a fleet; null outside of one.")
+    ]
     connections: Connections
     memory: Memory
     loop_lag_ms: LoopLagView
@@ -323,7 +325,7 @@ class Debug:
             ),
             webhook_proxy_down=sources.proxy_down(),
             digest=state.digest(),
-            replication=convert(sources.replication(), FleetView | None),
+            replication=convert(sources.replication(), ReplicationView | None),
             connections=convert(sources.connections(), Connections),
             memory=Memory(resident_bytes=sources.resident_bytes()),
             loop_lag_ms=convert(sources.loop_lag_ms(), LoopLagView),

@@ -8,18 +8,28 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Annotated, Protocol, cast, get_args
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core import rows
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from handlers.reply import TOO_MANY_REQUESTS, Reply, failure, limited, success
+from core.rows import Review
+from core.snowflake import is_snowflake
+from handlers.reply import (
+    InvalidOperatorToken,
+    OperatorTokenRequired,
+    Reply,
+    TooManyRequests,
+    limited,
+    reply_to,
+    success,
+)
 from handlers.request import Endpoint, Request
-from handlers.views import DELIVERY_CURSOR_PATTERN
+from handlers.views import DELIVERY_CURSOR_PATTERN, DeliveryCursor, Snowflake
 from listings.keys import KeyDigester
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
@@ -106,14 +116,12 @@ class Operator:
             address, now_ns = address_key(request.address), self._clock.monotonic_ns()
             refusal = self._failures.refusal(address, now_ns)
             if refusal is not None and not self._is_known(address, now_ns):
-                return limited(failure(429, TOO_MANY_REQUESTS), refusal)
+                return limited(reply_to(TooManyRequests()), refusal)
             if not self._is_right(request.authorization):
                 if refusal is not None:
-                    return limited(failure(429, TOO_MANY_REQUESTS), refusal)
+                    return limited(reply_to(TooManyRequests()), refusal)
                 self._failures.failed(address, now_ns)
-                missing = request.authorization is None
-                text = "The operator token is required." if missing else "Invalid operator token."
-                return failure(401, text, {"www-authenticate": "Bearer"})
+                raise OperatorTokenRequired if request.authorization is None else InvalidOperatorToken
             self._know(address, now_ns)
             reply = endpoint(request)
             return await reply if inspect.isawaitable(reply) else reply
@@ -136,11 +144,6 @@ class Operator:
             self._shown.popitem(last=False)
 
 
-def is_delivery_cursor(text: str) -> bool:
-    """Whether the text can be the `next` of a page of deliveries."""
-    return re.fullmatch(DELIVERY_CURSOR_PATTERN, text, re.ASCII) is not None
-
-
 def bot_ref(request: Request) -> str:
     return rows.BOTS + request.params[0]
 
@@ -149,11 +152,53 @@ def server_ref(request: Request) -> str:
     return rows.SERVERS + request.params[0]
 
 
-def page_of(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> tuple[str | None, int]:
-    """(`after`, `limit`) of a list in pages. Raises Invalid."""
-    after, limit = query.get("after"), query.get("limit", str(PAGE))
+# -- Queries ----------------------------------------------------------------------------------------------
+
+_AFTER = Meta(description="The `next` of the page before.")
+PageLimit = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many there are on a page at most.")]
+
+
+class ListingsQuery(Struct, frozen=True):
+    """The query of a list of listings. A parameter that is None was left out."""
+
+    after: Annotated[Snowflake | None, _AFTER] = None
+    limit: PageLimit = PAGE
+    state: Annotated[Review | None, Meta(description="Only those in this state.")] = None
+
+
+class DeliveriesQuery(Struct, frozen=True):
+    """The query of a list of deliveries. A parameter that is None was left out."""
+
+    after: Annotated[DeliveryCursor | None, _AFTER] = None
+    limit: PageLimit = PAGE
+
+
+def listings_query(query: Mapping[str, str]) -> ListingsQuery:
+    """Read the query of a list of listings. Raises Invalid."""
+    after, limit, state = _after(query, is_snowflake), _limit(query), query.get("state")
+    if state is not None and state not in get_args(Review):
+        raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})
+    return ListingsQuery(after, limit, cast(Review | None, state))
+
+
+def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
+    """Read the query of a list of deliveries. Raises Invalid."""
+    return DeliveriesQuery(_after(query, _is_delivery_cursor), _limit(query))
+
+
+def _after(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
+    after = query.get("after")
     if after is not None and not is_cursor(after):
         raise Invalid({"after": "must be the `next` of another page"})
+    return after
+
+
+def _limit(query: Mapping[str, str]) -> int:
+    limit = query.get("limit", str(PAGE))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
         raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
-    return after, int(limit)
+    return int(limit)
+
+
+def _is_delivery_cursor(text: str) -> bool:
+    return re.fullmatch(DELIVERY_CURSOR_PATTERN, text, re.ASCII) is not None

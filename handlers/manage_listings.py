@@ -4,14 +4,11 @@ The class serves bots and servers alike: `kind` names the plural in paths and an
 """
 
 from collections.abc import Callable
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
-from core.refusals import Invalid
-from core.rows import Review
-from core.snowflake import is_snowflake
-from handlers.manage import ManageContext, page_of
+from handlers.manage import ManageContext, listings_query
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import (
@@ -42,6 +39,7 @@ from listings.forms import (
 from listings.queries import page
 
 Kind = Literal["bots", "servers"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class ManageListings:
@@ -63,12 +61,9 @@ class ManageListings:
         return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
 
     def index(self, request: Request) -> Reply:
-        after, limit = page_of(request.query, is_snowflake)
-        review = request.query.get("state")
-        if review is not None and review not in get_args(Review):
-            raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})
+        asked = listings_query(request.query)
         listings, following = page(
-            self._state, self.kind + "/", after=after, review=cast(Review | None, review), limit=limit
+            self._state, self.kind + "/", after=asked.after, review=asked.state, limit=asked.limit
         )
         if self.kind == "bots":
             return success(BotPage(bots=tuple(map(bot_view, listings)), next=following))

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
-from handlers.manage import ManageContext, is_delivery_cursor, page_of
+from handlers.manage import ManageContext, deliveries_query
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import (
@@ -132,8 +132,8 @@ class ManageWebhooks:
     def deliveries(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        after, limit = page_of(request.query, is_delivery_cursor)
-        shown, following = deliveries_page(self._state, ref, after=after, limit=limit)
+        asked = deliveries_query(request.query)
+        shown, following = deliveries_page(self._state, ref, after=asked.after, limit=asked.limit)
         webhook = listing_of(self._state, ref).webhook
         views = tuple(delivery_view(row, webhook) for row in shown)
         return success(DeliveryPage(deliveries=views, next=following))

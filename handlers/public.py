@@ -22,21 +22,20 @@ from core.rows import BOTS, Listing
 from core.snowflake import is_snowflake
 from handlers.missing import MissingCounts
 from handlers.reply import (
-    AUTHORIZATION_REQUIRED,
-    BOT_NOT_FOUND,
-    INVALID_KEY,
-    NO_HEADERS,
-    NO_SCHEME,
-    TOO_MANY_REQUESTS,
+    AuthorizationRequired,
     BadRequest,
+    BotNotFound,
+    InvalidKey,
+    KeyWithScheme,
+    MalformedUser,
     Reply,
+    TooManyRequests,
     encode_json,
-    failure,
     limited,
     reply_to,
     success,
 )
-from handlers.request import json_object
+from handlers.request import Request, json_object
 from listings.keys import KeyDigester, is_granted
 from listings.stats import check_difference, committed_window, read_stats, update_stats
 from listings.stats_problems import StatsProblems
@@ -45,7 +44,10 @@ from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status
 
-MALFORMED_USER = "The user id must be a snowflake: 17 to 20 digits."
+_AUTHORIZATION_REQUIRED = reply_to(AuthorizationRequired())
+_INVALID_KEY, _KEY_WITH_SCHEME = reply_to(InvalidKey()), reply_to(KeyWithScheme())
+_BOT_NOT_FOUND, _MALFORMED_USER = reply_to(BotNotFound()), reply_to(MalformedUser())
+_TOO_MANY_REQUESTS = reply_to(TooManyRequests())
 
 
 class GuildCounts(Protocol):
@@ -113,13 +115,23 @@ class PublicApi:
         has_scheme = bool(space) and scheme.isalpha()
         return Caller(address_key(address), self._digester.digest(authorization), has_scheme)
 
+    def check(self, request: Request) -> Reply:
+        """GET /bots/{id}/voters/{user_id}"""
+        bot_id, user_id = request.params
+        return self.voters(bot_id, user_id, self.caller(request.authorization, request.address))
+
+    async def push(self, request: Request) -> Reply:
+        """PATCH /bots/{id}/stats"""
+        caller = self.caller(request.authorization, request.address)
+        return await self.stats(request.params[0], caller, request.body)
+
     def bot_of(self, caller: Caller) -> str | None:
         """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
         grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
         return grant.ref.removeprefix(BOTS) if grant is not None else None
 
     def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
-        """GET /bots/{id}/voters/{user_id}"""
+        """Answer a vote check."""
         now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()
         bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
@@ -127,11 +139,11 @@ class PublicApi:
         buckets, policy = self.limits.voters, bot.voters_limit or self.limits.voters_policy
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
-            return limited(failure(429, TOO_MANY_REQUESTS), decision)
+            return limited(_TOO_MANY_REQUESTS, decision)
         if not is_snowflake(user_id):
             buckets.give_back(bot.ref, decision)
             self.limits.guard.failed(caller.address, now_ns)
-            return limited(failure(400, MALFORMED_USER), buckets.peek(bot.ref, policy, now_ns))
+            return limited(_MALFORMED_USER, buckets.peek(bot.ref, policy, now_ns))
         try:
             status = vote_status(self._state, bot.ref, user_id, now_ms, self._window_ms)
         except Exception:
@@ -140,7 +152,7 @@ class PublicApi:
         return Reply(200, encode_json(status), limits=decision)
 
     async def stats(self, bot_id: str, caller: Caller, body: bytes | None) -> Reply:
-        """PATCH /bots/{id}/stats"""
+        """Take a bot's counts."""
         now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()
         bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
@@ -148,7 +160,7 @@ class PublicApi:
         buckets, policy = self.limits.stats, bot.stats_limit or self.limits.stats_policy
         decision = buckets.take(bot.ref, policy, now_ns)
         if not decision.allowed:
-            return limited(failure(429, TOO_MANY_REQUESTS), decision)
+            return limited(_TOO_MANY_REQUESTS, decision)
         kept = False
         try:
             reply = await self._update(bot.ref, body, caller, policy, decision)
@@ -166,7 +178,7 @@ class PublicApi:
         now_ns, caller = self._clock.monotonic_ns(), address_key(address)
         decision = self.limits.guard.check(caller, now_ns)
         if not decision.allowed:
-            return limited(failure(429, TOO_MANY_REQUESTS), decision)
+            return limited(_TOO_MANY_REQUESTS, decision)
         if is_failure(reply.status):
             decision = self.limits.guard.failed(caller, now_ns)
         return limited(reply, decision)
@@ -191,18 +203,18 @@ class PublicApi:
         guard = self.limits.guard
         refusal = guard.refusal(address, now_ns)
         if refusal is not None:
-            return limited(failure(429, TOO_MANY_REQUESTS), refusal)
+            return limited(_TOO_MANY_REQUESTS, refusal)
         ref = BOTS + bot_id
         try:
             bot = self._listings[ref]
         except KeyError:
             bot = None
         if digest is None:
-            reply = failure(401, AUTHORIZATION_REQUIRED)
+            reply = _AUTHORIZATION_REQUIRED
         elif bot is None:
-            reply = failure(404, BOT_NOT_FOUND)
+            reply = _BOT_NOT_FOUND
         elif not is_granted(self._state, ref, digest, now_ms):
-            reply = failure(401, INVALID_KEY, NO_SCHEME if has_scheme else NO_HEADERS)
+            reply = _KEY_WITH_SCHEME if has_scheme else _INVALID_KEY
         else:
             return bot
         return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
@@ -220,9 +232,9 @@ class PublicApi:
             now_ms = self._clock.now_ms()
             # The look-up took its time: the bot or the key may be gone, or the bot listed anew by another.
             if ref not in self._state.listings:
-                return failure(404, BOT_NOT_FOUND)
+                return _BOT_NOT_FOUND
             if caller.digest is None or not is_granted(self._state, ref, caller.digest, now_ms):
-                return failure(401, INVALID_KEY)
+                return _INVALID_KEY
             events = update_stats(
                 self._state,
                 ref,

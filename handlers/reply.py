@@ -1,8 +1,20 @@
-"""What an endpoint returns. Law: every answer is JSON, and every error has one shape.
+"""Replies, and the one table from refusals to statuses and texts. Law: every error has one shape.
 
     {"success": false, "error": "<text>", "status": <the HTTP status>}
 
-The one table from refusals to statuses and texts is here; the contract's texts are its, word by word.
+The domain's refusals are in `core/refusals.py`. Requests that are refused before a rule sees them are here:
+
+    BadRequest                  the request cannot be served as it came
+    |-- ApiKeyRefused           AuthorizationRequired, InvalidKey, KeyWithScheme
+    |-- OperatorTokenRefused    OperatorTokenRequired, InvalidOperatorToken
+    |-- BotNotFound             no bot has this id, or it is no id
+    |-- MalformedUser           the user id of a vote check is no snowflake
+    |-- TooManyRequests         the limit is reached
+    |-- NotReady                the gateway is stopping, or its journal takes no writes
+    |-- Unreadable              NotJson, NotAnObject, DoubledField
+    `-- BodyTooLarge            the body was not kept
+
+The contract's texts stand in the table word by word.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
@@ -21,21 +33,16 @@ encode_json = msgspec.json.Encoder().encode
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 JSON = "application/json"
-TOO_MANY_REQUESTS = "Too many requests, please try again later."
-AUTHORIZATION_REQUIRED = "Authorization header is required."
-INVALID_KEY = "Invalid API key."
-BOT_NOT_FOUND = "Bot not found."
-NO_SCHEME: Mapping[str, str] = MappingProxyType(
-    {"www-authenticate": 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'}
-)
-"""Beside `INVALID_KEY`, for a key with a word such as `Bearer` before it."""
 UNAVAILABLE_RETRY_SECONDS = "5"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class Reply(Struct, frozen=True):
-    """`body` is sent as it is, then the pieces of `stream`, if there is one, as they come; `headers`, and
-    those that tell of `limits`, are beside those that every answer has."""
+    """An answer to send.
+
+    `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
+    tell of `limits`, come beside the headers of every answer.
+    """
 
     status: int
     body: bytes
@@ -46,12 +53,75 @@ class Reply(Struct, frozen=True):
 
 
 class BadRequest(Exception):
-    """A request that no endpoint can read; not the domain's business."""
+    """A request that no endpoint serves; not the domain's business."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-        self.text = text
+
+class ApiKeyRefused(BadRequest):
+    pass
+
+
+class AuthorizationRequired(ApiKeyRefused):
+    pass
+
+
+class InvalidKey(ApiKeyRefused):
+    pass
+
+
+class KeyWithScheme(ApiKeyRefused):
+    """A word such as `Bearer` stands before the key."""
+
+
+class OperatorTokenRefused(BadRequest):
+    pass
+
+
+class OperatorTokenRequired(OperatorTokenRefused):
+    pass
+
+
+class InvalidOperatorToken(OperatorTokenRefused):
+    pass
+
+
+class BotNotFound(BadRequest):
+    pass
+
+
+class MalformedUser(BadRequest):
+    pass
+
+
+class TooManyRequests(BadRequest):
+    pass
+
+
+class Unreadable(BadRequest):
+    """A body that two readers may read in two ways, or none at all."""
+
+
+class NotJson(Unreadable):
+    pass
+
+
+class NotAnObject(Unreadable):
+    pass
+
+
+class DoubledField(Unreadable):
+    pass
+
+
+class NotReady(BadRequest):
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class BodyTooLarge(BadRequest):
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self.max_bytes = max_bytes
 
 
 class ErrorBody(View):
@@ -86,19 +156,28 @@ def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> 
 
 
 def method_not_allowed(methods: Collection[str], allow: str) -> Reply:
-    """A 405 that names the right methods in its text too: clients log that and no header.
+    """Return a 405 whose text names the right methods, because clients log the text and no header.
 
     Args:
-        methods: those that the path has endpoints for.
-        allow: the value of the `Allow` header (RFC 9110, 10.2.1), which has HEAD and OPTIONS beside them.
+        methods: the methods that the path has endpoints for.
+        allow: the value of the `Allow` header (RFC 9110, 10.2.1), with HEAD and OPTIONS.
     """
     *others, last = sorted(methods, key=_METHODS.index)
     use = f"{', '.join(others)} or {last}" if others else last
     return failure(405, f"Method not allowed. Use {use}.", {"allow": allow})
 
 
+def bug(request_id: str) -> Reply:
+    """The answer to a request that met a bug of ours."""
+    return failure(500, f"Something went wrong here; the operators find it under {request_id}.")
+
+
+def no_such_path() -> Reply:
+    return failure(404, "Not found.")
+
+
 def limited(reply: Reply, limits: Decision) -> Reply:
-    """The reply with the headers of a limiter's decision."""
+    """Return the reply with the headers of a limiter's decision."""
     return replace(reply, limits=limits)
 
 
@@ -148,26 +227,48 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "too_many_pending": "Too many deliveries wait for this endpoint.",
 }
 
+_NO_SCHEME = {
+    "www-authenticate": 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
+}
+_BEARER = {"www-authenticate": "Bearer"}
+_NEITHER_COUNT = "One of the following fields is required: command_count, server_count."
+
+
+def _always(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Callable[[Any], Reply]:
+    reply = failure(status, text, headers)
+    return lambda _: reply
+
+
 _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
-    BadRequest: lambda error: failure(error.status, error.text),
+    AuthorizationRequired: _always(401, "Authorization header is required."),
+    InvalidKey: _always(401, "Invalid API key."),
+    KeyWithScheme: _always(401, "Invalid API key.", _NO_SCHEME),
+    OperatorTokenRequired: _always(401, "The operator token is required.", _BEARER),
+    InvalidOperatorToken: _always(401, "Invalid operator token.", _BEARER),
+    BotNotFound: _always(404, "Bot not found."),
+    MalformedUser: _always(400, "The user id must be a snowflake: 17 to 20 digits."),
+    TooManyRequests: _always(429, "Too many requests, please try again later."),
+    NotJson: _always(400, "The body must be valid JSON in UTF-8."),
+    NotAnObject: _always(400, "The body must be a JSON object."),
+    DoubledField: _always(400, "The body must not name a field twice."),
+    NotReady: lambda error: failure(503, f"Not ready: {error.reason}."),
+    BodyTooLarge: lambda error: failure(413, f"The body must not be larger than {error.max_bytes} bytes."),
     no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
     no.Conflict: lambda error: failure(409, _CONFLICTS[error.reason].format(**error.facts)),
     no.VotedTooSoon: _too_soon,
     no.Invalid: _invalid,
-    no.NoCountGiven: lambda _: failure(
-        400, "One of the following fields is required: command_count, server_count."
-    ),
-    no.ServerCountOutOfRange: lambda _: failure(400, "Server count must be between 0 and 10 Million."),
-    no.CommandCountOutOfRange: lambda _: failure(400, "Commands count must be between 0 and 1,000."),
+    no.NoCountGiven: _always(400, _NEITHER_COUNT),
+    no.ServerCountOutOfRange: _always(400, "Server count must be between 0 and 10 Million."),
+    no.CommandCountOutOfRange: _always(400, "Commands count must be between 0 and 1,000."),
     no.ServerCountTooFarOff: _too_far_off,
-    no.ActualCountUnknown: lambda _: failure(500, "Could not fetch server count."),
+    no.ActualCountUnknown: _always(500, "Could not fetch server count."),
     no.Unavailable: _unavailable,
 }
 
 SPOKEN = tuple(_REPLIES)
-"""The exceptions that `reply_to` has an answer for; any other is a bug."""
+"""Every exception that has an answer; any other is a bug."""
 
 
 def reply_to(error: Exception) -> Reply:
-    """The answer to one of the SPOKEN exceptions."""
+    """Return the answer to one of the SPOKEN exceptions."""
     return _REPLIES[type(error)](error)

@@ -1,4 +1,4 @@
-"""What an endpoint gets, and how a body becomes an object. Law: bytes that two readers may read in two ways
+"""Requests as endpoints get them, and the reading of bodies. Law: bytes that two readers may read in two ways
 are refused: doubled names, NaN, invalid UTF-8, lone surrogates.
 """
 
@@ -6,11 +6,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
-from handlers.reply import BadRequest, Reply
+from handlers.reply import BodyTooLarge, DoubledField, NotAnObject, NotJson, Reply
 
 
 class Request(NamedTuple):
-    """`body` is None when it was larger than `max_body_bytes`; then it was not kept."""
+    """A request to an endpoint. `body` is None if it was larger than `max_body_bytes` and so not kept."""
 
     method: str
     params: tuple[str, ...]
@@ -28,9 +28,9 @@ Endpoint = Callable[[Request], Reply | Awaitable[Reply]]
 
 
 def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
-    """The object in a body; an empty body is an empty object. Raises BadRequest."""
+    """Return the object in a body; an empty body is an empty object. Raises Unreadable and BodyTooLarge."""
     if body is None:
-        raise BadRequest(413, f"The body must not be larger than {max_body_bytes} bytes.")
+        raise BodyTooLarge(max_body_bytes)
     if not body:
         return {}
     try:
@@ -39,10 +39,10 @@ def json_object(body: bytes | None, max_body_bytes: int) -> dict[str, Any]:
             json.dumps(value, ensure_ascii=False).encode("utf-8")  # fails for a lone surrogate, anywhere
     except (ValueError, RecursionError) as error:
         if isinstance(error, _Doubled):
-            raise BadRequest(400, "The body must not name a field twice.") from None
-        raise BadRequest(400, "The body must be valid JSON in UTF-8.") from None
+            raise DoubledField from None
+        raise NotJson from None
     if not isinstance(value, dict):
-        raise BadRequest(400, "The body must be a JSON object.")
+        raise NotAnObject
     return value
 
 

@@ -110,8 +110,15 @@ class WebhookSettings(Form):
     model_config = ConfigDict(
         json_schema_extra={
             "if": {"properties": {"url": {"pattern": CHAT_URL}}},
-            "then": {"properties": {"url": {"pattern": CHAT_WEBHOOK_URL}, "token": {"type": "null"}}},
-            "else": {"properties": {"language": {"type": "null"}}},
+            # Each branch names every field: some validators refuse those that a branch does not know.
+            "then": {
+                "properties": {
+                    "url": {"pattern": CHAT_WEBHOOK_URL},
+                    "token": {"type": "null"},
+                    "language": {},
+                }
+            },
+            "else": {"properties": {"url": {}, "token": {}, "language": {"type": "null"}}},
         }
     )
 

@@ -16,18 +16,35 @@ _LINE_SEPARATORS = r"\u2028\u2029"
 # Unicode's Bidi_Control: the marks, then embeddings, overrides and isolates with their ends.
 _BIDI_MARKS, _BIDI_EMBEDDINGS = r"\u061c\u200e\u200f", r"\u202a-\u202e\u2066-\u2069"
 # White space; format characters (Cf) and what else is Default_Ignorable_Code_Point, but for Bidi_Control; and
-# two symbols that are blank by design (U+2800, U+1D159). Characters beyond U+FFFF stand for themselves,
-# because the two languages escape them differently.
+# two symbols that are blank by design (U+2800, U+1D159).
 _BLANK = (
     r"\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
     r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
     r"\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-) + "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_BLANK_BEYOND_FFFF = (
+    (0x13430, 0x1343F),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+
+
+def _beyond_ffff(first: int, last: int) -> str:
+    """Match one character of a range beyond U+FFFF.
+
+    Python and ECMA-262 escape such characters differently, so they stand for themselves. Engines that read
+    ECMA-262 without its flag `u` take each for two characters, so that no range may begin with one: it begins
+    at 0, and what lies before the range is taken out.
+    """
+    return rf"(?![\x00-{chr(first - 1)}])[\x00-{chr(last)}]"
 
 
 def _seen(blank: str, refused: str) -> str:
     """Not blank alone, and nothing that is refused. Linear in the text's length, whatever is in it."""
-    return f"^(?![{blank}]*$)[^{refused}]*$"
+    beyond = "|".join(_beyond_ffff(first, last) for first, last in _BLANK_BEYOND_FFFF)
+    return f"^(?!(?:[{blank}]|{beyond})*$)[^{refused}]*$"
 
 
 NOT_ON_ONE_LINE = _ALL_CONTROLS + _LINE_SEPARATORS + _BIDI_MARKS + _BIDI_EMBEDDINGS

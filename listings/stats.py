@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core.events import StatsUpdated
 from core.refusals import (
@@ -18,6 +20,36 @@ from listings.fields import MAX_SERVER_COUNT
 from listings.rules import listing_of
 
 MAX_COMMAND_COUNT = 1_000
+
+
+_ServerCount = Annotated[
+    int,
+    Meta(
+        ge=0,
+        le=MAX_SERVER_COUNT,
+        description="How many servers the bot is in. It must not differ from the actual count by more than "
+        "the larger of $max_difference and 10% of the actual count.",
+    ),
+]
+_CommandCount = Annotated[int, Meta(ge=0, le=MAX_COMMAND_COUNT, description="How many commands the bot has.")]
+
+
+class StatsBody(Struct):
+    """The bodies that `read_stats` takes, as the API's description has them: one of the subclasses."""
+
+
+class StatsWithServerCount(StatsBody):
+    """The server count, perhaps with the command count. Other fields are ignored, and shown to the owner."""
+
+    server_count: _ServerCount
+    command_count: _CommandCount | UnsetType = UNSET
+
+
+class StatsWithCommandCount(StatsBody):
+    """The command count, perhaps with the server count. Other fields are ignored, and shown to the owner."""
+
+    command_count: _CommandCount
+    server_count: _ServerCount | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)

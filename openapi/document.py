@@ -1,32 +1,25 @@
-"""The OpenAPI 3.1 document. Law: it describes every route that is served, and no other; tests compare.
+"""The OpenAPI 3.1 document. Law: it describes every row of the routes, and nothing else.
 
-The tables are in the modules beside this one: operations, errors, schemas, examples. This one puts them
-together.
+Paths, parameters, bodies, answers, refusals, headers and security follow from the rows. Numbers that an
+operator can set are the deployment's own.
 """
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from handlers.manage import MAX_PAGE, PAGE
+import msgspec
+
 from handlers.reply import JSON, Reply, encode_json
-from openapi.examples import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER
-from openapi.manage import MANAGE
-from openapi.operations import DEBUG, OPEN, PUBLIC, TAGS, Operation
-from openapi.responses import (
-    EVERY,
-    HEADERS,
-    LIMITED,
-    REFUSALS,
-    body_examples,
-    example_components,
-    ref,
-    response_components,
-    success_response,
-)
-from openapi.schemas import REVIEW, schema_components
-from openapi.words import DELIVERY_CURSOR, OUR_ID, SNOWFLAKE
+from handlers.routes import ROUTES, TAGS, Access, RefusalKind, Route
+from handlers.views import ID_PATTERN
+from openapi.answer_headers import EVERY, HEADERS, LIMITED
+from openapi.deployment import Deployment
+from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
+from openapi.examples import ANSWERS, BODIES, BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER, answers_of
+from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
 
 Node = dict[str, Any]
 
@@ -39,9 +32,9 @@ whether a user has voted, and receive a webhook for each vote. The platform itse
 without a prefix. A key is for one bot. The management and debug endpoints take the operator token:
 `Authorization: Bearer <token>`.
 
-**Numbers** that an operator can set (limits, sizes, time-outs) are given here as they are by default.
+**Numbers** that an operator can set (limits, sizes, time-outs) are those of this deployment.
 
-**Bodies** are JSON in UTF-8, whatever their content type says, up to 65,536 bytes. A field named twice is
+**Bodies** are JSON in UTF-8, whatever their content type says, up to $max_body. A field named twice is
 refused. An empty body is read as `{}`.
 
 **Errors** have one shape: `success` is false, `error` says what is wrong, `status` repeats the HTTP status.
@@ -51,26 +44,30 @@ again.
 **Limits.** The public endpoints tell the limit, what is left of it, and when it resets, in every answer.
 Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. What
 is counted is requests that succeed, per bot and endpoint, over all the bot's keys. An address whose
-requests keep failing, for a wrong key or operator token too, is answered 429 for a while.
+requests keep failing ($failures), for a wrong key or operator token too, is answered 429 until that
+window ends.
 
 **Ids** of bots, servers and users are strings of 17 to 20 digits. Times are Unix milliseconds.
 
-**Any path** that has GET has HEAD too, and every path has OPTIONS. Another method is answered 405,
-whose text names the right ones (one that HTTP does not know 501), an unknown path 404, what is not HTTP 400,
-a request that comes too slowly 408, and headers over 16,384 bytes 431."""
+**Any path** that has GET has HEAD too, and every path has OPTIONS. Another method is answered 405, whose
+text names the right ones (one that HTTP does not know 501), an unknown path 404, what is not HTTP 400, a
+request that comes too slowly 408, and headers over $max_headers 431. These answers are errors of the same
+shape: """
 
 _WEBHOOK_TEXT = """Sent to the URL of a listing's webhook settings when a user votes for the bot or the
 server, within seconds of the vote; and, as a test, when the management API asks for one.
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
-within 5 seconds. Anything else, redirects included, is tried again up to 3 times, each 5 seconds after the
-failure before. Then the event has failed; when the last 10 have, the endpoint is suspended: events are kept,
-for 14 days at most, and one of them asks again now and then, until one is delivered. 410 suspends at once.
+within $webhook_timeout. Anything else, redirects included, is tried again up to $webhook_retries, each
+$webhook_retry after the failure before. Then the event has failed; when the last $webhook_suspend_after
+have, the endpoint is suspended: events are kept, for $webhook_kept at most, and one of them asks again now
+and then, until one is delivered. 410 suspends at once.
 
 An event can arrive twice: every attempt of it carries the same `webhook-id`. Before you believe a request,
 check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
 token."""
 
+_SCHEMES: Mapping[Access, str | None] = {"bot key": "apiKey", "operator": "operator", "anyone": None}
 _SECURITY_SCHEMES: Node = {
     "apiKey": {
         "type": "apiKey",
@@ -93,89 +90,98 @@ _SECURITY_SCHEMES: Node = {
 
 
 @functools.cache
-def openapi_reply() -> Reply:
-    """The answer of `GET /openapi.json`."""
-    return Reply(200, encode_json(openapi_document()))
+def openapi_reply(deployment: Deployment) -> Reply:
+    """Return the answer of `GET /openapi.json`."""
+    return Reply(200, encode_json(openapi_document(deployment)))
 
 
 @functools.cache
-def openapi_document() -> Node:
-    operations = (*PUBLIC, *OPEN, *MANAGE, *DEBUG)
-    return {
+def openapi_document(deployment: Deployment) -> Node:
+    every = errors(deployment)
+    responses = _Responses(every, ROUTES)
+    outside = "; ".join(f"{error.reply.status} `{_body(error.reply)['error']}`" for error in OUTSIDE)
+    bodies = {name: example for examples in BODIES.values() for name, example in examples.items()}
+    refused = {error.name: {"summary": error.summary, "value": _body(error.reply)} for error in every}
+    document: Node = {
         "openapi": "3.1.0",
         "info": {
             "title": "Votegate",
             "version": API_VERSION,
             "summary": "The API gateway of a bot-listing platform.",
-            "description": _ABOUT,
+            "description": f"{_ABOUT}{outside}.",
+            "contact": {"name": "The operators of this gateway"},
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/", "description": "Where this document was found."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
-        "paths": _paths(operations),
+        "paths": _paths(responses),
         "webhooks": {"vote": {"post": _vote_webhook()}},
         "components": {
             "securitySchemes": _SECURITY_SCHEMES,
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
-            "responses": response_components(),
-            "schemas": schema_components(),
-            "examples": example_components(),
+            "responses": responses.shared,
+            "schemas": schema_components(ROUTES),
+            "examples": {
+                **{
+                    name: {"summary": example.summary, "value": example.value}
+                    for name, example in {**ANSWERS, **bodies}.items()
+                },
+                **refused,
+            },
         },
+    }
+    filled: Node = _filled(document, deployment)
+    return filled
+
+
+def _filled(node: Any, deployment: Deployment) -> Any:
+    """Return the node with the deployment's numbers in its texts."""
+    if isinstance(node, list):
+        return [_filled(part, deployment) for part in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: deployment.filled(part)
+        if name in {"description", "summary"} and isinstance(part, str)
+        else _filled(part, deployment)
+        for name, part in node.items()
     }
 
 
-def _paths(operations: Iterable[Operation]) -> Node:
+# -- Operations -------------------------------------------------------------------------------------------
+
+
+def _paths(responses: "_Responses") -> Node:
     paths: dict[str, Node] = {}
-    for operation in operations:
-        item = paths.setdefault(operation.path, {})
-        item[operation.method.lower()] = _operation(operation)
+    for route in ROUTES:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, responses)
     return paths
 
 
-def _operation(operation: Operation) -> Node:
-    described: Node = {
-        "operationId": operation.id,
-        "tags": [operation.tag],
-        "summary": operation.summary,
-        "description": operation.description,
-        "security": [] if operation.security == "none" else [{operation.security: []}],
+def _operation(route: Route, responses: "_Responses") -> Node:
+    scheme = _SCHEMES[route.access]
+    operation: Node = {
+        "operationId": route.name,
+        "tags": [route.tag],
+        "summary": route.summary,
+        "description": route.description,
+        "security": [] if scheme is None else [{scheme: []}],
     }
-    parameters = [ref("parameters", name) for name in (*_in_path(operation.path), *operation.query)]
+    names = [_PATH_PARAMETERS[segment] for segment in re.findall(r"\w+/\{\w+\}", route.path)]
+    parameters = [_component("parameters", name) for name in names]
+    if route.query is not None:
+        parameters += [_query_parameter(name, schema) for name, schema in query_parameters(route.query)]
     if parameters:
-        described["parameters"] = parameters
-    if operation.body is not None:
-        described["requestBody"] = _body(operation.body.schema, required=operation.body.required)
-    return {**described, "responses": _responses(operation)}
+        operation["parameters"] = parameters
+    if route.body is not None:
+        operation["requestBody"] = _request_body(name_of(route.body), required=is_required(route.body))
+    return {**operation, "responses": responses.of(route)}
 
 
-def _body(schema: str, *, required: bool) -> Node:
-    content = {"schema": ref("schemas", schema), "examples": body_examples(schema)}
+def _request_body(schema: str, *, required: bool) -> Node:
+    content = {"schema": ref(schema), "examples": _examples(BODIES[schema])}
     return {"required": required, "content": {JSON: content}}
-
-
-def _responses(operation: Operation) -> Node:
-    headers = LIMITED if operation.security == "apiKey" else EVERY
-    responses = {str(operation.answer.status): success_response(operation.answer, headers)}
-    refusals = sorted(operation.refusals, key=lambda name: REFUSALS[name].status)
-    return responses | {str(REFUSALS[name].status): ref("responses", name) for name in refusals}
-
-
-def _vote_webhook() -> Node:
-    return {
-        "operationId": "vote",
-        "tags": ["Webhooks"],
-        "summary": "A user has voted",
-        "description": _WEBHOOK_TEXT,
-        "security": [{"webhookToken": []}, {}],
-        "parameters": [ref("parameters", name) for name in _OF_WEBHOOKS],
-        "requestBody": _body("Vote", required=True),
-        "responses": {
-            "2XX": {"description": "Delivered."},
-            "410": {"description": "Not delivered: the endpoint is suspended."},
-            "default": {"description": "Not delivered: tried again up to 3 times, 5 seconds apart."},
-        },
-    }
 
 
 def _parameter(name: str, place: str, description: str, schema: Node, example: Any) -> Node:
@@ -189,12 +195,24 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
     }
 
 
+def _query_parameter(name: str, schema: Node) -> Node:
+    bare = {key: value for key, value in schema.items() if key != "description"}
+    example = _QUERIES.get(name, f"{NOW_MS}-{DELIVERY_ID}" if "pattern" in schema else BOT)
+    return _parameter(name, "query", schema["description"], bare, example)
+
+
+_QUERIES: Mapping[str, Any] = {"limit": 50, "state": "in_review"}
+_SNOWFLAKE, _OUR_ID = ref("Snowflake"), {"type": "string", "pattern": ID_PATTERN}
 _OF_WEBHOOKS: Node = {
     "webhookId": _parameter(
-        "webhook-id", "header", "Of the event, over all its attempts.", OUR_ID, DELIVERY_ID
+        "webhook-id", "header", "The event's id, the same over all its attempts.", _OUR_ID, DELIVERY_ID
     ),
     "webhookTimestamp": _parameter(
-        "webhook-timestamp", "header", "Of the attempt, in Unix seconds.", {"type": "string"}, "1750000000"
+        "webhook-timestamp",
+        "header",
+        "The attempt's time in Unix seconds.",
+        {"type": "string"},
+        "1750000000",
     ),
     "webhookSignature": _parameter(
         "webhook-signature",
@@ -206,27 +224,14 @@ _OF_WEBHOOKS: Node = {
 }
 _PARAMETERS: Node = {
     **_OF_WEBHOOKS,
-    "botId": _parameter("id", "path", "The bot's id.", SNOWFLAKE, BOT),
-    "serverId": _parameter("id", "path", "The server's id.", SNOWFLAKE, SERVER),
-    "forgottenUserId": _parameter("id", "path", "The user's id.", SNOWFLAKE, USER),
-    "userId": _parameter("user_id", "path", "The user's id.", SNOWFLAKE, USER),
-    "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", OUR_ID, KEY_ID),
-    "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", OUR_ID, DELIVERY_ID),
-    "after": _parameter("after", "query", "The `next` of the page before.", SNOWFLAKE, BOT),
-    "afterDelivery": _parameter(
-        "after", "query", "The `next` of the page before.", DELIVERY_CURSOR, f"{NOW_MS}-{DELIVERY_ID}"
-    ),
-    "limit": _parameter(
-        "limit",
-        "query",
-        "How many there are on a page at most.",
-        {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": PAGE},
-        PAGE,
-    ),
-    "state": _parameter("state", "query", "Only those in this state.", REVIEW, "in_review"),
+    "botId": _parameter("id", "path", "The bot's id.", _SNOWFLAKE, BOT),
+    "serverId": _parameter("id", "path", "The server's id.", _SNOWFLAKE, SERVER),
+    "forgottenUserId": _parameter("id", "path", "The user's id.", _SNOWFLAKE, USER),
+    "userId": _parameter("user_id", "path", "The user's id.", _SNOWFLAKE, USER),
+    "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", _OUR_ID, KEY_ID),
+    "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
-# The parameter that a name in a path stands for; an `id` is that of what the segment before it names.
-_BY_NAME: Mapping[str, str] = {
+_PATH_PARAMETERS: Mapping[str, str] = {
     "bots/{id}": "botId",
     "servers/{id}": "serverId",
     "users/{id}": "forgottenUserId",
@@ -234,7 +239,142 @@ _BY_NAME: Mapping[str, str] = {
     "keys/{key_id}": "keyId",
     "deliveries/{delivery_id}": "deliveryId",
 }
+"""The parameter that a name in a path stands for: an `id` is that of what the segment before it names."""
 
 
-def _in_path(path: str) -> list[str]:
-    return [_BY_NAME[segment] for segment in re.findall(r"\w+/\{\w+\}", path)]
+def _vote_webhook() -> Node:
+    return {
+        "operationId": "vote",
+        "tags": ["Webhooks"],
+        "summary": "A user has voted",
+        "description": _WEBHOOK_TEXT,
+        "security": [{"webhookToken": []}, {}],
+        "parameters": [_component("parameters", name) for name in _OF_WEBHOOKS],
+        "requestBody": _request_body("Vote", required=True),
+        "responses": {
+            "2XX": {"description": "Delivered."},
+            "410": {"description": "Not delivered: the endpoint is suspended."},
+            "default": {
+                "description": "Not delivered: tried again up to $webhook_retries, $webhook_retry apart."
+            },
+        },
+    }
+
+
+# -- Responses --------------------------------------------------------------------------------------------
+
+
+class _Refusal(NamedTuple):
+    """A response to refusals of one status, and its name if several operations share it."""
+
+    status: int
+    name: str
+    node: Node
+
+
+class _Responses:
+    """The responses of all operations. Those that several operations give are shared components."""
+
+    def __init__(self, every: Sequence[Error], routes: Iterable[Route]) -> None:
+        self._every = every
+        made = [refusal for route in routes for refusal in self._refusals(route)]
+        uses = Counter(encode_json(refusal) for refusal in made)
+        self.shared: Node = {each.name: each.node for each in made if uses[encode_json(each)] > 1}
+
+    def of(self, route: Route) -> Node:
+        """Return an operation's responses by status, the successful one first."""
+        content: Node = {"schema": ref(answer_name(route))}
+        examples = answers_of(route.name, answer_name(route))
+        if examples:
+            content["examples"] = _examples(examples)
+        success = {
+            "description": route.outcome,
+            "headers": _headers(LIMITED if route.access == "bot key" else EVERY),
+            "content": {route.content_type: content},
+        }
+        responses = {str(route.status): success}
+        for status, name, node in self._refusals(route):
+            is_shared = self.shared.get(name) == node
+            responses[str(status)] = _component("responses", name) if is_shared else node
+        return responses
+
+    def _refusals(self, route: Route) -> list["_Refusal"]:
+        """Return the responses to refusals, by status."""
+        by_status: dict[int, dict[RefusalKind, list[Error]]] = {}
+        for kind in (*route.refusals, BUG, TOO_LONG):
+            for error in of_kinds(self._every, [kind]):
+                by_status.setdefault(error.reply.status, {}).setdefault(kind, []).append(error)
+        return [
+            _Refusal(
+                status,
+                "Or".join(_kind_name(kind, found) for kind, found in kinds.items()),
+                _refusal_node(route, status, [error for found in kinds.values() for error in found]),
+            )
+            for status, kinds in sorted(by_status.items())
+        ]
+
+
+def _kind_name(kind: RefusalKind, found: Sequence[Error]) -> str:
+    """Return the name of a branch of the tree of refusals, or of the one error below it."""
+    return kind.kind.__name__ if len(found) > 1 else found[0].name[0].upper() + found[0].name[1:]
+
+
+def _refusal_node(route: Route, status: int, found: Sequence[Error]) -> Node:
+    replies = [error.reply for error in found]
+    headers = _headers(_common_headers(route, status))
+    for name in {name: None for reply in replies for name in reply.headers}:
+        always = all(name in reply.headers for reply in replies)
+        headers[name] = _component("headers", name) if always else {**HEADERS[name], "required": False}
+    schema = _error_schema(status, replies)
+    content = {"schema": schema, "examples": _examples(error.name for error in found)}
+    return {
+        "description": _sentence(dict.fromkeys(error.summary for error in found)),
+        "headers": headers,
+        "content": {JSON: content},
+    }
+
+
+def _sentence(parts: Iterable[str]) -> str:
+    first, *others = parts
+    return "; ".join([first, *(part[0].lower() + part[1:] for part in others)]) + "."
+
+
+def _common_headers(route: Route, status: int) -> Sequence[str]:
+    if status == 431:  # the parser refuses: the request gets no further
+        return ()
+    if status == 429:
+        return (*LIMITED, "retry-after")
+    return LIMITED if route.access == "bot key" else EVERY
+
+
+def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
+    """Return the shapes of the errors, the longest first, with the status that they have here."""
+    shapes = dict.fromkeys(sorted((_shape(reply) for reply in replies), key=_SHAPES.index))
+    refs = [{**ref(shape), "properties": {"status": {"const": status}}} for shape in shapes]
+    return refs[0] if len(refs) == 1 else {"anyOf": refs}
+
+
+_SHAPES = ("VotedTooSoon", "InvalidFields", "Error")
+
+
+def _shape(reply: Reply) -> str:
+    body = _body(reply)
+    if "fields" in body:
+        return "InvalidFields"
+    return "VotedTooSoon" if "nextVoteAt" in body else "Error"
+
+
+def _body(reply: Reply) -> Any:
+    return msgspec.json.decode(reply.body)
+
+
+def _component(kind: str, name: str) -> Node:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _headers(names: Iterable[str]) -> Node:
+    return {name: _component("headers", name) for name in names}
+
+
+def _examples(names: Iterable[str]) -> Node:
+    return {name: _component("examples", name) for name in names}

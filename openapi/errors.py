@@ -1,138 +1,199 @@
-"""Every error an answer can be, by name. Law: most are made by the code that refuses requests, not copied.
+"""Every error that an answer can be, by kind. Law: the one table in `handlers/reply.py` writes each.
 
-What is copied, because its text is inside a rule, a test compares with what a gateway answers.
+A kind has a name, a summary, and a refusal of it as an example. A row of the routes that names a branch of
+the tree of refusals means all kinds below it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from core import refusals as no
-from handlers.public import MALFORMED_USER
-from handlers.reply import (
-    AUTHORIZATION_REQUIRED,
-    BOT_NOT_FOUND,
-    INVALID_KEY,
-    NO_SCHEME,
-    SPOKEN,
-    TOO_MANY_REQUESTS,
-    Reply,
-    failure,
-    method_not_allowed,
-    reply_to,
-)
-from handlers.request import json_object
+from handlers import reply
+from handlers.reply import Reply, failure, reply_to
+from handlers.routes import RefusalKind
 from listings.forms import BotEdit, read
-from listings.stats import read_stats
-from openapi.examples import BOT, DAY_MS, NOW_MS, SERVER_COUNT
+from openapi.deployment import Deployment
+from openapi.examples import BOT, NOW_MS, SERVER_COUNT
 
-MAX_BODY_BYTES = 65_536
-KEYS_PER_LISTING = 25
 REQUEST_ID = "9f2c4e6a8b0d1f35"
+BUG, TOO_LONG = RefusalKind(AssertionError), RefusalKind(OverflowError)
+"""Kinds that no exception stands for: any bug, and headers that the parser refuses."""
 
 
 class Error(NamedTuple):
+    kind: RefusalKind
+    name: str
     summary: str
     reply: Reply
 
 
-def _said(refuse: Callable[[], object]) -> Reply:
-    """The answer to what the call refuses."""
-    try:
-        refuse()
-    except SPOKEN as refusal:
-        return reply_to(refusal)
-    raise AssertionError("it did not refuse")
+class _Case(NamedTuple):
+    """A refusal as an example of its kind. `about` is the subject of one that carries none itself."""
+
+    name: str
+    summary: str
+    refusal: Exception
+    about: str = ""
 
 
-def _conflict(reason: no.ConflictReason, **facts: str | int) -> Reply:
-    return reply_to(no.Conflict(reason, **facts))
+def errors(deployment: Deployment) -> tuple[Error, ...]:
+    """Return every error that an operation can be answered, as this deployment words it."""
+    tree = (
+        Error(_kind(example), example.name, example.summary, reply_to(example.refusal))
+        for example in _cases(deployment)
+    )
+    return (*tree, *_OTHERS)
 
 
-def _body(body: bytes | None) -> Reply:
-    return _said(lambda: json_object(body, MAX_BODY_BYTES))
-
-
-ERRORS: Mapping[str, Error] = {
-    # The contract's.
-    "noCountGiven": Error("Neither count is given", _said(lambda: read_stats({}))),
-    "serverCountOutOfRange": Error(
-        "The server count is not an integer from 0 to 10,000,000",
-        _said(lambda: read_stats({"server_count": 10_000_001})),
+_OTHERS = (
+    Error(BUG, "bug", "A bug", reply.bug(REQUEST_ID)),
+    Error(
+        TOO_LONG,
+        "headersTooLarge",
+        "The request line and the headers are too large together",
+        failure(431, "The request's headers are too large."),
     ),
-    "commandCountOutOfRange": Error(
-        "The command count is not an integer from 0 to 1,000",
-        _said(lambda: read_stats({"command_count": -1})),
-    ),
-    "serverCountTooFarOff": Error(
-        "The server count is not close to the actual one",
-        reply_to(no.ServerCountTooFarOff(5_000, SERVER_COUNT // 10, SERVER_COUNT)),
-    ),
-    "authorizationRequired": Error("No key is sent", failure(401, AUTHORIZATION_REQUIRED)),
-    "invalidKey": Error("The key is not one of this bot's", failure(401, INVALID_KEY)),
-    "keyWithScheme": Error("A word stands before the key", failure(401, INVALID_KEY, NO_SCHEME)),
-    "botNotFound": Error("There is no such bot", failure(404, BOT_NOT_FOUND)),
-    "tooManyRequests": Error("The limit is reached", failure(429, TOO_MANY_REQUESTS, {"retry-after": "300"})),
-    "countUnknown": Error("Nobody told the actual server count", reply_to(no.ActualCountUnknown())),
-    # Of every body.
-    "notJson": Error("The body is not JSON", _body(b"{")),
-    "notAnObject": Error("The body is no object", _body(b"[]")),
-    "doubledField": Error("A field is named twice", _body(b'{"a": 1, "a": 2}')),
-    "bodyTooLarge": Error("The body is too large", _body(None)),
-    "invalidFields": Error(
-        "Fields are not valid",
-        _said(lambda: read(BotEdit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})),
-    ),
-    "malformedUser": Error("The user id is no snowflake", failure(400, MALFORMED_USER)),
-    # Of the management API.
-    "invalidId": Error(
-        "The id is no snowflake",
-        reply_to(no.Invalid({"id": "must be a snowflake: 17 to 20 digits"})),
-    ),
-    "invalidQuery": Error(
-        "A parameter is not valid", reply_to(no.Invalid({"limit": "must be from 1 to 500"}))
-    ),
-    "operatorTokenRequired": Error(
-        "No token is sent",
-        failure(401, "The operator token is required.", {"www-authenticate": "Bearer"}),
-    ),
-    "invalidOperatorToken": Error(
-        "The token is not the operator's",
-        failure(401, "Invalid operator token.", {"www-authenticate": "Bearer"}),
-    ),
-    "noSuchListing": Error("There is no such listing", reply_to(no.NotFound("listing"))),
-    "noSuchKey": Error("The listing has no such key", reply_to(no.NotFound("key"))),
-    "noSuchWebhook": Error("The listing has no webhook", reply_to(no.NotFound("webhook"))),
-    "noSuchDelivery": Error("The listing has no such delivery", reply_to(no.NotFound("delivery"))),
-    "listingExists": Error("The id is taken", _conflict("listing_exists")),
-    "notInReview": Error("It was decided before", _conflict("not_in_review", review="approved")),
-    "keysNeedApproval": Error("The listing is not approved", _conflict("keys_need_approval")),
-    "tooManyKeys": Error(
-        "The listing has all the keys it may have",
-        _conflict("too_many_keys", most=KEYS_PER_LISTING),
-    ),
-    "votesNeedApproval": Error(
-        "The listing is not approved",
-        _conflict("votes_need_approval"),
-    ),
-    "votedTooSoon": Error("The user voted not long ago", reply_to(no.VotedTooSoon(NOW_MS + DAY_MS, DAY_MS))),
-    "deliveryPending": Error("It is still on its way", _conflict("delivery_pending")),
-    "tooManyPending": Error("The endpoint's line is full", _conflict("too_many_pending")),
-    "tooManyTests": Error("Tests before it have not been answered", _conflict("too_many_tests")),
-    "notSigned": Error("It is a chat platform's webhook URL", _conflict("not_signed")),
-    # Ours.
-    "bug": Error(
-        "A bug",
-        failure(500, f"Something went wrong here; the operators find it under {REQUEST_ID}."),
-    ),
-    "unavailable": Error("No writes now", reply_to(no.Unavailable("the disk does not keep up"))),
-    "notReady": Error("Nothing can be written", failure(503, "Not ready: the journal does not take writes.")),
-    "malformedRequest": Error("The request is not HTTP", failure(400, "The HTTP request is malformed.")),
-    "noSuchPath": Error("There is nothing at this path", failure(404, "Not found.")),
-    "methodNotAllowed": Error(
+)
+OUTSIDE = (
+    Error(BUG, "malformedRequest", "What came is not HTTP", failure(400, "The HTTP request is malformed.")),
+    Error(BUG, "noSuchPath", "There is nothing at this path", reply.no_such_path()),
+    Error(
+        BUG,
+        "methodNotAllowed",
         "The path has no such method",
-        method_not_allowed(["GET"], "GET, HEAD, OPTIONS"),
+        reply.method_not_allowed(["GET"], "GET, HEAD, OPTIONS"),
     ),
-    "headersTooLarge": Error(
-        "The headers are too large", failure(431, "The request's headers are too large.")
-    ),
-}
+)
+"""Errors outside of any operation."""
+
+
+def of_kinds(every: Iterable[Error], kinds: Iterable[RefusalKind]) -> list[Error]:
+    """Return the errors of the kinds, in this order. Raises LookupError for a kind without an example."""
+    found: list[Error] = []
+    every = tuple(every)
+    for kind in kinds:
+        below = [error for error in every if _is_below(error.kind, kind)]
+        if not below:
+            raise LookupError(kind)
+        found += below
+    return found
+
+
+def _is_below(kind: RefusalKind, branch: RefusalKind) -> bool:
+    return issubclass(kind.kind, branch.kind) and branch.about in {"", kind.about}
+
+
+def _kind(example: _Case) -> RefusalKind:
+    match example.refusal:
+        case no.NotFound(thing=thing):
+            return RefusalKind(no.NotFound, thing)
+        case no.Conflict(reason=reason):
+            return RefusalKind(no.Conflict, reason)
+        case refusal:
+            return RefusalKind(type(refusal), example.about)
+
+
+def _invalid_edit() -> no.Invalid:
+    try:
+        read(BotEdit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})
+    except no.Invalid as refusal:
+        return refusal
+    raise AssertionError("the form took it")
+
+
+def _cases(deployment: Deployment) -> tuple[_Case, ...]:
+    allowed = max(deployment.max_difference, SERVER_COUNT // 10)
+    cooldown_ms = round(deployment.vote_cooldown_seconds * 1_000)
+    return (
+        # The contract's, in the order of its checks.
+        _Case("noCountGiven", "Neither count is given", no.NoCountGiven()),
+        _Case(
+            "serverCountOutOfRange",
+            "The server count is not an integer from 0 to 10,000,000",
+            no.ServerCountOutOfRange(),
+        ),
+        _Case(
+            "commandCountOutOfRange",
+            "The command count is not an integer from 0 to 1,000",
+            no.CommandCountOutOfRange(),
+        ),
+        _Case(
+            "serverCountTooFarOff",
+            "The server count is not close to the actual one",
+            no.ServerCountTooFarOff(max(5_000, SERVER_COUNT + allowed + 1), allowed, SERVER_COUNT),
+        ),
+        _Case("authorizationRequired", "No key is sent", reply.AuthorizationRequired()),
+        _Case("invalidKey", "The key is not one of this bot's", reply.InvalidKey()),
+        _Case("keyWithScheme", "A word stands before the key", reply.KeyWithScheme()),
+        _Case("botNotFound", "There is no such bot, or its id is malformed", reply.BotNotFound()),
+        _Case(
+            "tooManyRequests",
+            "The limit is reached, or this address has failed too often",
+            reply.TooManyRequests(),
+        ),
+        _Case(
+            "countUnknown",
+            "The actual server count is not known, so none can be compared with it",
+            no.ActualCountUnknown(),
+        ),
+        # Of every body.
+        _Case("notJson", "The body is not JSON", reply.NotJson()),
+        _Case("notAnObject", "The body is no object", reply.NotAnObject()),
+        _Case("doubledField", "A field is named twice", reply.DoubledField()),
+        _Case("bodyTooLarge", "The body is too large", reply.BodyTooLarge(deployment.max_body_bytes)),
+        _Case(
+            "invalidFields",
+            "Fields are not valid",
+            _invalid_edit(),
+            "body",
+        ),
+        _Case("malformedUser", "The user id is no snowflake", reply.MalformedUser()),
+        # Of the management API.
+        _Case(
+            "invalidId",
+            "The id is no snowflake",
+            no.Invalid({"id": "must be a snowflake: 17 to 20 digits"}),
+            "id",
+        ),
+        _Case(
+            "invalidQuery",
+            "A parameter is not valid",
+            no.Invalid({"limit": "must be from 1 to 500"}),
+            "query",
+        ),
+        _Case("operatorTokenRequired", "No token is sent", reply.OperatorTokenRequired()),
+        _Case("invalidOperatorToken", "The token is not the operator's", reply.InvalidOperatorToken()),
+        _Case("noSuchListing", "There is no such listing", no.NotFound("listing")),
+        _Case("noSuchKey", "The listing has no such key", no.NotFound("key")),
+        _Case("noSuchWebhook", "The listing has no webhook", no.NotFound("webhook")),
+        _Case("noSuchDelivery", "The listing has no such delivery", no.NotFound("delivery")),
+        _Case("listingExists", "The id is taken", no.Conflict("listing_exists")),
+        _Case("notInReview", "It was decided before", no.Conflict("not_in_review", review="approved")),
+        _Case("keysNeedApproval", "The listing is not approved", no.Conflict("keys_need_approval")),
+        _Case(
+            "tooManyKeys",
+            "The listing has all the keys it may have",
+            no.Conflict("too_many_keys", most=deployment.keys_per_listing),
+        ),
+        _Case("votesNeedApproval", "The listing is not approved", no.Conflict("votes_need_approval")),
+        _Case(
+            "votedTooSoon",
+            "The user voted not long ago",
+            no.VotedTooSoon(NOW_MS + cooldown_ms, cooldown_ms),
+        ),
+        _Case("deliveryPending", "It is still on its way", no.Conflict("delivery_pending")),
+        _Case("tooManyPending", "The endpoint's line is full", no.Conflict("too_many_pending")),
+        _Case("tooManyTests", "Tests before it have not been answered", no.Conflict("too_many_tests")),
+        _Case("notSigned", "It is a chat platform's webhook URL", no.Conflict("not_signed")),
+        # Ours.
+        _Case(
+            "unavailable",
+            "Nothing can be written at the moment",
+            no.Unavailable("the disk does not keep up"),
+        ),
+        _Case(
+            "notReady",
+            "The process is stopping, or its journal takes no writes",
+            reply.NotReady("the journal does not take writes"),
+        ),
+    )

@@ -16,7 +16,6 @@ from handlers.debug import (
     Counts,
     DebugBot,
     DebugState,
-    FleetView,
     LimiterCounts,
     LoopLagView,
     Memory,
@@ -24,6 +23,7 @@ from handlers.debug import (
     NextRequests,
     NodeHeard,
     Positions,
+    ReplicationView,
     SnapshotTaken,
     Verified,
 )
@@ -58,6 +58,7 @@ from handlers.views import (
     webhook_view,
 )
 from listings.stats_problems import StatsProblem
+from openapi.schemas import name_of
 from votes.queries import NEVER, VoteStatus
 
 BOT = "123456789012345678"
@@ -76,8 +77,12 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
 
 
 class Example(NamedTuple):
+    """A body. An answer is of a component's type, and may be `only` for operations whose names begin so."""
+
     summary: str
     value: Any
+    answer: str = ""
+    only: str = ""
 
 
 _ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
@@ -183,7 +188,7 @@ _STATE = DebugState(
     limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
     webhook_proxy_down=False,
     digest=DIGEST,
-    replication=FleetView(
+    replication=ReplicationView(
         node="paris.1795265000000",
         holds_name=True,
         failing={},
@@ -216,9 +221,9 @@ _INSIDE = DebugBot(
 )
 
 
-def _example(summary: str, view: Struct) -> Example:
-    """The view as its receiver sees it."""
-    return Example(summary, msgspec.json.decode(encode_json(view)))
+def _example(summary: str, view: Struct, only: str = "") -> Example:
+    """Return an answer as its receiver sees it."""
+    return Example(summary, msgspec.json.decode(encode_json(view)), name_of(type(view)), only)
 
 
 def _webhook(webhook: Webhook, pending: int = 0) -> dict[str, Any]:
@@ -234,19 +239,20 @@ ANSWERS: Mapping[str, Example] = {
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
     "votedBefore": _example("The last vote is older", VoteStatus(False, 3, NOW_MS - 2 * DAY_MS)),
     "neverVoted": _example("The user never voted", NEVER),
-    "newBot": _example("In review", listing_answer(_NEW_BOT)),
+    "newBot": _example("In review", listing_answer(_NEW_BOT), "submit"),
     "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
-    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED))),
+    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED)), "deny"),
     "shownBot": _example(
         "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=_PROBLEM_VIEWS)
     ),
+    "approvedBotWithCount": _example("Its first push can come", ApprovedBot(**_bot(APPROVED_BOT))),
     "approvedBotWithoutCount": _example(
         "Its first push of server_count would fail", ApprovedBot(**_bot(_COUNTLESS_BOT), hint=HINT)
     ),
     "bots": _example("The last page", BotPage(bots=(bot_view(APPROVED_BOT),), next=None)),
-    "newServer": _example("In review", listing_answer(_NEW_SERVER)),
+    "newServer": _example("In review", listing_answer(_NEW_SERVER), "submit"),
     "approvedServer": _example("Approved", listing_answer(APPROVED_SERVER)),
-    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED))),
+    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED)), "deny"),
     "servers": _example("The last page", ServerPage(servers=(server_view(APPROVED_SERVER),), next=None)),
     "issuedKey": _example("The only time the key is shown", _ISSUED),
     "issuedKeyWithoutCount": _example(
@@ -262,7 +268,7 @@ ANSWERS: Mapping[str, Example] = {
     "rotatedSecret": _example("The only time the new secret is shown", RotatedSecret(secret=SIGNED_WITH)),
     "redelivered": _example("Three deliveries", Redelivered(redelivered=3)),
     "testDelivered": _example(
-        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(_TESTED, WEBHOOK)))
+        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(_TESTED, WEBHOOK))), "test"
     ),
     "delivered": _example("It was delivered", DeliveryAnswer(**asdict(delivery_view(DELIVERED, WEBHOOK)))),
     "deliveries": _example(
@@ -290,6 +296,14 @@ ANSWERS: Mapping[str, Example] = {
         "Equal", Verified(position=1_024, digest=DIGEST, folded_digest=DIGEST, problem=None, equal=True)
     ),
 }
+
+
+def answers_of(operation: str, answer: str) -> list[str]:
+    """Return the names of the examples that an operation shows for the answer of its type."""
+    of_type = {name: example for name, example in ANSWERS.items() if example.answer == answer}
+    own = [name for name, example in of_type.items() if example.only and operation.startswith(example.only)]
+    return own or [name for name, example in of_type.items() if not example.only]
+
 
 _PROFILE: dict[str, Any] = {
     "owner_id": OWNER,

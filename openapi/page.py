@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from handlers.reply import Reply
+from openapi.deployment import Deployment
 from openapi.document import openapi_document
 
 Node = Mapping[str, Any]
@@ -54,15 +55,15 @@ class _Html(str):
 
 
 @functools.cache
-def docs_reply() -> Reply:
-    """The answer of `GET /docs`."""
+def docs_reply(deployment: Deployment) -> Reply:
+    """Return the answer of `GET /docs`."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     headers = {
         "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    content = page(openapi_document()).encode()
+    content = page(openapi_document(deployment)).encode()
     return Reply(200, content, headers, content_type="text/html; charset=utf-8")
 
 

@@ -1,57 +1,77 @@
-"""The schemas of the OpenAPI document. Law: an answer has the fields named here, all of them but a hint.
+"""The schemas of the document, read off the types. Law: no field stands here a second time.
 
-What requests hold comes from the forms that read them. Times are Unix milliseconds.
+Bodies come from pydantic's forms, answers from msgspec's structs. Two rules join them: a field of a profile
+is described by the form that writes it, and a schema with a title is a component of that name.
 """
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta, Struct
+from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from core.rows import Review
-from listings import forms
-from listings.fields import MAX_SERVER_COUNT, BotCategory, ServerCategory
-from listings.stats import MAX_COMMAND_COUNT
-from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem
-from openapi.webhooks import VOTES, WEBHOOK_ANSWERS
-from openapi.words import (
-    AMOUNT,
-    COUNT,
-    FLAG,
-    MOMENT,
-    NO_MORE,
-    OUR_ID,
-    SNOWFLAKE,
-    TEXT,
-    Node,
-    closed,
-    cursor,
-    many,
-    one_of_ours,
-    or_null,
-    said,
-    sometimes,
-    success,
-)
+from handlers.reply import ErrorBody, InvalidFieldsBody, VotedTooSoonBody
+from handlers.routes import Route
+from handlers.views import Snowflake
+from listings.forms import BotEdit, ServerEdit
+from listings.stats import StatsBody
 
-FORMS: tuple[type[forms.Form], ...] = (
-    forms.BotSubmission,
-    forms.BotEdit,
-    forms.ServerSubmission,
-    forms.ServerEdit,
-    forms.Nothing,
-    forms.Denial,
-    forms.KeyName,
-    forms.Rotation,
-    forms.WebhookSettings,
-    forms.Overlap,
-    forms.FailedSince,
-    forms.User,
-    forms.Users,
-    forms.ActualServerCount,
-    forms.Limits,
-)
-KEY_PATTERN = "^vg_[A-Za-z0-9_-]{43}$"
+Node = dict[str, Any]
+_TEMPLATE = "#/components/schemas/{name}"
+_FORM_TEMPLATE = "#/components/schemas/{model}"
+_PROFILES: Mapping[type[BaseModel], Sequence[str]] = {
+    BotEdit: ("Bot", "BotAnswer", "ShownBot", "ApprovedBot"),
+    ServerEdit: ("Server", "ServerAnswer"),
+}
+"""The forms of profiles, and the answers that show what they wrote."""
+_BOUNDS = {"default", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "pattern"}
+"""Rules for what is written. What was written under an older rule is still shown."""
+_NOT_OURS: Mapping[str, Node] = {
+    "Document": {
+        "type": "object",
+        "required": ["openapi", "info", "paths"],
+        "properties": {
+            "openapi": {"type": "string"},
+            "info": {"type": "object"},
+            "paths": {"type": "object"},
+        },
+    },
+    "Page": {"type": "string"},
+    "Backup": {"type": "string", "format": "binary"},
+}
+_OF_CONTENT = {"application/json": "Document", "text/html": "Page", "application/octet-stream": "Backup"}
+
+IsTest = Annotated[bool, Meta(extra_json_schema={"const": True})]
+IsNoTest = Annotated[bool, Meta(extra_json_schema={"const": False})]
+
+
+class BotVote(Struct, forbid_unknown_fields=True):
+    """A user voted for a bot."""
+
+    bot: Snowflake
+    user: Snowflake
+    test: IsNoTest
+
+
+class ServerVote(Struct, forbid_unknown_fields=True):
+    """A user voted for a server."""
+
+    guild: Snowflake
+    user: Snowflake
+    test: IsNoTest
+
+
+class TestVote(Struct, forbid_unknown_fields=True):
+    """The management API asked for a test."""
+
+    user: Snowflake
+    test: IsTest
+
+
+VOTES: tuple[type[Struct], ...] = (BotVote, ServerVote, TestVote)
+"""What webhooks send."""
 
 
 class _Untitled(GenerateJsonSchema):
@@ -61,240 +81,115 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def schema_components() -> Node:
-    """Every schema of the document, by name: the forms, then the answers."""
+def ref(name: str) -> Node:
+    return {"$ref": _TEMPLATE.format(name=name)}
+
+
+def name_of(kind: type[Any]) -> str:
+    """Return the name of a type's component."""
+    return _shown(kind.__name__)
+
+
+def answer_name(route: Route) -> str:
+    return _OF_CONTENT[route.content_type] if route.answer is None else name_of(route.answer)
+
+
+def schema_components(routes: Iterable[Route]) -> Node:
+    """Return every schema that the routes need, by name: bodies, then answers."""
+    routes = tuple(routes)
+    bodies = {route.body: None for route in routes if route.body is not None}
+    of_forms = _forms([body for body in bodies if issubclass(body, BaseModel)])
+    pushes = StatsBody.__subclasses__()
+    answers = {route.answer: None for route in routes if route.answer is not None}
+    errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody)
+    of_structs = _structs([*pushes, *answers, *errors, *VOTES])
+    for form, names in _PROFILES.items():
+        written = {name: _unbound(schema) for name, schema in of_forms[name_of(form)]["properties"].items()}
+        for name in names:
+            shown = of_structs[name]["properties"]
+            shown |= {field: schema for field, schema in written.items() if field in shown}
+    return {
+        "Stats": {
+            "anyOf": [ref(name_of(push)) for push in pushes],
+            "description": "At least one of the two counts.",
+        },
+        **of_structs,
+        **of_forms,
+        **_NOT_OURS,
+        "Vote": {"oneOf": [ref(name_of(vote)) for vote in VOTES]},
+    }
+
+
+def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
+    """Yield the names and schemas of a query's parameters. One that may be None may be left out."""
+    _, generated = msgspec.json.schema_components([query], ref_template=_TEMPLATE)
+    for name, schema in generated[query.__name__]["properties"].items():
+        is_optional = {"type": "null"} in schema.get("anyOf", ())
+        bare = {**schema["anyOf"][0], "description": schema["description"]} if is_optional else schema
+        default = {} if is_optional else {"default": schema["default"]}
+        yield name, {**_shared(bare, {}), "description": schema["description"], **default}
+
+
+def is_required(body: type[BaseModel] | type[StatsBody]) -> bool:
+    """Tell whether an empty body, read as `{}`, breaks a rule."""
+    return not issubclass(body, BaseModel) or any(field.is_required() for field in body.model_fields.values())
+
+
+def _forms(models: Sequence[type[BaseModel]]) -> Node:
     _, generated = models_json_schema(
-        [(form, "validation") for form in FORMS],
-        ref_template="#/components/schemas/{model}",
+        [(model, "validation") for model in models],
+        ref_template=_FORM_TEMPLATE,
         schema_generator=_Untitled,
     )
-    from_forms = {
-        name: {key: value for key, value in schema.items() if key != "title"}
-        for name, schema in generated["$defs"].items()
-    }
-    vote: Node = {"oneOf": [one_of_ours(name) for name in VOTES]}
-    return {"Stats": STATS, **from_forms, **ANSWERS, **VOTES, "Vote": vote}
+    return {name: _without(schema, {"title"}) for name, schema in generated["$defs"].items()}
 
 
-KEY_VALUE = said("Shown in this answer alone.", {"type": "string", "pattern": KEY_PATTERN})
-REVIEW: Node = {"type": "string", "enum": [*get_args(Review)]}
-DIGEST: Node = {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Equal for equal states."}
+def _structs(types: Iterable[type[Struct]]) -> Node:
+    """Return the schemas of structs, and of all that they hold.
 
-STATS: Node = {
-    "type": "object",
-    "description": "At least one of the two counts. Other fields are ignored, and shown to the bot's owner.",
-    "properties": {
-        "server_count": {
-            "type": "integer",
-            "minimum": 0,
-            "maximum": MAX_SERVER_COUNT,
-            "description": "How many servers the bot is in. It must not differ from the actual count by "
-            "more than the larger of 50 and 10% of the actual count.",
-        },
-        "command_count": {
-            "type": "integer",
-            "minimum": 0,
-            "maximum": MAX_COMMAND_COUNT,
-            "description": "How many commands the bot has.",
-        },
-    },
-    "anyOf": [{"required": ["server_count"]}, {"required": ["command_count"]}],
-}
+    msgspec describes what it reads: a field with a default need not be there. We describe what it writes:
+    every field is there, except one that may be UNSET, which has no default in the schema.
+    """
+    _, generated = msgspec.json.schema_components(types, ref_template=_TEMPLATE)
+    components: Node = {}
+    for struct_name, schema in generated.items():
+        fields = schema["properties"]
+        required = {*schema["required"], *(name for name, field in fields.items() if "default" in field)}
+        components[_shown(struct_name)] = {
+            **_without(schema, {"title"}),
+            "properties": {name: _shared(field, components) for name, field in fields.items()},
+            "required": [name for name in fields if name in required],
+        }
+    return components
 
 
-def _error(**more: Node) -> Node:
-    return closed(
-        success={"type": "boolean", "const": False},
-        error=said("What is wrong, in a sentence.", TEXT),
-        status=said("The HTTP status.", {"type": "integer", "minimum": 400, "maximum": 599}),
-        **more,
-    )
+def _shown(struct_name: str) -> str:
+    """Return a struct's name for the world: views and bodies are called as what they show."""
+    return struct_name.removesuffix("View").removesuffix("Body")
 
 
-VOTE_STATUS: Mapping[str, Node] = {
-    "voted": said("Whether the user voted in the last 24 hours.", FLAG),
-    "vote": said("How often the user has voted, over all time.", COUNT),
-    "lastVote": said("The user's latest vote in Unix milliseconds; null for never.", or_null(COUNT)),
-}
-_REVIEW: Mapping[str, Node] = {
-    "state": REVIEW,
-    "reason": said("Why the listing was denied.", or_null(TEXT)),
-    "created_at": MOMENT,
-    "updated_at": MOMENT,
-    "reviewed_at": or_null(MOMENT),
-    "has_webhook": FLAG,
-}
-_OWN_LIMITS: Mapping[str, Node] = {
-    endpoint: said("The bot's own; null for the deployment's default.", or_null(one_of_ours("Limit")))
-    for endpoint in ("stats", "voters")
-}
-_BOT: Mapping[str, Node] = {
-    "id": SNOWFLAKE,
-    "owner_id": SNOWFLAKE,
-    "name": TEXT,
-    "short_description": TEXT,
-    "description": said("Markdown.", TEXT),
-    "categories": many({"type": "string", "enum": [*get_args(BotCategory)]}),
-    "extra_owners": many(SNOWFLAKE),
-    "support_invite": or_null(TEXT),
-    **_REVIEW,
-    "server_count": said("The last that the bot has told.", or_null(COUNT)),
-    "command_count": said("The last that the bot has told.", or_null(COUNT)),
-    "counts_updated_at": or_null(MOMENT),
-    "actual_server_count": said("What the operator has set.", or_null(COUNT)),
-    "limits": one_of_ours("OwnLimits"),
-}
-_HINT: Mapping[str, Node] = {
-    "hint": said(
-        "Why the bot's first push of `server_count` would be answered 500, and what to do. Missing where "
-        "nothing is.",
-        TEXT,
-    )
-}
-_STATS_PROBLEMS: Mapping[str, Node] = {
-    "stats_problems": said(
-        f"Fields of the bot's pushes that were not taken since this process began: the last "
-        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept.",
-        many(one_of_ours("StatsProblem")),
-    )
-}
-_SERVER: Mapping[str, Node] = {
-    "id": SNOWFLAKE,
-    "owner_id": SNOWFLAKE,
-    "name": TEXT,
-    "description": TEXT,
-    "keywords": many(TEXT),
-    "category": {"type": "string", "enum": [*get_args(ServerCategory)]},
-    **_REVIEW,
-}
-_REASONS: Node = {"type": "object", "additionalProperties": TEXT}
-_REPLICATION = closed(
-    node=said("Its name and its epoch.", TEXT),
-    holds_name=said("Whether Redis has been reached, and no other process bears the name.", FLAG),
-    failing=said("What fails, and why; nothing, if all is well.", _REASONS),
-    claims_votes=said("Whether Redis answers in time when votes are claimed.", FLAG),
-    stream_position=or_null(COUNT),
-    unsent=said("How many positions the stream is behind the journal.", COUNT),
-    copying_from=said("Whose state is being taken.", or_null(TEXT)),
-    digest=said("Equal at all nodes that know the same.", DIGEST),
-    refused=said("Why nothing is taken from a node.", _REASONS),
-    concerns=said("What is not as it should be, in words.", many(TEXT)),
-    nodes={
-        "type": "object",
-        "additionalProperties": closed(
-            node=TEXT,
-            state=said(
-                "Whether it has been heard of lately; unknown while Redis is away.",
-                {"type": "string", "enum": ["there", "silent", "unknown"]},
-            ),
-            silent_ms=said("Since it was heard of; null while that is unknown.", or_null(COUNT)),
-            read_to=COUNT,
-            behind=said("How many of its positions are not merged here yet.", COUNT),
-        ),
-    },
-)
-_DEBUG_STATE: Mapping[str, Node] = {
-    "version": said("The program's.", TEXT),
-    "uptime_seconds": COUNT,
-    "ready": FLAG,
-    "not_ready_because": or_null(TEXT),
-    "positions": said(
-        "Records of the journal: the newest, the newest on disk, the newest in a snapshot.",
-        closed(head=COUNT, durable=COUNT, snapshot=COUNT),
-    ),
-    "counts": closed(
-        bots=COUNT,
-        servers=COUNT,
-        keys=COUNT,
-        votes=COUNT,
-        webhooks_pending=COUNT,
-        webhooks_in_flight=COUNT,
-        endpoints_suspended=COUNT,
-    ),
-    "limiter": said(
-        "How many are being counted.",
-        closed(stats_buckets=COUNT, voters_buckets=COUNT, failing_addresses=COUNT),
-    ),
-    "webhook_proxy_down": said("Whether the webhooks' proxy fails, so that none leaves.", FLAG),
-    "digest": DIGEST,
-    "replication": said("Of a node of a fleet; null outside of one.", or_null(_REPLICATION)),
-    "connections": said(
-        "Of clients: open now; refused as they came; closed while they were idle, to make room for others.",
-        closed(open=COUNT, refused=COUNT, closed_for_others=COUNT),
-    ),
-    "memory": closed(resident_bytes=COUNT),
-    "loop_lag_ms": said("Of the last minute.", closed(last=AMOUNT, max=AMOUNT)),
-}
-_NEXT_REQUEST = said(
-    "What the next request would meet.",
-    closed(limit=COUNT, remaining=COUNT, reset_seconds=COUNT, window_seconds=COUNT),
-)
+def _shared(schema: Node, components: Node) -> Node:
+    """Return the schema of a field, with those that have a title put among the components."""
+    if "$ref" in schema:
+        return {**schema, "$ref": _shown(schema["$ref"])}
+    if "title" in schema:
+        components[schema["title"]] = _without(schema, {"title", "default"})
+        return ref(schema["title"])
+    typed = {"type": "string"} if "enum" in schema else {}  # msgspec leaves it out
+    return _within(lambda part: _shared(part, components), {**typed, **_without(schema, {"default"})})
 
-ANSWERS: Mapping[str, Node] = {
-    "Success": success(),
-    "Error": _error(),
-    "InvalidFields": _error(
-        fields=said(
-            "What is wrong with each field.",
-            {"type": "object", "minProperties": 1, "additionalProperties": TEXT},
-        )
-    ),
-    "VotedTooSoon": _error(nextVoteAt=MOMENT),
-    "VoteStatus": closed(**VOTE_STATUS),
-    "Bot": closed(**_BOT),
-    "BotAnswer": success(**_BOT),
-    "ShownBot": success(**_BOT, **_STATS_PROBLEMS),
-    "ApprovedBot": sometimes(success(**_BOT), **_HINT),
-    "StatsProblem": closed(
-        field=said(f"Its name, cut after {NAME_CHARACTERS} characters.", TEXT),
-        problem={"type": "string", "enum": [*get_args(Problem)]},
-        given=said("The type of what it held.", {"type": "string", "enum": [*get_args(JsonType)]}),
-        reason=TEXT,
-        times={"type": "integer", "minimum": 1},
-        last_at=MOMENT,
-    ),
-    "BotPage": success(bots=many(one_of_ours("Bot")), next=cursor(SNOWFLAKE)),
-    "Server": closed(**_SERVER),
-    "ServerAnswer": success(**_SERVER),
-    "ServerPage": success(servers=many(one_of_ours("Server")), next=cursor(SNOWFLAKE)),
-    "OwnLimits": closed(**_OWN_LIMITS),
-    "LimitsAnswer": success(**_OWN_LIMITS),
-    "ServerCount": success(server_count=COUNT),
-    "IssuedKey": sometimes(success(id=OUR_ID, name=TEXT, key=KEY_VALUE), **_HINT),
-    "RotatedKey": success(id=OUR_ID, key=KEY_VALUE),
-    "Key": closed(
-        id=OUR_ID,
-        name=TEXT,
-        fingerprint=said("Tells keys apart.", {"type": "string", "pattern": "^[0-9a-f]{8}$"}),
-        created_at=MOMENT,
-        rotated_at=or_null(MOMENT),
-        old_key_until=said("When the key before the rotation stops, if it still goes on.", or_null(COUNT)),
-    ),
-    "KeyList": success(keys=many(one_of_ours("Key")), next=NO_MORE),
-    **WEBHOOK_ANSWERS,
-    "CastVote": success(vote={"type": "integer", "minimum": 1}, lastVote=MOMENT, nextVoteAt=MOMENT),
-    "UserVote": closed(user=SNOWFLAKE, **VOTE_STATUS),
-    "UserVotes": success(votes=many(one_of_ours("UserVote")), next=NO_MORE),
-    "DebugState": success(**_DEBUG_STATE),
-    "DebugBot": success(
-        listing=one_of_ours("Bot"),
-        keys=many(one_of_ours("Key")),
-        webhook=or_null(one_of_ours("Webhook")),
-        **_STATS_PROBLEMS,
-        voters=said("How many users have voted for the bot.", COUNT),
-        limits=closed(stats=_NEXT_REQUEST, voters=_NEXT_REQUEST),
-        deliveries=said("The newest.", many(one_of_ours("Delivery"))),
-        deliveries_pending=COUNT,
-    ),
-    "SnapshotTaken": success(position=COUNT, bytes=COUNT, seconds=AMOUNT),
-    "Verified": success(
-        position=COUNT,
-        digest=said("Of the state in memory.", DIGEST),
-        folded_digest=said("Of what the disk gives back; null when it gives nothing back.", or_null(DIGEST)),
-        equal=FLAG,
-        problem=said("Why the disk gives nothing back.", or_null(TEXT)),
-    ),
-    "Document": {"type": "object", "required": ["openapi", "info", "paths"]},
-    "Page": TEXT,
-    "Backup": {"type": "string", "format": "binary"},
-}
+
+def _unbound(schema: Node) -> Node:
+    return _within(_unbound, _without(schema, _BOUNDS))
+
+
+def _within(change: Callable[[Node], Node], schema: Node) -> Node:
+    """Return the schema with a change to each schema within it."""
+    parts: Node = {name: change(schema[name]) for name in ("items", "additionalProperties") if name in schema}
+    if "anyOf" in schema:
+        parts["anyOf"] = [change(part) for part in schema["anyOf"]]
+    return {**schema, **parts}
+
+
+def _without(schema: Node, names: Collection[str]) -> Node:
+    return {name: value for name, value in schema.items() if name not in names}

@@ -15,9 +15,9 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import NS_PER_SECOND
-from handlers.reply import SPOKEN, Reply, failure, method_not_allowed, reply_to
+from handlers.reply import SPOKEN, Reply, bug, failure, method_not_allowed, no_such_path, reply_to
 from handlers.request import Request
-from handlers.routes import Route
+from handlers.routes import Resource
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered
@@ -71,20 +71,20 @@ class ApplicationPolicy:
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
-    return failure(404, "Not found.")
+    return no_such_path()
 
 
-UNKNOWN = Route("", {}, _unknown)
+UNKNOWN = Resource("", {}, _unknown)
 
 
 @stream_request_body
 class EndpointHandler(RequestHandler):
     """Reads a request, calls its endpoint and sends the reply."""
 
-    def initialize(self, policy: ApplicationPolicy, route: Route = UNKNOWN) -> None:
+    def initialize(self, policy: ApplicationPolicy, resource: Resource = UNKNOWN) -> None:
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
-        self._route = route
+        self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
         policy.running.begin(self)  # before anything can end the request
@@ -132,7 +132,7 @@ class EndpointHandler(RequestHandler):
         """Answer what Tornado itself refuses, such as an unknown method, and a bug outside of all
         endpoints."""
         reply = self._refused(status_code) if status_code < 500 else self._bug()
-        self._send(self._route.finish(self._request_value(None), reply))
+        self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
         request = self._request_value(body)
@@ -143,7 +143,7 @@ class EndpointHandler(RequestHandler):
         except Exception:
             # The one place that reports a bug. The log line shows no header and no body.
             log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
-            reply = self._route.finish(request, self._bug())
+            reply = self._resource.finish(request, self._bug())
         if reply.stream is None:
             self._send(reply)
         elif request.method == "HEAD":
@@ -155,22 +155,22 @@ class EndpointHandler(RequestHandler):
 
     async def _reply(self, request: Request) -> Reply:
         method = "GET" if request.method == "HEAD" else request.method
-        endpoint = self._route.endpoints.get(method)
+        endpoint = self._resource.endpoints.get(method)
         if endpoint is None:
             refused = self._refused(405) if method != "OPTIONS" else self._options()
-            return self._route.finish(request, refused)
+            return self._resource.finish(request, refused)
         reply = endpoint(request)
         return await reply if inspect.isawaitable(reply) else reply
 
     def _bug(self) -> Reply:
-        return failure(500, f"Something went wrong here; the operators find it under {self.request_id}.")
+        return bug(self.request_id)
 
     def _options(self) -> Reply:
-        return Reply(204, b"", {"Allow": self._route.allow})
+        return Reply(204, b"", {"Allow": self._resource.allow})
 
     def _refused(self, status: int) -> Reply:
-        if status == 405 and self._route.endpoints:
-            return method_not_allowed(self._route.endpoints, self._route.allow)
+        if status == 405 and self._resource.endpoints:
+            return method_not_allowed(self._resource.endpoints, self._resource.allow)
         return failure(status, "The request could not be read.")
 
     def _request_value(self, body: bytes | None) -> Request:
@@ -236,8 +236,8 @@ class EndpointHandler(RequestHandler):
         connection.close()
 
 
-def make_application(routes: Sequence[Route], policy: ApplicationPolicy) -> Application:
-    """Return the application that serves `routes`."""
+def make_application(resources: Sequence[Resource], policy: ApplicationPolicy) -> Application:
+    """Return the application that serves the resources."""
 
     def log_answer(handler: RequestHandler) -> None:
         if policy.answered is not None and isinstance(handler, EndpointHandler):
@@ -248,7 +248,7 @@ def make_application(routes: Sequence[Route], policy: ApplicationPolicy) -> Appl
             )
 
     return Application(
-        [(route.pattern, EndpointHandler, {"policy": policy, "route": route}) for route in routes],
+        [(each.pattern, EndpointHandler, {"policy": policy, "resource": each}) for each in resources],
         default_handler_class=EndpointHandler,
         default_handler_args={"policy": policy},
         log_function=log_answer,

@@ -216,8 +216,6 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
 SHARED_MODULES = {
     "rules": "what may be done to a vote, and to a listing",
     "queries": "what is asked of votes, and of listings",
-    "manage": "the management endpoints, and what the document says of them",
-    "webhooks": "the rules of webhook settings, and what the document says of webhooks",
 }
 SHARED_CLASSES = {
     "Journal": "what the ledger needs of the journal, which it may not import",
@@ -225,8 +223,6 @@ SHARED_CLASSES = {
     "Search": "what replication needs of a search for a user",
     "Searches": "what replication needs of the searches",
     "Limits": "the limits of a listing, and those of the wire",
-    "FleetView": "a fleet that its readers may not change, and the part of an answer that shows one",
-    "Refusal": "a refusal, and what the document says of one",
 }
 
 
@@ -285,7 +281,7 @@ TESTED_ELSEWHERE = {
     "tests/system/contract asks it over sockets.": [
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
-        *("handlers/routes", "handlers/views"),
+        *("handlers/routes", "handlers/service"),
         *("serving/application", "serving/direct", "serving/rendering"),
     ],
     "Every gateway of tests/system is built by it.": [
@@ -307,8 +303,7 @@ TESTED_ELSEWHERE = {
     ],
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
-        *("openapi/errors", "openapi/examples", "openapi/manage", "openapi/operations"),
-        *("openapi/responses", "openapi/schemas", "openapi/webhooks"),
+        *("openapi/answer_headers", "openapi/examples", "openapi/schemas"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

@@ -18,7 +18,7 @@ LastVote = Annotated[
 ]
 
 
-class VoteStatus(Struct, frozen=True, gc=False, rename={"last_ms": "lastVote"}):
+class VoteStatus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, rename={"last_ms": "lastVote"}):
     """How a user stands with a listing: the contract's vote status, in JSON too."""
 
     voted: Voted

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from openapi.errors import ERRORS
-from openapi.operations import PUBLIC
-from openapi.responses import REFUSALS
 from ratelimit.bucket import Decision
 from ratelimit.headers import headers
 from settings.model import Settings
 from tests.support.contract import refusal
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, USER, WAIT_SECONDS, ThreadGateway
+from tests.support.openapi_lookup import ERRORS, PUBLIC, errors_of
 
 DOCUMENT = (ROOT / "docs/api.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
@@ -90,9 +88,7 @@ def test_the_examples_are_the_documents(kind: str, path: str) -> None:
 
 
 def test_every_error_of_the_public_endpoints_is_in_the_table_with_its_text() -> None:
-    named = {
-        name for operation in PUBLIC for refused in operation.refusals for name in REFUSALS[refused].errors
-    }
+    named = {name for operation in PUBLIC for name in errors_of(operation)}
     replies = [ERRORS[name].reply for name in named | {"noSuchPath"}]
     said = {(str(reply.status), json.loads(reply.body)["error"]) for reply in replies}
     shown = {(status, text) for status, text, _ in rows("Errors")}

@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 import gateway.serve as composition
 from core.rows import Delivery
 from handlers.reply import JSON
-from handlers.routes import Route
+from handlers.routes import Resource
 from openapi.examples import BOT, DELIVERY_ID, SERVER, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
@@ -46,8 +46,7 @@ def test_nothing_in_it_is_left_unused() -> None:
         if kind != "securitySchemes"
         for name in named
     }
-    outside_of_operations = {"MalformedRequest", "NoSuchPath", "MethodNotAllowed", "HeadersTooLarge"}
-    assert described - used == {f"#/components/responses/{name}" for name in outside_of_operations}
+    assert described == used
 
 
 def test_operations_are_named_once_and_every_tag_is_described() -> None:
@@ -84,11 +83,11 @@ def test_operations_with_bodies_or_answers_show_examples() -> None:
 
 
 def test_every_route_is_described_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    served: list[Route] = []
+    served: list[Resource] = []
 
-    def recording(routes: Sequence[Route], policy: ApplicationPolicy) -> Any:
-        served.extend(routes)
-        return make_application(routes, policy)
+    def recording(resources: Sequence[Resource], policy: ApplicationPolicy) -> Any:
+        served.extend(resources)
+        return make_application(resources, policy)
 
     monkeypatch.setattr(composition, "make_application", recording)
     with running(tmp_path / "data") as gateway:

@@ -26,11 +26,11 @@ from core.refusals import Invalid, StatsRefused
 from core.rows import Attempt, Webhook
 from core.state import State
 from grammars.http_urls import read_url
+from handlers.routes import ROUTES
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.document import openapi_document
 from openapi.examples import (
     APPROVED_BOT,
     APPROVED_SERVER,
@@ -45,11 +45,11 @@ from openapi.examples import (
     SERVER_COUNT,
     USER,
 )
-from openapi.schemas import FORMS
 from settings.model import WebhooksSettings
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
 from tests.support.generated_events import examples
 from tests.support.memory_ledger import empty_state
+from tests.support.openapi_lookup import DOCUMENT
 from tests.support.webhook_receiver import Receiver, receiving
 from webhook.chat import chat_target
 
@@ -91,7 +91,6 @@ CONFIG = SchemathesisConfig.from_dict(
         ],
     }
 )
-DOCUMENT = openapi_document()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 
 
@@ -271,12 +270,13 @@ def allowed_by(name: str) -> Callable[[Any], bool]:
     ).is_valid
 
 
+FORMS = [*dict.fromkeys(row.body for row in ROUTES if row.body is not None and issubclass(row.body, Form))]
 ALLOWS = {form: allowed_by(form.__name__) for form in FORMS}
 
 
 def bodies(form: type[Form]) -> Iterator[dict[str, Any]]:
     """The form's examples, with every field left out and put to every value in turn."""
-    for _, example in BODIES[form.__name__].values():
+    for example in (shown.value for shown in BODIES[form.__name__].values()):
         yield from (example, {**example, "more": 1})
         for field in form.model_fields:
             yield {name: value for name, value in example.items() if name != field}

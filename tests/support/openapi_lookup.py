@@ -5,16 +5,23 @@ from typing import Any
 
 import jsonschema_rs
 
+from gateway.described import deployment
+from handlers.reply import JSON
 from openapi.document import openapi_document
+from openapi.errors import OUTSIDE, errors
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, USER
+from settings.model import Settings
 
-DOCUMENT = openapi_document()
+DEPLOYMENT = deployment(Settings())
+DOCUMENT = openapi_document(DEPLOYMENT)
+ERRORS = {error.name: error for error in (*errors(DEPLOYMENT), *OUTSIDE)}
 COMPONENTS = DOCUMENT["components"]
 OPERATIONS: dict[tuple[str, str], Any] = {
     (method.upper(), path): operation
     for path, item in DOCUMENT["paths"].items()
     for method, operation in item.items()
 }
+PUBLIC = [operation for operation in OPERATIONS.values() if operation["tags"] == ["Public"]]
 IDS = {"{id}": BOT, "{user_id}": USER, "{key_id}": KEY_ID, "{delivery_id}": DELIVERY_ID}
 
 
@@ -43,3 +50,9 @@ def filled(path: str) -> str:
     for name, value in IDS.items():
         path = path.replace(name, SERVER if name == "{id}" and "/servers/" in path else value)
     return path
+
+
+def errors_of(operation: Any) -> set[str]:
+    """The names of the errors that the operation is described to give."""
+    refused = [found(node) for status, node in operation["responses"].items() if status >= "400"]
+    return {name for response in refused for name in response["content"][JSON]["examples"]}

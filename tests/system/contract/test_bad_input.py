@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from openapi.document import openapi_document
 from tests.support.contract import (
     INVALID_KEY,
     MALFORMED_IDS,
@@ -25,6 +24,7 @@ from tests.support.gateways import (
     SERVER_SUBMISSION,
     USER,
 )
+from tests.support.openapi_lookup import DOCUMENT
 
 STATS, BOT_PATH, SERVER_PATH = f"/bots/{BOT}/stats", f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"
 POLICY = {"requests": 1, "window_seconds": 1}
@@ -123,7 +123,7 @@ SPOILT_IDS = {
 }
 ROUTES: dict[str, list[str]] = {
     path: [name.upper() for name in item if name in {"get", "post", "put", "patch", "delete"}]
-    for path, item in openapi_document()["paths"].items()
+    for path, item in DOCUMENT["paths"].items()
 }
 PLACES = [(path, name) for path in ROUTES for name in re.findall(r"{(\w+)}", path)]
 USERS = [("/manage/users/{id}", "id"), ("/bots/{id}/voters/{user_id}", "user_id")]

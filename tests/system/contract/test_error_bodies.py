@@ -12,10 +12,9 @@ from requests import Response
 
 from core.refusals import Unavailable
 from journal.journal import Journal
-from openapi.operations import PUBLIC
-from openapi.responses import REFUSALS
 from tests.support.contract import BOT_PATH, STATS
 from tests.support.gateways import BOT, OTHER_BOT, USER, ThreadGateway
+from tests.support.openapi_lookup import ERRORS, PUBLIC, errors_of
 
 Call = Callable[[ThreadGateway, str], Response]
 
@@ -66,13 +65,8 @@ def test_every_error_of_both_endpoints_has_the_contracts_three_fields_and_no_oth
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = gateway.list_bot()
-    named = {
-        name: REFUSALS[refusal].status
-        for operation in PUBLIC
-        for refusal in operation.refusals
-        for name in REFUSALS[refusal].errors
-    }
-    assert named.keys() == ROWS.keys() | {"bug", "unavailable"}
+    named = {name: ERRORS[name].reply.status for operation in PUBLIC for name in errors_of(operation)}
+    assert named.keys() == ROWS.keys() | {"bug", "unavailable", "headersTooLarge"}
 
     def full(*_: Any) -> int:
         raise Unavailable("the disk does not keep up")

@@ -7,16 +7,16 @@ import pytest
 from requests import Response
 from tornado.web import Application
 
-from handlers.routes import Route
-from openapi.document import openapi_document
+from handlers.routes import ROUTES as ROWS
+from handlers.routes import Resource
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running
+from tests.support.openapi_lookup import DOCUMENT
 
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 ROUTES: dict[str, list[str]] = {
-    path: [method for method in METHODS if method.lower() in item]
-    for path, item in openapi_document()["paths"].items()
+    path: [method for method in METHODS if method.lower() in item] for path, item in DOCUMENT["paths"].items()
 }
 OPERATIONS = [(method, path) for path, methods in ROUTES.items() for method in methods]
 GUARDED = [(method, path) for method, path in OPERATIONS if path.startswith(("/manage/", "/debug/"))]
@@ -30,6 +30,10 @@ UNSUPPORTED = [
 VOTERS = f"/bots/{BOT}/voters/{USER}"
 STREAMED = "/debug/snapshot"
 CONTENT_TYPES = {"/docs": "text/html; charset=utf-8", STREAMED: "application/octet-stream"}
+
+
+def test_the_operator_alone_may_call_management_and_debug() -> None:
+    assert {(row.method, row.path) for row in ROWS if row.access == "operator"} == set(GUARDED)
 
 
 def common_headers(response: Response) -> bool:
@@ -58,9 +62,9 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
 ) -> None:
     served: dict[str, list[str]] = {}
 
-    def making(routes: Sequence[Route], policy: ApplicationPolicy) -> Application:
-        served.update({route.path: [name for name in METHODS if name in route.endpoints] for route in routes})
-        return make_application(routes, policy)
+    def making(resources: Sequence[Resource], policy: ApplicationPolicy) -> Application:
+        served.update({each.path: [name for name in METHODS if name in each.endpoints] for each in resources})
+        return make_application(resources, policy)
 
     monkeypatch.setattr("gateway.serve.make_application", making)
     with running(tmp_path / "data"):

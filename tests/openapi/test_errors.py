@@ -13,11 +13,11 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
-from openapi.errors import ERRORS, REQUEST_ID
+from openapi.errors import REQUEST_ID
 from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
 from serving.vitals import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, running
-from tests.support.openapi_lookup import OPERATIONS, filled, found
+from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status
 
 

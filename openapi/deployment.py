@@ -1,0 +1,73 @@
+"""A deployment's numbers: the limits that are in force, as the document says them.
+
+The composition root makes the value from the settings. Texts name a number as `$name`; `words` has the names.
+"""
+
+from dataclasses import dataclass
+from string import Template
+
+_UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
+_MANY = 3
+"""A span is said in the largest unit of which it has that many: 24 hours and 120 minutes, but 14 days."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """`requests` per window of `window_seconds`."""
+
+    requests: int
+    window_seconds: int
+
+    def __str__(self) -> str:
+        return f"{self.requests:,} requests per {span(self.window_seconds)}"
+
+
+@dataclass(frozen=True)
+class Deployment:
+    stats: Window
+    voters: Window
+    failures: Window
+    """Failed requests of an address before it is refused."""
+    max_difference: int
+    vote_window_seconds: float
+    vote_cooldown_seconds: float
+    keys_per_listing: int
+    max_body_bytes: int
+    max_header_bytes: int
+    webhook_timeout_seconds: float
+    webhook_retries: int
+    webhook_retry_seconds: float
+    webhook_suspend_after: int
+    webhook_kept_seconds: float
+
+    def words(self) -> dict[str, str]:
+        """Return what stands in a text for each `$name`."""
+        failures = self.failures
+        return {
+            "stats_limit": str(self.stats),
+            "voters_limit": str(self.voters),
+            "failures": f"{failures.requests:,} requests within {span(failures.window_seconds)}",
+            "max_difference": f"{self.max_difference:,}",
+            "vote_window": span(self.vote_window_seconds),
+            "vote_cooldown": span(self.vote_cooldown_seconds),
+            "keys_per_listing": f"{self.keys_per_listing:,}",
+            "max_body": f"{self.max_body_bytes:,} bytes",
+            "max_headers": f"{self.max_header_bytes:,} bytes",
+            "webhook_timeout": span(self.webhook_timeout_seconds),
+            "webhook_retries": f"{self.webhook_retries} times",
+            "webhook_retry": span(self.webhook_retry_seconds),
+            "webhook_suspend_after": str(self.webhook_suspend_after),
+            "webhook_kept": span(self.webhook_kept_seconds),
+        }
+
+    def filled(self, text: str) -> str:
+        """Return the text with the numbers for its `$name`s. Raises KeyError for a name that there is not."""
+        return Template(text).substitute(self.words())
+
+
+def span(seconds: float) -> str:
+    """Say a span of time in words."""
+    for unit_seconds, unit in _UNITS:
+        if seconds >= _MANY * unit_seconds and seconds % unit_seconds == 0:
+            return f"{seconds / unit_seconds:g} {unit}"
+    return f"{seconds:g} second{'' if seconds == 1 else 's'}"
