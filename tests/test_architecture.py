@@ -8,32 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.rooms import MAY_IMPORT, OURS
+
 ROOT = Path(__file__).parent.parent
 
-# Package or module -> the packages of ours that it may import.
-MAY_IMPORT: dict[str, set[str]] = {
-    "core": set(),
-    "ratelimit": set(),
-    "grammars": set(),
-    "settings": {"grammars"},
-    "storage": set(),
-    "wire": set(),
-    "votes": {"core"},
-    "listings": {"core", "grammars"},
-    "outbound": {"core", "grammars"},
-    "guild_counts": {"core"},
-    "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "outbound"},
-    "snapshot": {"core", "journal", "storage"},
-    "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "ratelimit"},
-    "serving": {"core", "handlers", "ratelimit", "wire"},
-    "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
-}
-COMPOSITION = {"gateway", "server"}
-"""The composition root and the command line import what they like."""
-OURS = MAY_IMPORT.keys() | COMPOSITION
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
@@ -374,3 +352,12 @@ def test_the_tests_have_no_rooms_of_their_own() -> None:
     assert folders - beside <= set(ROOMS)
     listed = {name.rpartition("/")[0] for name in [*ASPECTS, *itertools.chain(*TESTED_ELSEWHERE.values())]}
     assert listed <= set(ROOMS)
+
+
+def test_what_tests_share_is_in_their_support() -> None:
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
+                module = (node.module or "").rpartition(".")[2]
+                assert not module.startswith("test_"), path
+                assert module != "conftest", path

@@ -9,10 +9,9 @@ from core.listing_table import ListingTable
 from core.packing import PackedRow, pack, unpack
 from core.rows import Listing
 from core.state import State
-from tests.core.test_state_laws import state_after
 from tests.support.committed_rows import BOT, OTHER_BOT, SERVER, a_key, a_listing
 from tests.support.generated_events import events, examples, sequences
-from tests.support.memory_ledger import empty_state
+from tests.support.memory_ledger import empty_state, state_after
 from tests.support.state_laws import assert_indexes_agree, leaves_by_ref, parts_of, picture, reloaded
 
 UNKNOWN = "bots/999999999999999999"

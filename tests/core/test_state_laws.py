@@ -43,7 +43,7 @@ from tests.support.committed_rows import (
     a_webhook,
 )
 from tests.support.generated_events import OF_TYPE, events, examples, sequences
-from tests.support.memory_ledger import empty_state, fold
+from tests.support.memory_ledger import empty_state, fold, state_after
 from tests.support.state_laws import (
     Picture,
     assert_indexes_agree,
@@ -54,13 +54,6 @@ from tests.support.state_laws import (
     voted,
     voted_for,
 )
-
-
-def state_after(sequence: list[Event]) -> State:
-    state = empty_state()
-    for event in sequence:
-        state.apply(event)
-    return state
 
 
 def submitted(ref: str) -> ListingSaved:

@@ -3,7 +3,7 @@
 import re
 
 from tests.support.gateways import ROOT
-from tests.test_architecture import COMPOSITION, MAY_IMPORT
+from tests.support.rooms import COMPOSITION, MAY_IMPORT
 
 DOCUMENT = (ROOT / "docs/architecture.md").read_text()
 ROW = re.compile(

@@ -11,7 +11,7 @@ from gateway.certificates import Findings, certificate_findings
 from server import cli
 from settings.model import load_settings
 from tests.support.certificate_authority import Authority
-from tests.wire.test_tls import PASSPHRASE, Files, key_pem, new_key
+from tests.support.certificate_files import PASSPHRASE, Files, key_pem, new_key
 
 pytestmark = pytest.mark.usefixtures("no_settings_around")
 

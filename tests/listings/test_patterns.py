@@ -11,7 +11,7 @@ import pytest
 from core.refusals import Invalid
 from listings import patterns
 from listings.forms import BotEdit, BotSubmission, Denial, Form, KeyName, ServerEdit, ServerSubmission, read
-from tests.listings.test_forms import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
+from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
 
 BOT_EDIT, SERVER_EDIT = without(BOT_BODY, "id"), without(SERVER_BODY, "id")
 ONE_LINE: list[tuple[type[Form], Body, str]] = [

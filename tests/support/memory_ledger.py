@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from core.events import decode_record
+from core.events import Event, decode_record
 from core.refusals import Unavailable
 from core.state import State
 from votes.table import VoteTable
@@ -39,4 +39,12 @@ def fold(records: Iterable[bytes], deliveries_kept: int = DELIVERIES_KEPT) -> St
     for record in records:
         for event in decode_record(record):
             state.apply(event)
+    return state
+
+
+def state_after(events: Iterable[Event]) -> State:
+    """Return the state that these events lead to."""
+    state = empty_state()
+    for event in events:
+        state.apply(event)
     return state

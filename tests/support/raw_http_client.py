@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from tests.support.gateways import OPERATOR_TOKEN, WAIT_SECONDS
+from tests.support.gateways import BOT, OPERATOR_TOKEN, WAIT_SECONDS
 
 MALFORMED = "The HTTP request is malformed."
 TOO_SLOW = "The request took too long to arrive."
@@ -196,6 +196,16 @@ def chunked(pieces: Iterable[bytes], trailers: bytes = b"") -> bytes:
 
 HEALTH = request("GET", "/healthz")
 STATE = request("GET", "/debug/state", OPERATOR)
+TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
+BODY_BEGUN = {
+    "no body": request("POST", "/healthz", "Content-Length: 10"),
+    "half a body": request("POST", "/healthz", "Content-Length: 10") + b"12345",
+    "no chunk": request("POST", "/healthz", "Transfer-Encoding: chunked"),
+    "half a chunk": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"5\r\nab",
+    "no last chunk": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"1\r\na\r\n",
+    "no end of trailers": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"0\r\nA: b\r\n",
+}
+"""Requests that are not whole yet: their heads are, their bodies are not."""
 
 
 class Asking:

@@ -6,8 +6,11 @@ some of its 512-byte sectors were kept. A file that has grown may have its new s
 and then zeros in their place, or what was on the disk before.
 """
 
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
@@ -294,3 +297,16 @@ def _gap(begin: int, end: int, grown: bytes) -> bytes:
 def _no_sector_is_shared(size: int) -> bytes:
     """Zeros up to the end of the sector."""
     return bytes(-size % SECTOR)
+
+
+@contextmanager
+def scratch(files: dict[str, bytes]) -> Iterator[Path]:
+    """A folder in memory, where there is such a place."""
+    memory = Path("/dev/shm")
+    path = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+    try:
+        for name, content in files.items():
+            (path / name).write_bytes(content)
+        yield path
+    finally:
+        shutil.rmtree(path)

@@ -96,3 +96,13 @@ def receiving() -> Iterator[Receiver]:
         yield receiver
     finally:
         receiver.close()
+
+
+def accept_when_released(receiver: Receiver) -> None:
+    """The receiver accepts everything, but only once it is released."""
+
+    def held(handler: BaseHTTPRequestHandler) -> None:
+        receiver.released.wait()
+        status(204)(handler)
+
+    receiver.default = held

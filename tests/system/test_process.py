@@ -8,7 +8,6 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from tests.support.gateways import (
     folded_digest,
 )
 from tests.support.journals import set_aside
-from tests.support.webhook_receiver import Receiver, status
+from tests.support.webhook_receiver import Receiver, accept_when_released, status
 
 STOPPED = re.compile(r"stopped at position (\d+)")
 
@@ -86,16 +85,6 @@ def served(process: ProcessGateway, receiver: Receiver) -> Iterator[ProcessGatew
     receiver.released.set()
 
 
-def hold(receiver: Receiver) -> None:
-    """The receiver accepts everything, but only once it is released."""
-
-    def held(handler: BaseHTTPRequestHandler) -> None:
-        receiver.released.wait()
-        status(204)(handler)
-
-    receiver.default = held
-
-
 def send_test(caller: Caller) -> None:
     user = "777777777777777777"
     caller.answer = caller.done("POST", f"/manage/bots/{BOT}/webhook/test", {"user": user})
@@ -122,7 +111,7 @@ def refuses_connections(gateway: ProcessGateway) -> bool:
 def test_a_stop_finishes_the_running_request_refuses_new_ones_and_saves_everything(
     served: ProcessGateway, receiver: Receiver, kept: Callable[[str], int], number: signal.Signals
 ) -> None:
-    hold(receiver)
+    accept_when_released(receiver)
     assert kept("/readyz") == 200
     caller = Caller(served).start(send_test)
     eventually(lambda: receiver.received)
@@ -199,7 +188,7 @@ def test_a_stop_waits_no_longer_than_it_may_and_leaves_the_webhook_for_the_next_
         "VOTEGATE_WEBHOOKS__TIMEOUT_SECONDS": "300",
     }
     served.start()
-    hold(receiver)
+    accept_when_released(receiver)
     caller = Caller(served).start(send_test)
     eventually(lambda: receiver.received)
 

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.support.certificate_files import HOST, Files, trusting
 from tests.support.gateways import BOT, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
-from tests.wire.test_listening_activation import BOOTSTRAP
-from tests.wire.test_tls import HOST, Files, trusting
+from tests.support.socket_activation import BOOTSTRAP
 from wire.listening import listen
 
 CHECK = f"/bots/{BOT}/voters/{USER}"

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.certificate_files import HOST, Files, trusting
 from tests.support.contract import set_webhook
 from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, ThreadGateway, eventually, running
-from tests.support.raw_http_client import HEALTH, STATE, Caller, calling, request
-from tests.support.webhook_receiver import Receiver
-from tests.wire.test_timeouts import BODY_BEGUN, TEST, hold
-from tests.wire.test_tls import HOST, Files, trusting
+from tests.support.raw_http_client import BODY_BEGUN, HEALTH, STATE, TEST, Caller, calling, request
+from tests.support.webhook_receiver import Receiver, accept_when_released
 
 ROOM, SHARE = 4, 3
 PROXY = "127.0.0.9"
@@ -199,7 +198,7 @@ def test_nobody_with_a_request_under_way_is_closed_and_one_line_tells_that_newco
     small: ThreadGateway, stack: contextlib.ExitStack, receiver: Receiver, said: Callable[[], list[str]]
 ) -> None:
     small.list_bot()
-    hold(receiver)
+    accept_when_released(receiver)
     set_webhook(small, receiver.url)
     small.session.close()
     let_it_read(small)

@@ -13,17 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.socket_activation import BOOTSTRAP
 from wire.listening import CannotListen, activated, forget_activation, listen, listen_unix, url_of
-
-BOOTSTRAP = """
-import fcntl, os, sys
-high = [fcntl.fcntl(int(given), fcntl.F_DUPFD, 100) for given in sys.argv[1].split(",") if given]
-for place, descriptor in enumerate(high, 3):
-    os.dup2(descriptor, place)
-os.environ["LISTEN_PID"] = str(os.getpid())
-os.execv(sys.executable, [sys.executable, "-W", "error", "-c", sys.argv[2]])
-"""
-"""Does what systemd does between fork and exec: descriptors from 3 on, and the number of the process."""
 
 ACTIVATED = """
 import json, os

@@ -4,17 +4,24 @@ import contextlib
 import json
 import select
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
 
 from tests.support.contract import Served, set_webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, USER, ProcessGateway, eventually, running
-from tests.support.raw_http_client import HEALTH, OPERATOR, TOO_SLOW, Caller, calling, request
-from tests.support.webhook_receiver import Receiver, status
+from tests.support.raw_http_client import (
+    BODY_BEGUN,
+    HEALTH,
+    OPERATOR,
+    TEST,
+    TOO_SLOW,
+    Caller,
+    calling,
+    request,
+)
+from tests.support.webhook_receiver import Receiver, accept_when_released
 
-TEST = request("POST", f"/manage/bots/{BOT}/webhook/test", OPERATOR, body=b'{"user": "777777777777777777"}')
 DOCS = request("GET", "/docs")
 BACKUP = request("GET", "/debug/snapshot", OPERATOR)
 KERNEL_BYTES = 212_992
@@ -43,14 +50,6 @@ BEGUN = {
     "line": b"GET /healthz HTTP/1.1",
     "fields": b"GET /healthz HTTP/1.1\r\nHost: gateway\r\nX-Slow: ",
     "all but a byte": HEALTH[:-1],
-}
-BODY_BEGUN = {
-    "no body": request("POST", "/healthz", "Content-Length: 10"),
-    "half a body": request("POST", "/healthz", "Content-Length: 10") + b"12345",
-    "no chunk": request("POST", "/healthz", "Transfer-Encoding: chunked"),
-    "half a chunk": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"5\r\nab",
-    "no last chunk": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"1\r\na\r\n",
-    "no end of trailers": request("POST", "/healthz", "Transfer-Encoding: chunked") + b"0\r\nA: b\r\n",
 }
 
 
@@ -129,21 +128,11 @@ def test_a_client_that_asks_nothing_more_is_left_without_a_word(
     assert caller.at_end()
 
 
-def hold(receiver: Receiver) -> None:
-    """The receiver accepts everything, but only once it is released."""
-
-    def held(handler: BaseHTTPRequestHandler) -> None:
-        receiver.released.wait()
-        status(204)(handler)
-
-    receiver.default = held
-
-
 @pytest.mark.parametrize("behind", [b"", HEALTH, HEALTH[:-2], BODY_BEGUN["half a body"]])
 def test_a_request_that_runs_has_the_time_it_needs_and_so_has_what_waits_behind_it(
     served: Served, receiver: Receiver, caller: Caller, behind: bytes
 ) -> None:
-    hold(receiver)
+    accept_when_released(receiver)
     set_webhook(served.gateway, receiver.url)
     caller.send(TEST + behind)
     eventually(lambda: receiver.received)

@@ -10,73 +10,26 @@ import ssl
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 import uvloop
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    KeySerializationEncryption,
-    NoEncryption,
-    PrivateFormat,
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+
+from tests.support.certificate_files import (
+    HOST,
+    PASSPHRASE,
+    Files,
+    Key,
+    certificate_pem,
+    key_pem,
+    new_key,
+    trusting,
 )
-from cryptography.x509.oid import NameOID
-
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from wire.tls import Certificates, CertificateUnusable
-
-HOST = "gateway.example"
-PASSPHRASE = b"the-passphrase"
-Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
-
-
-def new_key() -> Key:
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-def key_pem(key: Key, encryption: KeySerializationEncryption = NoEncryption()) -> bytes:  # noqa: B008 (a constant)
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-
-
-def certificate_pem(key: Key, name: str = HOST) -> bytes:
-    """Signed by itself."""
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    begin = datetime(2020, 1, 1)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
-        .not_valid_after(begin + timedelta(days=36_500))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
-        .sign(key, hashes.SHA256())
-        .public_bytes(Encoding.PEM)
-    )
-
-
-class Files:
-    """The two files, as an operator has them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.certificate, self.key = folder / "certificate.pem", folder / "key.pem"
-
-    def write(self, key: Key | None = None) -> bytes:
-        """A new certificate with its key; returns the certificate."""
-        key = key or new_key()
-        self.certificate.write_bytes(certificate_pem(key))
-        self.key.write_bytes(key_pem(key))
-        return self.certificate.read_bytes()
-
-    def read(self) -> Certificates:
-        return Certificates(self.certificate, self.key)
+from wire.tls import CertificateUnusable
 
 
 @pytest.fixture
@@ -116,10 +69,6 @@ def serving(
         loop.call_soon_threadsafe(stopped.set)
         thread.join(WAIT_SECONDS)
         loop.close()
-
-
-def trusting(certificate: bytes) -> ssl.SSLContext:
-    return ssl.create_default_context(cadata=certificate.decode())
 
 
 @contextmanager

@@ -15,9 +15,8 @@ from journal.journal import JournalPolicy
 from journal.segments import list_segments
 from tests.support.failing_disk import SYNCS, WRITES, Action, FailingDisk, Fault, Moment, Point
 from tests.support.ledger_story import ALWAYS, INTERVAL, Step, Story, check_folder
-from tests.support.simulated_disk import Fill, RecordingDisk, cuts, image
+from tests.support.simulated_disk import Fill, RecordingDisk, cuts, image, scratch
 from tests.support.turn_loop import run_in_turns
-from tests.system.faults.test_power_cut import scratch
 
 COMMIT, WAIT, ROTATE, SNAPSHOT, BUSY, IDLE, *_ = Step
 BEFORE = [COMMIT, WAIT, COMMIT, WAIT]

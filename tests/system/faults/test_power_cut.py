@@ -1,12 +1,9 @@
 """A power cut at any moment leaves a folder that holds what was promised, and no hole."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
@@ -23,6 +20,7 @@ from tests.support.simulated_disk import (
     cuts,
     every_image,
     old_bytes,
+    scratch,
     some_image,
     what_matters,
 )
@@ -51,19 +49,6 @@ BOTH = pytest.mark.parametrize("policy", [ALWAYS, INTERVAL], ids=lambda policy: 
 class Told(NamedTuple):
     disk: RecordingDisk
     record: Record
-
-
-@contextmanager
-def scratch(files: dict[str, bytes]) -> Iterator[Path]:
-    """A folder in memory, where there is such a place."""
-    memory = Path("/dev/shm")
-    path = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-    try:
-        for name, content in files.items():
-            (path / name).write_bytes(content)
-        yield path
-    finally:
-        shutil.rmtree(path)
 
 
 def told(steps: Iterable[Step], policy: JournalPolicy, seed: int) -> Told:

@@ -1,0 +1,39 @@
+"""Bodies of forms, and what is wrong with them."""
+
+from typing import Any
+
+import pytest
+
+from core.refusals import Invalid
+from listings.forms import Form, read
+from tests.support.committed_rows import OWNER
+
+Body = dict[str, Any]
+
+BOT_BODY: Body = {
+    "id": "111111111111111111",
+    "owner_id": OWNER,
+    "name": "Test bot",
+    "short_description": "A bot for the tests",
+    "description": "A longer description of a bot for the tests",
+    "categories": ["Utility"],
+}
+SERVER_BODY: Body = {
+    "id": "333333333333333333",
+    "owner_id": OWNER,
+    "name": "Test server",
+    "description": "A server for the tests",
+    "keywords": ["tests"],
+    "category": "Gaming",
+}
+
+
+def without(body: Body, name: str) -> Body:
+    return {key: value for key, value in body.items() if key != name}
+
+
+def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:
+    """The reasons why a body is refused, by field."""
+    with pytest.raises(Invalid) as refusal:
+        read(form, body)
+    return dict(refusal.value.fields)

@@ -1,0 +1,26 @@
+"""The rooms of the program, and who may import whom."""
+
+# Package or module -> the packages of ours that it may import.
+MAY_IMPORT: dict[str, set[str]] = {
+    "core": set(),
+    "ratelimit": set(),
+    "grammars": set(),
+    "settings": {"grammars"},
+    "storage": set(),
+    "wire": set(),
+    "votes": {"core"},
+    "listings": {"core", "grammars"},
+    "outbound": {"core", "grammars"},
+    "guild_counts": {"core"},
+    "journal": {"core", "storage"},
+    "webhook": {"core", "grammars", "outbound"},
+    "snapshot": {"core", "journal", "storage"},
+    "replication": {"core", "journal", "storage"},
+    "handlers": {"core", "votes", "listings", "ratelimit"},
+    "serving": {"core", "handlers", "ratelimit", "wire"},
+    "openapi": {"core", "votes", "listings", "handlers"},
+    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+}
+COMPOSITION = {"gateway", "server"}
+"""The composition root and the command line import what they like."""
+OURS = MAY_IMPORT.keys() | COMPOSITION
