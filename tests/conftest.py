@@ -13,9 +13,9 @@ from journal import journal as journal_module
 from tests.support.contract import Served, serving
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.gateways import ProcessGateway, ThreadGateway, running
-from tests.support.journals import Disk
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.redis_server import RedisServer
+from tests.support.watched_disk import WatchedDisk
 from tests.support.webhook_receiver import Receiver, receiving
 
 IN_MEMORY = Path("/dev/shm")
@@ -125,10 +125,10 @@ def state(ledger: Ledger) -> State:
 
 
 @pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[WatchedDisk]:
     """A disk that a test watches, holds up and lets fail."""
     monkeypatch.setattr(journal_module, "RETRY_SECONDS", 0.001)
-    disk = Disk(monkeypatch)
+    disk = WatchedDisk(monkeypatch)
     yield disk
     disk.may_sync.set()
 

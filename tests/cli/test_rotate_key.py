@@ -16,8 +16,8 @@ from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
 from storage.sealing import KEY_BYTES, Keyring, keyring_of, new_key
+from tests.support.folder_bytes import overwrite
 from tests.support.gateways import BOT, running
-from tests.support.journals import overwrite
 from tests.support.memory_ledger import empty_state
 
 

@@ -12,8 +12,8 @@ from journal.frames import HEADER_BYTES
 from journal.segments import list_segments
 from snapshot.files import list_snapshots
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
+from tests.support.folder_bytes import overwrite
 from tests.support.gateways import OTHER_USER, ROOT, WAIT_SECONDS, running
-from tests.support.journals import overwrite
 from tests.support.kept_folder import (
     WARNING,
     Kept,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from storage.folder import KEYS
+from tests.support.folder_bytes import bytes_of
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
-from tests.support.journals import bytes_of
 from tests.support.kept_folder import (
     Kept,
     done,

@@ -11,8 +11,8 @@ from core.clock import FakeClock
 from core.events import ActualCountSet
 from guild_counts import counts as guild_counts
 from guild_counts.counts import HttpCounts, NoCounts, OperatorCounts, open_http_counts
+from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.journals import run, until
 from tests.support.memory_ledger import empty_state
 from tests.support.raw_http_servers import (
     Answering,

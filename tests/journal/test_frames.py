@@ -20,9 +20,10 @@ from journal.frames import (
     watermarks_behind,
 )
 from storage.sealing import Keyring, new_key
+from tests.support.folder_bytes import flips
 from tests.support.framed_segments import SEAL, frames_of, read, segment_of
 from tests.support.generated_events import examples
-from tests.support.journals import KEYS, flips
+from tests.support.journals import KEYS
 
 U32 = st.integers(0, (1 << 32) - 1)
 U64 = st.integers(0, (1 << 64) - 1)

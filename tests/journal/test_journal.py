@@ -14,26 +14,22 @@ from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, segment_path
 from storage.folder import UNFINISHED
+from tests.support.coroutines import happened, run, turns, until
+from tests.support.folder_bytes import flips, overwrite
 from tests.support.generated_events import examples
 from tests.support.journals import (
     INTERVAL,
     POLICY,
-    Disk,
     append_all,
-    flips,
     frames_in,
-    happened,
     journalling,
     on,
-    overwrite,
     records_of,
-    run,
     tail_of,
-    turns,
     unavailable,
-    until,
     write_segment,
 )
+from tests.support.watched_disk import WatchedDisk
 
 RECORDS = [b"one", b"two", b"three"]
 
@@ -70,7 +66,7 @@ def test_many_appends_share_one_frame_and_one_sync(tmp_path: Path, monkeypatch: 
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"before"])
-            disk = Disk(monkeypatch)
+            disk = WatchedDisk(monkeypatch)
             positions = [journal.append(b"%d" % number) for number in range(100)]
             await asyncio.gather(*map(journal.durable, positions))
             assert len(disk.synced) == 1
@@ -85,7 +81,7 @@ def test_what_arrives_during_a_sync_shares_the_next_one(
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"before"])
-            disk = Disk(monkeypatch)
+            disk = WatchedDisk(monkeypatch)
             disk.may_sync.clear()
             journal.append(b"first")
             await happened(disk.syncing)
@@ -107,7 +103,7 @@ def test_nobody_is_told_of_durability_before_the_sync_has_returned(
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"before"])
             journal.on_durable(lambda: told.append(journal.durable_position))
-            disk = Disk(monkeypatch)
+            disk = WatchedDisk(monkeypatch)
             disk.may_sync.clear()
             waiter = asyncio.create_task(journal.durable(journal.append(b"record")))
             await happened(disk.syncing)
@@ -124,7 +120,7 @@ def test_a_new_segment_is_durable_with_its_name_before_its_first_record_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def main() -> None:
-        disk = Disk(monkeypatch)
+        disk = WatchedDisk(monkeypatch)
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"record"])
             segment = segment_path(tmp_path, 1).name
@@ -136,7 +132,7 @@ def test_a_new_segment_is_durable_with_its_name_before_its_first_record_is(
 def test_a_waiter_that_gave_up_disturbs_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         async with journalling(tmp_path) as journal:
-            disk = Disk(monkeypatch)
+            disk = WatchedDisk(monkeypatch)
             disk.may_sync.clear()
             position = journal.append(b"record")
             leaving = asyncio.create_task(journal.durable(position))
@@ -168,7 +164,7 @@ def test_a_stop_writes_what_is_pending_and_a_last_frame_that_vouches_for_it(tmp_
 
 @pytest.mark.parametrize("policy", [POLICY, INTERVAL], ids=lambda policy: policy.fsync)
 def test_an_idle_journal_writes_one_frame_that_vouches_for_the_records_before_it(
-    tmp_path: Path, disk: Disk, policy: JournalPolicy
+    tmp_path: Path, disk: WatchedDisk, policy: JournalPolicy
 ) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(policy, interval_seconds=0.001), crash=True) as journal:
@@ -210,7 +206,7 @@ def test_what_a_restart_reads_is_made_durable_before_it_counts_as_durable(
     write_segment(tmp_path, 4, seed, [])
 
     async def main() -> None:
-        disk = Disk(monkeypatch)
+        disk = WatchedDisk(monkeypatch)
         journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
         await journal.durable(3)

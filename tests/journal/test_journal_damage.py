@@ -10,17 +10,15 @@ import pytest
 from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import JournalPolicy
 from journal.segments import JournalCorrupt
+from tests.support.coroutines import run
+from tests.support.folder_bytes import bytes_of, flips, overwrite
 from tests.support.journals import (
     INTERVAL,
     POLICY,
     Unsynced,
     append_all,
-    bytes_of,
-    flips,
     journalling,
-    overwrite,
     records_of,
-    run,
     tail_of,
     write_segment,
 )

@@ -13,24 +13,14 @@ from core.refusals import Unavailable
 from journal import journal as journal_module
 from journal.journal import Journal
 from journal.segments import list_segments
-from tests.support.journals import (
-    POLICY,
-    Disk,
-    append_all,
-    happened,
-    journalling,
-    on,
-    records_of,
-    run,
-    tail_of,
-    turns,
-    unavailable,
-)
+from tests.support.coroutines import happened, run, turns
+from tests.support.journals import POLICY, append_all, journalling, on, records_of, tail_of, unavailable
+from tests.support.watched_disk import WatchedDisk
 
 NO_SPACE = "no space left on the disk"
 
 
-def test_a_failed_sync_ends_the_journal_for_good(tmp_path: Path, disk: Disk) -> None:
+def test_a_failed_sync_ends_the_journal_for_good(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
@@ -54,7 +44,7 @@ def test_a_failed_sync_ends_the_journal_for_good(tmp_path: Path, disk: Disk) -> 
 
 
 def test_a_write_that_fails_otherwise_is_taken_back_and_ends_the_journal_for_good(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, disk: WatchedDisk
 ) -> None:
     async def main() -> None:
         journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
@@ -75,7 +65,7 @@ def test_a_write_that_fails_otherwise_is_taken_back_and_ends_the_journal_for_goo
 @pytest.mark.parametrize("before", [0, 1])
 def test_without_space_writes_are_refused_until_there_is_some_and_nothing_is_lost_or_doubled(
     tmp_path: Path,
-    disk: Disk,
+    disk: WatchedDisk,
     written_bytes: int | None,
     before: int,
     caplog: pytest.LogCaptureFixture,
@@ -106,7 +96,9 @@ def test_without_space_writes_are_refused_until_there_is_some_and_nothing_is_los
     ]
 
 
-def test_records_that_arrived_while_space_ran_out_keep_their_positions(tmp_path: Path, disk: Disk) -> None:
+def test_records_that_arrived_while_space_ran_out_keep_their_positions(
+    tmp_path: Path, disk: WatchedDisk
+) -> None:
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"one"])
@@ -128,7 +120,7 @@ def test_records_that_arrived_while_space_ran_out_keep_their_positions(tmp_path:
     assert records_of(tmp_path) == [b"one", b"two", b"three"]
 
 
-def test_a_segment_for_which_there_is_no_space_is_not_left_behind(tmp_path: Path, disk: Disk) -> None:
+def test_a_segment_for_which_there_is_no_space_is_not_left_behind(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"one"])
@@ -143,7 +135,7 @@ def test_a_segment_for_which_there_is_no_space_is_not_left_behind(tmp_path: Path
     assert records_of(tmp_path) == [b"one", b"two"]
 
 
-def test_a_stop_without_space_fails_and_acknowledges_nothing(tmp_path: Path, disk: Disk) -> None:
+def test_a_stop_without_space_fails_and_acknowledges_nothing(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         journal = Journal(on(tmp_path), tail_of(tmp_path), POLICY, FakeClock())
         running = asyncio.create_task(journal.run())
@@ -162,7 +154,7 @@ def test_a_stop_without_space_fails_and_acknowledges_nothing(tmp_path: Path, dis
 
 
 def test_records_wait_for_the_disk_up_to_a_bound(
-    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, disk: WatchedDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(POLICY, pending_bytes=100)) as journal:
@@ -189,7 +181,7 @@ def test_records_wait_for_the_disk_up_to_a_bound(
 
 
 def test_a_disk_that_stays_behind_is_told_of_once(
-    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, disk: WatchedDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(POLICY, pending_bytes=100)) as journal:
@@ -231,7 +223,9 @@ def test_a_record_that_is_too_large_for_itself_is_no_matter_of_the_disk(
     assert caplog.messages == []
 
 
-def test_a_stop_on_a_full_disk_with_nothing_left_to_write_is_a_clean_one(tmp_path: Path, disk: Disk) -> None:
+def test_a_stop_on_a_full_disk_with_nothing_left_to_write_is_a_clean_one(
+    tmp_path: Path, disk: WatchedDisk
+) -> None:
     async def main() -> None:
         async with journalling(tmp_path) as journal:
             await append_all(journal, [b"one"])
@@ -268,7 +262,7 @@ def test_a_rotation_without_file_descriptors_waits_for_some(
     assert len(list_segments(tmp_path)) == 2
 
 
-def test_an_idle_journal_without_space_for_its_last_frame_goes_on(tmp_path: Path, disk: Disk) -> None:
+def test_an_idle_journal_without_space_for_its_last_frame_goes_on(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(POLICY, interval_seconds=0.001)) as journal:
             await append_all(journal, [b"one"])
@@ -283,7 +277,9 @@ def test_an_idle_journal_without_space_for_its_last_frame_goes_on(tmp_path: Path
 
 
 @pytest.mark.parametrize("fails", ["write_error", "sync_error"])
-def test_an_idle_journal_whose_disk_fails_ends_for_good(tmp_path: Path, disk: Disk, fails: str) -> None:
+def test_an_idle_journal_whose_disk_fails_ends_for_good(
+    tmp_path: Path, disk: WatchedDisk, fails: str
+) -> None:
     async def main() -> None:
         policy = replace(POLICY, interval_seconds=0.001)
         journal = Journal(on(tmp_path), tail_of(tmp_path), policy, FakeClock())

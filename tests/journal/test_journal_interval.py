@@ -12,23 +12,14 @@ from core.clock import FakeClock
 from journal.frames import FRAME_MAGIC
 from journal.journal import Journal
 from journal.segments import segment_path
-from tests.support.journals import (
-    INTERVAL,
-    Disk,
-    append_all,
-    happened,
-    journalling,
-    on,
-    records_of,
-    run,
-    tail_of,
-    unavailable,
-)
+from tests.support.coroutines import happened, run
+from tests.support.journals import INTERVAL, append_all, journalling, on, records_of, tail_of, unavailable
 from tests.support.turn_loop import LoopClock, run_in_turns
+from tests.support.watched_disk import WatchedDisk
 
 
 def test_a_record_counts_once_it_is_written_and_is_synced_when_the_interval_is_over(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, disk: WatchedDisk
 ) -> None:
     async def main() -> None:
         clock = FakeClock()
@@ -76,7 +67,7 @@ def test_nothing_stays_unsynced_for_longer_than_the_interval_whatever_arrives_me
     run_in_turns(main())
 
 
-def test_the_last_record_is_synced_though_none_follows(tmp_path: Path, disk: Disk) -> None:
+def test_the_last_record_is_synced_though_none_follows(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         async with journalling(tmp_path, replace(INTERVAL, interval_seconds=0.01)) as journal:
             await append_all(journal, [b"one"])
@@ -88,7 +79,7 @@ def test_the_last_record_is_synced_though_none_follows(tmp_path: Path, disk: Dis
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
-def test_a_failed_sync_ends_the_journal_too(tmp_path: Path, disk: Disk, error: int) -> None:
+def test_a_failed_sync_ends_the_journal_too(tmp_path: Path, disk: WatchedDisk, error: int) -> None:
     """Whatever the reason: records that counted may be gone, and no later sync would tell."""
 
     async def main() -> None:
@@ -108,7 +99,7 @@ def test_a_failed_sync_ends_the_journal_too(tmp_path: Path, disk: Disk, error: i
     run(main())
 
 
-def test_an_idle_sync_that_fails_ends_the_journal(tmp_path: Path, disk: Disk) -> None:
+def test_an_idle_sync_that_fails_ends_the_journal(tmp_path: Path, disk: WatchedDisk) -> None:
     async def main() -> None:
         policy = replace(INTERVAL, interval_seconds=0.01)
         journal = Journal(on(tmp_path), tail_of(tmp_path), policy, FakeClock())
@@ -123,7 +114,9 @@ def test_an_idle_sync_that_fails_ends_the_journal(tmp_path: Path, disk: Disk) ->
     run(main())
 
 
-def test_a_power_cut_during_a_rotation_leaves_a_journal_that_can_be_read(tmp_path: Path, disk: Disk) -> None:
+def test_a_power_cut_during_a_rotation_leaves_a_journal_that_can_be_read(
+    tmp_path: Path, disk: WatchedDisk
+) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     left: list[Path] = []
@@ -142,7 +135,7 @@ def test_a_power_cut_during_a_rotation_leaves_a_journal_that_can_be_read(tmp_pat
         assert found == [b"one", b"two", b"three"][: len(found)]
 
 
-def test_a_power_cut_may_take_any_frame_that_was_not_synced(tmp_path: Path, disk: Disk) -> None:
+def test_a_power_cut_may_take_any_frame_that_was_not_synced(tmp_path: Path, disk: WatchedDisk) -> None:
     """The kernel writes pages in any order: a later frame may be there, and one before it not."""
 
     async def main() -> None:

@@ -5,14 +5,8 @@ from pathlib import Path
 
 from journal.frames import FRAME_BYTES, HEADER_BYTES
 from journal.segments import list_segments, segment_path
-from tests.support.journals import (
-    POLICY,
-    append_all,
-    frames_in,
-    journalling,
-    records_of,
-    run,
-)
+from tests.support.coroutines import run
+from tests.support.journals import POLICY, append_all, frames_in, journalling, records_of
 
 RECORDS = [b"one", b"two", b"three"]
 

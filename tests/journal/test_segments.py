@@ -16,17 +16,9 @@ from journal.segments import (
     set_torn_aside,
 )
 from storage.sealing import Keyring, new_key
-from tests.support.journals import (
-    Disk,
-    bytes_of,
-    flips,
-    on,
-    overwrite,
-    records_of,
-    set_aside,
-    tail_of,
-    write_segment,
-)
+from tests.support.folder_bytes import bytes_of, flips, overwrite
+from tests.support.journals import on, records_of, set_aside, tail_of, write_segment
+from tests.support.watched_disk import WatchedDisk
 
 # Three segments: positions 1 to 3, 4 to 5, and 6 to 8 with the last frame of a clean stop.
 SEGMENTS: list[list[list[bytes]]] = [[[b"1"], [b"2", b"3"]], [[b"4", b"5"]], [[b"6", b"7"], [b"8"], []]]
@@ -263,7 +255,7 @@ def test_a_torn_write_is_kept_beside_the_segment_it_is_cut_from(tmp_path: Path) 
     assert records_of(tmp_path) == RECORDS
 
 
-def test_a_torn_write_for_which_there_is_no_space_is_not_half_kept(tmp_path: Path, disk: Disk) -> None:
+def test_a_torn_write_for_which_there_is_no_space_is_not_half_kept(tmp_path: Path, disk: WatchedDisk) -> None:
     *_, last = write_journal(tmp_path)
     end = last.stat().st_size
     with last.open("ab") as file:
@@ -282,7 +274,7 @@ def test_segments_behind_a_position_are_deleted_but_never_the_newest(
     tmp_path: Path, position: int, left: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_journal(tmp_path)
-    disk = Disk(monkeypatch)
+    disk = WatchedDisk(monkeypatch)
 
     delete_behind(on(tmp_path), position)
 

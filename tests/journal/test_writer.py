@@ -11,7 +11,8 @@ from journal.frames import HEADER_BYTES, Kind
 from journal.segments import EMPTY, JournalReader, list_segments, segment_path, set_torn_aside
 from journal.writer import SegmentWriter, SyncFailed
 from storage.disk import OsDisk
-from tests.support.journals import bytes_of, frames_in, on, records_of, tail_of
+from tests.support.folder_bytes import bytes_of
+from tests.support.journals import frames_in, on, records_of, tail_of
 
 T = TypeVar("T")
 

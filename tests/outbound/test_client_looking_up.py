@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from outbound.client import HttpClient
 from outbound.result import Fault, HttpResult
 from outbound.slots import Slot, Slots
-from tests.support.journals import until
+from tests.support.coroutines import until
 from tests.support.name_server import NameServer, naming
 from tests.support.raw_receivers import (
     BODY,

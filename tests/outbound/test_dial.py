@@ -8,8 +8,8 @@ import pytest
 
 from grammars.http_urls import Target, UrlRefused
 from outbound.result import Fault, HttpResult
+from tests.support.coroutines import until
 from tests.support.gateways import WAIT_SECONDS
-from tests.support.journals import until
 from tests.support.name_server import Says, naming
 from tests.support.raw_receivers import (
     BODY,

@@ -9,7 +9,7 @@ from outbound import resolver as resolver_module
 from outbound.failures import ExchangeFailed
 from outbound.resolver import MAX_ADDRESSES, Resolver
 from outbound.result import Fault
-from tests.support.journals import until
+from tests.support.coroutines import until
 from tests.support.name_server import NameServer, Says, naming
 from tests.support.raw_receivers import Run, on_both_loops, unused_port
 

@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import pytest
 
 from serving import access_log as access
+from tests.support.coroutines import run, turns, until
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from tests.support.journals import run, turns, until
 from tests.support.logged_answers import ADDRESS, LOG_FORMAT, PATH, Pages, answer, make, written
 
 

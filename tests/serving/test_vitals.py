@@ -9,7 +9,7 @@ import pytest
 from core.clock import FakeClock
 from serving import vitals
 from serving.vitals import LoopLag, resident_bytes
-from tests.support.journals import run, until
+from tests.support.coroutines import run, until
 
 
 @pytest.fixture(autouse=True)

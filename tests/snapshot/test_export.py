@@ -28,8 +28,8 @@ from tests.support.exports import (
     full,
     state_of,
 )
+from tests.support.folder_bytes import bytes_of, flips, overwrite
 from tests.support.generated_events import examples, sequences
-from tests.support.journals import bytes_of, flips, overwrite
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 

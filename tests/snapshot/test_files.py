@@ -32,9 +32,10 @@ from snapshot.files import (
     snapshot_path,
 )
 from storage.sealing import KeyMissing, Keyring, new_key
+from tests.support.folder_bytes import flips, overwrite
 from tests.support.gateways import ROOT
 from tests.support.generated_events import examples
-from tests.support.journals import KEYS, flips, overwrite
+from tests.support.journals import KEYS
 from tests.support.sample_rows import DELIVERIES, LISTINGS, MS, PROFILE, REFS
 
 LEAF = st.lists(st.binary(min_size=16, max_size=16), max_size=3).map(b"".join)

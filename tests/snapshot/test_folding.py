@@ -11,8 +11,9 @@ import gateway.store as store
 from core.state import State
 from snapshot.files import list_snapshots
 from snapshot.folding import Folded, Folding, Order, folded
+from tests.support.folder_bytes import overwrite
 from tests.support.gateways import WAIT_SECONDS, eventually, running
-from tests.support.journals import KEYS, overwrite
+from tests.support.journals import KEYS
 from tests.support.memory_ledger import empty_state
 from tests.support.written_history import HISTORY, write_history
 

@@ -12,16 +12,9 @@ from snapshot.files import SnapshotCorrupt, list_snapshots, snapshot_path
 from snapshot.recovery import UnreadableRecord, recover
 from storage.folder import Folder
 from storage.sealing import KeyMissing, Keyring, new_key
-from tests.support.journals import (
-    KEYS,
-    on,
-    overwrite,
-    recording,
-    recovered_digest,
-    run,
-    snapshotter_of,
-    write_segment,
-)
+from tests.support.coroutines import run
+from tests.support.folder_bytes import overwrite
+from tests.support.journals import KEYS, on, recording, recovered_digest, snapshotter_of, write_segment
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import listed, voted
 from tests.support.written_history import HISTORY, write_history

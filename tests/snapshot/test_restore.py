@@ -25,6 +25,7 @@ from snapshot.restore import (
 from storage.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
 from storage.folder import KEYS as KEYS_FILE
 from storage.sealing import KeyMissing, Keyring
+from tests.support.coroutines import run
 from tests.support.exports import (
     POSITION,
     SOME,
@@ -37,8 +38,9 @@ from tests.support.exports import (
     full,
     state_of,
 )
+from tests.support.folder_bytes import flips, overwrite
 from tests.support.generated_events import examples, sequences
-from tests.support.journals import KEYS, flips, on, overwrite, recording, run, snapshotter_of
+from tests.support.journals import KEYS, on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, voted
 

@@ -17,8 +17,10 @@ from journal.segments import list_segments
 from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
+from tests.support.coroutines import run, until
+from tests.support.folder_bytes import copied
 from tests.support.generated_events import examples, frequent, histories, sequences
-from tests.support.journals import copied, on, recording, recovered_digest, run, snapshotter_of, until
+from tests.support.journals import on, recording, recovered_digest, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import listed, voted
 

@@ -11,17 +11,10 @@ import pytest
 from core.refusals import Unavailable
 from snapshot.files import list_snapshots, snapshot_path
 from storage.folder import UNFINISHED
-from tests.support.journals import (
-    INTERVAL,
-    Disk,
-    happened,
-    recording,
-    recovered_digest,
-    run,
-    snapshot_files,
-    snapshotter_of,
-)
+from tests.support.coroutines import happened, run
+from tests.support.journals import INTERVAL, recording, recovered_digest, snapshot_files, snapshotter_of
 from tests.support.sample_rows import listed, voted
+from tests.support.watched_disk import WatchedDisk
 
 
 def test_a_snapshot_does_not_count_before_all_it_holds_is_durable(
@@ -30,7 +23,7 @@ def test_a_snapshot_does_not_count_before_all_it_holds_is_durable(
     async def main() -> None:
         async with recording(tmp_path) as (ledger, journal):
             await ledger.durable(ledger.commit(listed()))
-            disk = Disk(monkeypatch)
+            disk = WatchedDisk(monkeypatch)
             disk.may_sync.clear()
             ledger.commit([voted(5)])
             taking = asyncio.create_task(snapshotter_of(tmp_path, ledger, journal).take())
@@ -53,7 +46,7 @@ def test_with_interval_too_a_power_cut_after_a_snapshot_leaves_a_folder_that_can
     folder.mkdir()
 
     async def main() -> None:
-        disk = Disk(monkeypatch)
+        disk = WatchedDisk(monkeypatch)
         async with recording(folder, INTERVAL) as (ledger, journal):
             ledger.commit(listed())
             await snapshotter_of(folder, ledger, journal).take()
@@ -91,7 +84,7 @@ def test_an_unfinished_snapshot_is_removed_when_it_fails_and_nothing_else_is_los
             await snapshotter.take()
             await ledger.durable(ledger.commit([voted(5)]))
             with monkeypatch.context() as patched:
-                disk = Disk(patched)
+                disk = WatchedDisk(patched)
                 disk.sync_error = errno.EIO
                 with pytest.raises(OSError, match="Input/output error"):
                     await snapshotter.take()
@@ -102,7 +95,7 @@ def test_an_unfinished_snapshot_is_removed_when_it_fails_and_nothing_else_is_los
 
 
 def test_a_snapshot_that_is_given_up_leaves_nothing_unfinished_and_the_next_one_is_whole(
-    tmp_path: Path, disk: Disk
+    tmp_path: Path, disk: WatchedDisk
 ) -> None:
     async def main() -> None:
         async with recording(tmp_path) as (ledger, journal):

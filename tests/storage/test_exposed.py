@@ -10,7 +10,7 @@ from gateway.store import held_folder
 from settings.model import load_settings
 from storage.exposed import SECRETS, refuse_exposed
 from storage.folder import DIGEST_SECRET, KEYS, LOCK, OPERATOR_TOKEN, FolderUnusable
-from tests.support.journals import bytes_of
+from tests.support.folder_bytes import bytes_of
 
 ELSEWHERE = "a file of somebody else's"
 

@@ -24,8 +24,10 @@ from storage.folder import (
     what_to_do,
 )
 from storage.sealing import new_key
+from tests.support.folder_bytes import bytes_of
 from tests.support.gateways import ROOT
-from tests.support.journals import Disk, bytes_of, on
+from tests.support.journals import on
+from tests.support.watched_disk import WatchedDisk
 
 LOCK_IN_ANOTHER_PROCESS = """
 import sys
@@ -98,7 +100,7 @@ def test_a_secret_is_for_one_user_only(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
 
 
-def test_a_secret_is_on_disk_before_it_is_used(tmp_path: Path, disk: Disk) -> None:
+def test_a_secret_is_on_disk_before_it_is_used(tmp_path: Path, disk: WatchedDisk) -> None:
     kept_secret(tmp_path, "secret", lambda: "a secret")
     assert disk.synced == ["secret.tmp", tmp_path.name]
     assert disk.durable_bytes(tmp_path / "secret") == len("a secret\n")
@@ -106,7 +108,7 @@ def test_a_secret_is_on_disk_before_it_is_used(tmp_path: Path, disk: Disk) -> No
 
 @pytest.mark.parametrize("written_bytes", [None, 3])
 def test_a_secret_for_which_there_is_no_space_leaves_nothing_behind(
-    tmp_path: Path, disk: Disk, written_bytes: int | None
+    tmp_path: Path, disk: WatchedDisk, written_bytes: int | None
 ) -> None:
     disk.fill_up(written_bytes)
     with pytest.raises(OSError, match="No space left"):
@@ -233,7 +235,7 @@ def test_damaged_sealing_keys_are_refused_left_alone_and_not_shown(
     assert not content or content not in str(raised.value)
 
 
-def test_kept_keys_are_replaced_durably_and_for_one_user_only(tmp_path: Path, disk: Disk) -> None:
+def test_kept_keys_are_replaced_durably_and_for_one_user_only(tmp_path: Path, disk: WatchedDisk) -> None:
     before = kept_keys(tmp_path, needed=False)
     disk.synced.clear()
 
@@ -245,7 +247,7 @@ def test_kept_keys_are_replaced_durably_and_for_one_user_only(tmp_path: Path, di
     assert stat.S_IMODE((tmp_path / KEYS).stat().st_mode) == 0o600
 
 
-def test_kept_keys_that_cannot_be_replaced_stay(tmp_path: Path, disk: Disk) -> None:
+def test_kept_keys_that_cannot_be_replaced_stay(tmp_path: Path, disk: WatchedDisk) -> None:
     before = kept_keys(tmp_path, needed=False)
     disk.fill_up(after_bytes=10)
     with pytest.raises(OSError, match="No space left"):

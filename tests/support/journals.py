@@ -1,15 +1,10 @@
-"""Journals, ledgers and failing disks to test on."""
+"""Journals, their segments, and ledgers on them, to test on."""
 
 import asyncio
 import contextlib
-import errno
-import os
-import shutil
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
@@ -24,41 +19,11 @@ from snapshot.snapshotter import Snapshotter
 from storage.disk import OS_DISK, OsDisk
 from storage.folder import Folder
 from storage.sealing import Keyring
-from tests.support.gateways import WAIT_SECONDS
 from tests.support.memory_ledger import empty_state
 
 POLICY = JournalPolicy("always", interval_seconds=3_600, segment_bytes=1 << 20, pending_bytes=1 << 30)
 INTERVAL = replace(POLICY, fsync="interval")
 KEYS = Keyring([bytes(range(32))])
-
-T = TypeVar("T")
-
-
-def run(main: Coroutine[Any, Any, T]) -> T:
-    """Runs a test's coroutine; one that does not end fails the test."""
-
-    async def bounded() -> T:
-        async with asyncio.timeout(WAIT_SECONDS):
-            return await main
-
-    return asyncio.run(bounded())
-
-
-async def happened(event: threading.Event) -> None:
-    """Waits for what another thread tells."""
-    assert await asyncio.to_thread(event.wait, WAIT_SECONDS), "it did not happen"
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Waits for a condition that no event tells of; `run` bounds the wait."""
-    while not condition():  # noqa: ASYNC110 (there is no event to wait for)
-        await asyncio.sleep(0.001)
-
-
-async def turns(count: int = 20) -> None:
-    """Lets everything run that could run now."""
-    for _ in range(count):
-        await asyncio.sleep(0)
 
 
 class Unsynced(OsDisk):
@@ -100,21 +65,9 @@ def key_ids_of(folder: Path) -> list[bytes]:
     return [decode_header(path.read_bytes()).key_id for _, path in list_segments(folder)]
 
 
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Every file of the folder by name."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def set_aside(folder: Path) -> list[bytes]:
     """What was cut off the journal and kept beside it."""
     return [path.read_bytes() for path in sorted(folder.glob("journal-*.torn"))]
-
-
-def overwrite(path: Path, content: bytes) -> None:
-    """Replaces a file's bytes in place: emptying it first would make some file systems sync it."""
-    with path.open("r+b") as file:
-        file.write(content)
-        file.truncate()
 
 
 def write_segment(
@@ -202,84 +155,3 @@ def snapshotter_of(
 def snapshot_files(folder: Path) -> list[str]:
     """Names of snapshots, unfinished ones too."""
     return sorted(path.name for path in folder.glob("snapshot-*"))
-
-
-class Disk:
-    """Stands in for the calls that write, to watch them, hold them up and let them fail."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.synced: list[str] = []
-        """Names of the files and folders, in the order in which their syncs returned."""
-        self._durable: dict[int, int] = {}  # inode -> size at the last sync
-        self.syncing = threading.Event()
-        """Set as soon as a sync has begun."""
-        self.may_sync = threading.Event()
-        self.may_sync.set()
-        self.after_sync: Callable[[], None] = lambda: None
-        """Called, in the writer's thread, whenever a sync has returned."""
-        self.sync_error: int | None = None
-        self.write_error: int | None = None
-        self.write_most: int | None = None
-        """How many bytes a write takes before it fails."""
-        self.refused = threading.Event()
-        """Set as soon as a write is about to fail."""
-        self.may_fail = threading.Event()
-        self.may_fail.set()
-        self._fdatasync, self._fsync, self._pwrite = os.fdatasync, os.fsync, os.pwrite
-        monkeypatch.setattr(os, "fdatasync", lambda file: self._sync(self._fdatasync, file))
-        monkeypatch.setattr(os, "fsync", lambda file: self._sync(self._fsync, file))
-        monkeypatch.setattr(os, "pwrite", self._write)
-
-    def _sync(self, sync: Callable[[int], None], file: int) -> None:
-        self.syncing.set()
-        assert self.may_sync.wait(WAIT_SECONDS)
-        if self.sync_error is not None:
-            raise OSError(self.sync_error, os.strerror(self.sync_error))
-        sync(file)
-        self.synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
-        status = os.fstat(file)
-        self._durable[status.st_ino] = status.st_size
-        self.after_sync()
-
-    def _write(self, file: int, content: Any, offset: int) -> int:
-        if self.write_error is None:
-            return self._pwrite(file, content, offset)
-        if self.write_most:
-            content, self.write_most = content[: self.write_most], None
-            return self._pwrite(file, content, offset)
-        self.refused.set()
-        assert self.may_fail.wait(WAIT_SECONDS)
-        raise OSError(self.write_error, os.strerror(self.write_error))
-
-    def fill_up(self, after_bytes: int | None = None) -> None:
-        """From now on there is no space left, once `after_bytes` more are written."""
-        self.write_error, self.write_most = errno.ENOSPC, after_bytes
-        self.refused.clear()
-
-    def make_room(self) -> None:
-        self.write_error = None
-
-    def durable_bytes(self, path: Path) -> int:
-        """How much of a file a power cut would leave at least: its size at its last sync."""
-        return self._durable.get(path.stat().st_ino, 0)
-
-    def after_power_cut(self, folder: Path, copy: Path) -> Path:
-        """A copy of the folder with nothing in it but what was synced."""
-        copy.mkdir()
-        for path in folder.iterdir():
-            if size := self.durable_bytes(path):
-                (copy / path.name).write_bytes(path.read_bytes()[:size])
-        return copy
-
-
-def flips(content: bytes, every: int = 1) -> Iterator[tuple[int, bytes]]:
-    """(index of the byte, the content with one bit of it flipped), for every bit or every n-th."""
-    for bit in range(0, len(content) * 8, every):
-        flipped = bytearray(content)
-        flipped[bit // 8] ^= 1 << bit % 8
-        yield bit // 8, bytes(flipped)
-
-
-def copied(folder: Path, copy: Path) -> Path:
-    shutil.copytree(folder, copy)
-    return copy

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from server import cli
 from storage.folder import KEYS, LOCK, keep_keys
 from storage.sealing import Keyring, new_key
+from tests.support.folder_bytes import bytes_of, overwrite
 from tests.support.gateways import OTHER_USER, running
-from tests.support.journals import bytes_of, overwrite
 
 WARNING = (
     "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets.\n"

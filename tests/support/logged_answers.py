@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Literal
 
 from core.clock import FakeClock
 from serving.access_log import AccessLog
-from tests.support.journals import run
+from tests.support.coroutines import run
 
 PATH, ADDRESS, LOG_FORMAT = "/bots/1/voters/2", "192.0.2.1", "%(asctime)s %(levelname)s %(name)s: %(message)s"
 NOW_MS = 1_790_000_000_042

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from core.events import Event, ListingRemoved, UserErased, WebhookRemoved
-from tests.support.journals import recording, run, snapshotter_of
+from tests.support.coroutines import run
+from tests.support.journals import recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted
 

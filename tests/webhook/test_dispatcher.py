@@ -13,8 +13,8 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Attempt, Webhook
+from tests.support.coroutines import run, turns
 from tests.support.dispatcher_stage import ACCEPTED, FAILED, KEPT_MS, URL, Stage, staged
-from tests.support.journals import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS
 
 

@@ -8,8 +8,8 @@ import pytest
 from core.events import WebhookSaved
 from core.rows import Webhook
 from outbound.result import Fault, HttpResult
+from tests.support.coroutines import run, turns, until
 from tests.support.dispatcher_stage import CHAT_URL, FAILED, URL, Stage, staged
-from tests.support.journals import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed
 from webhook import dispatcher
 

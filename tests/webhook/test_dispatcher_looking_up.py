@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from core.rows import Attempt
+from tests.support.coroutines import run, turns, until
 from tests.support.dispatcher_stage import POLICY, URL, Stage
-from tests.support.journals import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS, listed
 from webhook.dispatcher import SLOW_MS
 

@@ -7,8 +7,8 @@ import pytest
 from core.events import UserErased, WebhookSaved
 from core.rows import Webhook
 from outbound.result import Fault, HttpResult
+from tests.support.coroutines import run, turns, until
 from tests.support.dispatcher_stage import ACCEPTED, CHAT_URL, FAILED, POLICY, Stage, staged
-from tests.support.journals import run, turns, until
 from tests.support.sample_rows import BOT_REF, NOW_MS
 from webhook.dispatcher import SLOW_MS
 

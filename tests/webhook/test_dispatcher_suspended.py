@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from core.events import EndpointHealthSet, WebhookSaved
 from core.rows import Suspension, Webhook
 from outbound.result import Fault, HttpResult
+from tests.support.coroutines import run, turns
 from tests.support.dispatcher_stage import CHAT_URL, FAILED, KEPT_MS, POLICY, RETRY, URL, Stage, staged
-from tests.support.journals import run, turns
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
 
 GONE = HttpResult(410, "http_410")

@@ -5,8 +5,8 @@ import pytest
 from core.events import Event, ListingRemoved, WebhookRemoved, WebhookSaved
 from core.rows import Webhook
 from outbound.result import HttpResult
+from tests.support.coroutines import run
 from tests.support.dispatcher_stage import FAILED, Stage, staged
-from tests.support.journals import run
 from tests.support.sample_rows import BOT_REF, NOW_MS
 
 SECRET_URL = "http://127.0.0.1/votes/the-secret-of-the-path?token=another"

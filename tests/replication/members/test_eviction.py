@@ -10,7 +10,7 @@ import pytest
 from replication.members.eviction import LOOK_BEATS, Eviction
 from replication.members.warnings import Warnings
 from replication.transport.link import Link, RedisPlace
-from tests.support.journals import run
+from tests.support.coroutines import run
 from tests.support.redis_server import RedisServer
 from tests.support.warned import warned
 

@@ -9,7 +9,7 @@ from core.refusals import Unavailable
 from replication.members.status import ReadUpTo
 from replication.streams.provisional import MOVED_AT_ONCE, ProvisionalVotes
 from tests.support.committed_rows import BOT, NOW_MS, OTHER_USER, USER, a_listing
-from tests.support.journals import run
+from tests.support.coroutines import run
 from tests.support.memory_nodes import Node, assert_folds, finished
 from tests.support.publishing_node import publishing
 from tests.support.redis_server import RedisServer

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from replication.members.status import ReadUpTo
-from tests.support.journals import run
+from tests.support.coroutines import run
 from tests.support.publishing_node import NAME, publishing, users_in
 from tests.support.redis_server import RedisServer
 

@@ -11,8 +11,8 @@ from replication.facts.kinds import Fact, VoteFact
 from replication.streams.entries import ENTRY_COST, LISTING_COST, Captured, entries, proof_of
 from replication.streams.queue import Queue
 from tests.support.committed_rows import BOT, NOW_MS
+from tests.support.coroutines import run, until
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.journals import run, until
 from tests.support.memory_nodes import Node, a_node
 from tests.support.publishing_node import publishing, users_in
 from tests.support.redis_server import RedisServer

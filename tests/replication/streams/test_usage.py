@@ -13,8 +13,9 @@ from replication.transport.envelopes import Envelopes
 from replication.transport.link import UNREACHABLE, Link, RedisPlace, SealedLink
 from storage.sealing import Keyring, new_key
 from tests.support.committed_rows import BOT, OTHER_BOT
+from tests.support.coroutines import run
 from tests.support.cutting_proxy import CuttingProxy
-from tests.support.journals import KEYS, run
+from tests.support.journals import KEYS
 from tests.support.redis_server import RedisServer
 
 POLICY = Policy(1_000, 60)

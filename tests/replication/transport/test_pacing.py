@@ -7,8 +7,8 @@ from core.clock import FakeClock
 from replication.streams.follower import ENTRIES_AT_ONCE
 from replication.transport.pacing import Pacing
 from tests.support.committed_rows import BOT
+from tests.support.coroutines import run
 from tests.support.gateways import running
-from tests.support.journals import run
 from tests.support.memory_nodes import finished
 from tests.support.publishing_node import publishing, users_in
 from tests.support.reading_node import reading

@@ -13,7 +13,7 @@ from core.clock import FakeClock
 from core.refusals import Unavailable
 from replication.transport.link import UNREACHABLE, Link, RedisPlace
 from replication.transport.retrying import ERROR_CHARACTERS, RetryingLoop, described
-from tests.support.journals import run
+from tests.support.coroutines import run
 from tests.support.redis_server import RedisServer
 
 SECRET = "what-a-user-has-voted-for"

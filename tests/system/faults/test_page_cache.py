@@ -13,7 +13,8 @@ from journal.journal import Journal
 from journal.segments import JournalReader, list_segments
 from storage.disk import OsDisk
 from storage.folder import Folder
-from tests.support.journals import KEYS, POLICY, run
+from tests.support.coroutines import run
+from tests.support.journals import KEYS, POLICY
 
 
 class PageCache(OsDisk):

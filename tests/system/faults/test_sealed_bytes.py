@@ -24,6 +24,7 @@ from snapshot.files import SnapshotReader, list_snapshots
 from storage.folder import KEYS, LOCK, UNFINISHED, kept_keys
 from storage.sealing import Keyring, new_key
 from tests.support.failing_disk import Action, Fault, Point
+from tests.support.folder_bytes import bytes_of
 from tests.support.gateways import (
     BOT,
     BOT_SUBMISSION,
@@ -40,7 +41,6 @@ from tests.support.gateways import (
     ProcessGateway,
     eventually,
 )
-from tests.support.journals import bytes_of
 from tests.support.killable_gateway import KillableGateway
 from tests.support.webhook_receiver import Receiver, receiving, status
 

@@ -1,0 +1,80 @@
+"""The calls that write, watched, held up and made to fail by a test."""
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.gateways import WAIT_SECONDS
+
+
+class WatchedDisk:
+    """Stands in for the calls that write, to watch them, hold them up and let them fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.synced: list[str] = []
+        """Names of the files and folders, in the order in which their syncs returned."""
+        self._durable: dict[int, int] = {}  # inode -> size at the last sync
+        self.syncing = threading.Event()
+        """Set as soon as a sync has begun."""
+        self.may_sync = threading.Event()
+        self.may_sync.set()
+        self.after_sync: Callable[[], None] = lambda: None
+        """Called, in the writer's thread, whenever a sync has returned."""
+        self.sync_error: int | None = None
+        self.write_error: int | None = None
+        self.write_most: int | None = None
+        """How many bytes a write takes before it fails."""
+        self.refused = threading.Event()
+        """Set as soon as a write is about to fail."""
+        self.may_fail = threading.Event()
+        self.may_fail.set()
+        self._fdatasync, self._fsync, self._pwrite = os.fdatasync, os.fsync, os.pwrite
+        monkeypatch.setattr(os, "fdatasync", lambda file: self._sync(self._fdatasync, file))
+        monkeypatch.setattr(os, "fsync", lambda file: self._sync(self._fsync, file))
+        monkeypatch.setattr(os, "pwrite", self._write)
+
+    def _sync(self, sync: Callable[[int], None], file: int) -> None:
+        self.syncing.set()
+        assert self.may_sync.wait(WAIT_SECONDS)
+        if self.sync_error is not None:
+            raise OSError(self.sync_error, os.strerror(self.sync_error))
+        sync(file)
+        self.synced.append(Path(f"/proc/self/fd/{file}").readlink().name)
+        status = os.fstat(file)
+        self._durable[status.st_ino] = status.st_size
+        self.after_sync()
+
+    def _write(self, file: int, content: Any, offset: int) -> int:
+        if self.write_error is None:
+            return self._pwrite(file, content, offset)
+        if self.write_most:
+            content, self.write_most = content[: self.write_most], None
+            return self._pwrite(file, content, offset)
+        self.refused.set()
+        assert self.may_fail.wait(WAIT_SECONDS)
+        raise OSError(self.write_error, os.strerror(self.write_error))
+
+    def fill_up(self, after_bytes: int | None = None) -> None:
+        """From now on there is no space left, once `after_bytes` more are written."""
+        self.write_error, self.write_most = errno.ENOSPC, after_bytes
+        self.refused.clear()
+
+    def make_room(self) -> None:
+        self.write_error = None
+
+    def durable_bytes(self, path: Path) -> int:
+        """How much of a file a power cut would leave at least: its size at its last sync."""
+        return self._durable.get(path.stat().st_ino, 0)
+
+    def after_power_cut(self, folder: Path, copy: Path) -> Path:
+        """A copy of the folder with nothing in it but what was synced."""
+        copy.mkdir()
+        for path in folder.iterdir():
+            if size := self.durable_bytes(path):
+                (copy / path.name).write_bytes(path.read_bytes()[:size])
+        return copy
