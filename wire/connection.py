@@ -343,7 +343,8 @@ class Connection(asyncio.Protocol):
                 self._held = rest + self._held
                 self._server.loop.call_soon(self.go_on)
             case Malformed(status, text, target):
-                self._refuse(status, text, target)
+                if self._phase in READS:  # not behind an answer that began early, and so is the last
+                    self._refuse(status, text, target)
 
     def _take_head(self, head: RequestHead, data: bytes) -> None:
         """Answer a request directly, or give it to the application. `data` is the slice that brought it."""

@@ -192,6 +192,18 @@ def test_an_answer_is_broken_off_when_its_request_is_never_finished(number: int)
     assert pipe.aborted
 
 
+def test_what_is_no_request_behind_an_answer_that_closes_breaks_nothing_off(
+    complaints: list[logging.LogRecord],
+) -> None:
+    """The answer began before its request had come as a whole, and so it is the last."""
+    begun = b"POST /duplex/0 HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+    steps = [Step(begun, 0, 1.0), Step(b"0\r\n\r\n\0nonsense", 0, 1.0)]
+    pipe = told(Story([Asked("duplex", begun, b"a")], 0, steps, tls=False, late=False))
+    assert pipe.written.endswith(b"\r\n0\r\n\r\n")
+    assert pipe.written.count(b"HTTP/1.1 ") == 1
+    assert not complaints
+
+
 # Over a socket.
 
 STATS = b"PATCH /bots/1/stats HTTP/1.1\r\nHost: g\r\n"
