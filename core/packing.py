@@ -1,8 +1,8 @@
 """The packed form of a listing: its bytes as a snapshot holds them.
 
-A start takes rows as they are. To make objects of all of them would take longer than the rest of the start,
-and most are asked for much later, or never. Law: bytes that were packed from rows of one shape can always be
-unpacked by code of the same shape. `SHAPE` names the shape; a snapshot holds it beside its rows.
+A start takes rows as they are. Making objects of all of them would take longer than the rest of the start,
+and most are asked for much later, or never. Law: code unpacks every row that code of the same shape has
+packed. `SHAPE` names the shape, and a snapshot holds it beside its rows.
 """
 
 import hashlib
@@ -14,8 +14,17 @@ from core.rows import Listing
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
-_schema = msgspec.json.encode(msgspec.json.schema(Listing), order="deterministic")
-SHAPE = hashlib.blake2b(_schema, digest_size=16).hexdigest()
+
+
+def shape_of(row: type[msgspec.Struct]) -> str:
+    """Return a fingerprint of the types and fields of a row and of the rows inside it, without docstrings."""
+    schema = msgspec.json.schema(row)
+    for definition in schema["$defs"].values():
+        definition.pop("description", None)  # the docstring: a field named so stands under "properties"
+    return hashlib.blake2b(msgspec.json.encode(schema, order="deterministic"), digest_size=16).hexdigest()
+
+
+SHAPE = shape_of(Listing)
 
 
 class PackedRow(NamedTuple):

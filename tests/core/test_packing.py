@@ -1,10 +1,11 @@
 """core/packing.py: what was packed from rows of this shape is unpacked as it was."""
 
+import msgspec
 from hypothesis import given
 from msgspec.structs import replace
 
 from core.events import ListingMerged
-from core.packing import PackedRow, pack, unpack
+from core.packing import PackedRow, pack, shape_of, unpack
 from core.rows import Key, Listing
 from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER
 from tests.support.generated_events import OF_TYPE, examples
@@ -22,3 +23,15 @@ def test_a_packed_row_tells_how_many_keys_it_has() -> None:
     keys = tuple(Key(f"k{number}", "a key", f"d{number}", "d", NOW_MS) for number in range(3))
     assert PackedRow(BOT, pack(ROW)).keys == 0
     assert PackedRow(BOT, pack(replace(ROW, keys=keys))).keys == 3
+
+
+def row_type(docstring: str, *fields: str) -> type[msgspec.Struct]:
+    inner = msgspec.defstruct("Inner", [(name, str) for name in fields], namespace={"__doc__": docstring})
+    return msgspec.defstruct("Row", [("inner", inner)], namespace={"__doc__": docstring})
+
+
+def test_a_reworded_docstring_leaves_the_shape_alone() -> None:
+    shape = shape_of(row_type("The profile of a bot.", "name", "description"))
+    assert shape_of(row_type("A bot's profile.", "name", "description")) == shape
+    assert shape_of(row_type("The profile of a bot.", "name")) != shape
+    assert shape_of(row_type("The profile of a bot.", "name", "summary")) != shape
