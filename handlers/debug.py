@@ -1,4 +1,4 @@
-"""What an operator sees of the inside, and the levers beside it. Law: no secret is ever shown."""
+"""The debug endpoints: the inside of the process, for operators. Law: no secret is ever shown."""
 
 import asyncio
 from bisect import bisect_left
@@ -39,8 +39,11 @@ RECENT_DELIVERIES = 10
 BACKUP = "application/octet-stream"
 DIGEST_ROUNDS = 3
 SLICES_AT_ONCE, BREATH_SECONDS = 8, 0.001
-"""Of a digest, each of some 0.1 ms. A loop that is never idle keeps the interpreter's lock from the journal's
-thread: without a breath one vote in a hundred waited 100 to 200 ms for its fsync to return."""
+"""Slices of a digest in a row, of 0.1 ms each, and the pause behind them.
+
+A loop that is never idle keeps the interpreter's lock from the journal's thread: without the pause one vote
+in a hundred waited 100 to 200 ms for its fsync to return.
+"""
 
 
 # -- Answers ----------------------------------------------------------------------------------------------
@@ -69,7 +72,7 @@ class Counts(View):
 
 
 class LimiterCounts(View):
-    """How many bots and addresses are being counted."""
+    """Sizes of the limiter: the bots and addresses that it counts."""
 
     stats_buckets: Count
     voters_buckets: Count
@@ -126,7 +129,7 @@ class Memory(View):
 
 
 class LoopLagView(View):
-    """How late the event loop ran what was due, in milliseconds, in the last minute."""
+    """Delays of the event loop in the last minute, in milliseconds."""
 
     last: Amount
     max: Amount
@@ -155,7 +158,7 @@ class DebugState(Success):
 
 
 class NextRequest(View):
-    """What the next request would meet."""
+    """The limit that the next request would meet."""
 
     limit: Count
     remaining: Count
@@ -164,7 +167,7 @@ class NextRequest(View):
 
 
 class NextRequests(View):
-    """What the next request to each endpoint would meet."""
+    """The limits that the next request to each endpoint would meet."""
 
     stats: NextRequest
     voters: NextRequest
@@ -235,14 +238,14 @@ class Verification(NamedTuple):
 
 @dataclass(frozen=True)
 class DebugSources:
-    """What other parts of the process tell about themselves, as calls."""
+    """Calls that ask other parts of the process about themselves."""
 
     durable_position: Callable[[], int]
     snapshot_position: Callable[[], int]
     webhooks_in_flight: Callable[[], int]
     endpoints_suspended: Callable[[], int]
     proxy_down: Callable[[], bool]
-    """The webhooks' proxy: nothing leaves while it is."""
+    """True while the webhooks' proxy fails: no webhook leaves then."""
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
     take_snapshot: Callable[[], Awaitable[Taken]]
@@ -375,16 +378,16 @@ class Debug:
         return success(SnapshotTaken(position=taken.position, bytes=taken.bytes, seconds=seconds))
 
     async def verify(self, _: Request) -> Reply:
-        """Compares the state in memory with what the disk would give back, at one position."""
+        """Compare the state in memory with the state folded from disk, at one position."""
         found = await self._sources.verify()
         return success(Verified(**found._asdict(), equal=found.digest == found.folded_digest))
 
 
 async def refreshed_digest(state: State) -> None:
-    """Lets other requests in between while the state's digest is brought up to date.
+    """Bring the state's digest up to date in slices, with other requests between them.
 
-    More than once, because a large listing may change while it is hashed; what changes again and again is
-    left to the digest itself.
+    One round is not enough: a large listing may change while it is hashed. A listing that changes in every
+    round is left to the digest itself.
     """
     for _ in range(DIGEST_ROUNDS):
         await _in_slices(state.refresh_digest())

@@ -1,4 +1,4 @@
-"""What the management endpoints share: who may call them, and how a change becomes an answer."""
+"""The shared parts of the management endpoints: their caller, their queries, and how they commit."""
 
 import hashlib
 import hmac
@@ -41,20 +41,23 @@ PAGE = 50
 MAX_PAGE = 500
 KNOWN_SECONDS = 86_400
 KNOWN_ADDRESSES = 64
-"""How many addresses are remembered that have shown the operator token, and for how long."""
+"""Addresses that have shown the operator token: how many are remembered, and for how long."""
 
 
 class VoteClaims(Protocol):
-    """What keeps two nodes of a fleet from taking a user's vote for the same listing at once."""
+    """Claims that keep two nodes of a fleet from taking a user's vote for one listing at the same time."""
 
     def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
-        """A context in which this node alone may take the vote. What is raised in it gives the claim back;
-        otherwise it stands until the user may vote again. Raises VotedTooSoon."""
+        """Return a context in which this node alone may take the vote.
+
+        An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
+        again. Raises VotedTooSoon.
+        """
 
 
 @dataclass(frozen=True)
 class ManageContext:
-    """What the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes for a key.
+    """The objects that the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
     """
@@ -71,12 +74,12 @@ class ManageContext:
     searches: Searches
     problems: StatsProblems
     missing_count: Callable[[str], str | None]
-    """Why a bot's actual server count cannot be known and what to do; None where nothing is missing."""
+    """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
-        """Commits, and answers with `reply()` once the record is durable. Raises Unavailable.
+        """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.
 
         The reply is made before the wait: afterwards the state may hold more than this request's change.
         """
@@ -110,7 +113,7 @@ class Operator:
         self._shown: OrderedDict[str, int] = OrderedDict()  # address key -> monotonic ns, the latest last
 
     def only(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint, refused to everybody else with 401, or 429 to an address that fails too often."""
+        """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often."""
 
         async def guarded(request: Request) -> Reply:
             address, now_ns = address_key(request.address), self._clock.monotonic_ns()

@@ -74,7 +74,7 @@ class ManageUsers:
         self._context = context
 
     async def erase(self, request: Request) -> Reply:
-        """Succeeds whether or not the user ever voted: afterwards nothing is known either way."""
+        """Forget a user. Succeeds for a user who never voted, too: the answer gives nothing away."""
         user = request.params[0]
         if not is_snowflake(user):
             raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})

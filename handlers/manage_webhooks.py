@@ -37,7 +37,7 @@ from listings.webhooks import (
 
 
 class AttemptWatch:
-    """Reads the log for the next attempt of a delivery, so that a request can wait for it."""
+    """A reader of the log that lets a request wait for the next attempt of a delivery."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[asyncio.Future[int]]] = {}
@@ -102,7 +102,7 @@ class ManageWebhooks:
         return webhook_view(webhook_of(self._state, ref), pending, self._clock.now_ms())
 
     async def rotate_secret(self, request: Request) -> Reply:
-        """Shows the new secret, this once."""
+        """Rotate the signing secret. This answer alone shows the new one."""
         ref, policy = self._ref(request), self._context.webhooks
         webhook_of(self._state, ref)
         overlap_ms = read(Overlap, request.json_object()).overlap_seconds * 1_000
@@ -120,7 +120,7 @@ class ManageWebhooks:
         return await self._context.commit(remove_webhook(self._state, self._ref(request)))
 
     async def test(self, request: Request) -> Reply:
-        """Answers after the first attempt, whatever became of it, or when that takes too long."""
+        """Send a test. The answer waits for the first attempt, successful or not, up to a limit."""
         ref, delivery_id = self._ref(request), self._context.new_id()
         webhook_of(self._state, ref)
         form = read(User, request.json_object())
@@ -149,7 +149,7 @@ class ManageWebhooks:
         )
 
     async def redeliver_failed(self, request: Request) -> Reply:
-        """Answers at once: the log shows what becomes of them."""
+        """Send failed deliveries again. The answer does not wait for them: the log shows their outcome."""
         ref = self._ref(request)
         webhook_of(self._state, ref)
         since_ms = read(FailedSince, request.json_object()).failed_since
@@ -170,7 +170,7 @@ class ManageWebhooks:
         raise NotFound("delivery")  # removed meanwhile
 
     def _is_held(self, ref: str, delivery_id: str) -> bool:
-        """Whether the delivery waits for its endpoint to recover; a test does not."""
+        """Tell whether the delivery waits for its endpoint to recover. A test never does."""
         listing, delivery = self._state.listings.get(ref), self._state.deliveries.pending.get(delivery_id)
         suspended = listing is not None and listing.webhook is not None and listing.webhook.suspension
         return bool(suspended) and delivery is not None and not delivery.test

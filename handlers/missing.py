@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class MissingCounts:
-    """Remembers whom it told of; of more than `bots` in a day, some are told of again."""
+    """The bots that a line was logged for. Beyond `bots` in a day, a bot may get a second line."""
 
     def __init__(self, clock: Clock, bots: int = MAX_BOTS) -> None:
         self._clock = clock
@@ -22,7 +22,7 @@ class MissingCounts:
         self._told: OrderedDict[str, int] = OrderedDict()  # ref -> monotonic ns, the latest last
 
     def tell(self, ref: str, why: str | None) -> None:
-        """To be called when a push found no actual count; `why` is what the source of counts says."""
+        """Log a push that found no actual count. `why` is the reason that the source of counts gives."""
         now_ns, told_ns = self._clock.monotonic_ns(), self._told.get(ref)
         if told_ns is not None and now_ns - told_ns < QUIET_SECONDS * NS_PER_SECOND:
             return

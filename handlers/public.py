@@ -70,8 +70,11 @@ class PublicLimits:
 
 
 class Caller(NamedTuple):
-    """`address` is the key that failures are counted under; `digest` is of the key given, None without;
-    `has_scheme` tells whether a word such as `Bearer` stands before it."""
+    """A caller of the public endpoints.
+
+    `address` is the key that failures are counted under. `digest` is the digest of the caller's key, or None.
+    `has_scheme` is true if a word such as `Bearer` stands before the key.
+    """
 
     address: str
     digest: str | None
@@ -104,11 +107,11 @@ class PublicApi:
         self._missing = MissingCounts(clock)
         self.problems = StatsProblems()
         self._dated: dict[str, tuple[int, int]] = {}
-        """Of each bot's last window of committed updates: its name in the limiter, and when it began."""
+        """The last window of each bot's committed updates: its name in the limiter, and its start."""
         self._restore_stats_windows(clock.now_ms(), clock.monotonic_ns())
 
     def caller(self, authorization: str | None, address: str) -> Caller:
-        """What the checks need to know of a caller; good for as many requests as have these two."""
+        """Return the caller that the checks need. Requests with the same key and address share one."""
         if not authorization:
             return Caller(address_key(address), None)
         scheme, space, _ = authorization.partition(" ")
@@ -126,7 +129,7 @@ class PublicApi:
         return await self.stats(request.params[0], caller, request.body)
 
     def bot_of(self, caller: Caller) -> str | None:
-        """The id of the bot that the caller's key is for, if for any; not whether it is still good."""
+        """Return the id of the bot that the caller's key is for, or None. The key may have expired."""
         grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
         return grant.ref.removeprefix(BOTS) if grant is not None else None
 
@@ -174,7 +177,7 @@ class PublicApi:
         return limited(reply, replace(buckets.peek(bot.ref, policy, now_ns), allowed=True))
 
     def unproven(self, address: str, reply: Reply) -> Reply:
-        """An answer that neither endpoint made (405, OPTIONS), with the caller's headers; or 429."""
+        """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or a 429."""
         now_ns, caller = self._clock.monotonic_ns(), address_key(address)
         decision = self.limits.guard.check(caller, now_ns)
         if not decision.allowed:
@@ -184,12 +187,12 @@ class PublicApi:
         return limited(reply, decision)
 
     def with_limits(self, reply: Reply, address: str) -> Reply:
-        """The reply with the headers of what is left to an address."""
+        """Return the reply with the headers of an address's limit."""
         decision = self.limits.guard.check(address_key(address), self._clock.monotonic_ns())
         return limited(reply, replace(decision, allowed=True))
 
     def limits_of(self, bot: Listing) -> Mapping[str, Decision]:
-        """What the next request to each endpoint would meet."""
+        """Return the limits that the next request to each endpoint would meet."""
         now_ns = self._clock.monotonic_ns()
         limits = self.limits
         return {
@@ -253,7 +256,7 @@ class PublicApi:
         return success()
 
     def _note(self, ref: str, caller: Caller, given: Mapping[str, Any], refusal: Exception | None) -> None:
-        """Keeps what was not taken for the bot's owner, unless the key or the bot is gone meanwhile."""
+        """Keep the refused fields for the bot's owner, unless the key or the bot is gone meanwhile."""
         now_ms = self._clock.now_ms()
         if caller.digest is not None and is_granted(self._state, ref, caller.digest, now_ms):
             if isinstance(refusal, ActualCountUnknown):
@@ -261,7 +264,7 @@ class PublicApi:
             self.problems.note(ref, given, refusal, now_ms)
 
     def _window_started_ms(self, ref: str, decision: Decision, now_ms: int) -> int:
-        """When the limiter's window began: as was said before, though the clock may have been set since."""
+        """Return the start of the limiter's window. A window keeps its start if the wall clock is set."""
         started_ns, started_ms = self._dated.get(ref, (None, 0))
         if started_ns == decision.started_ns:
             return started_ms
@@ -279,13 +282,13 @@ class PublicApi:
                 self._count_updates(event.row, event.updates)
 
     def _count_updates(self, bot: Listing, updates: int) -> None:
-        """Counts the updates that other nodes have committed."""
+        """Count the updates that other nodes have committed."""
         policy, now_ns = bot.stats_limit or self.limits.stats_policy, self._clock.monotonic_ns()
         if not self.limits.stats.add(bot.ref, policy, now_ns, updates):
             self._restore_stats_window(bot, self._clock.now_ms(), now_ns)
 
     def _restore_stats_windows(self, now_ms: int, now_ns: int) -> None:
-        """Takes up the windows of committed updates, so that a restart gives no one new tokens.
+        """Take up the windows of committed updates, so that a restart gives nobody new tokens.
 
         However late a bot is unpacked, its window is what it is at these two times: a clock that is set
         meanwhile moves none.

@@ -24,7 +24,7 @@ class RefusedAddresses:
         self._ends: list[tuple[int, str]] = []  # a heap of (monotonic ns, key)
 
     def began(self, key: str, decision: Decision) -> None:
-        """To be called when an address has used its failures up."""
+        """Log that an address has used up its failures."""
         self.step()  # its window before this one may have ended and not been told of yet
         ends_ns = decision.started_ns + decision.window_seconds * NS_PER_SECOND
         heapq.heappush(self._ends, (ends_ns, key))
@@ -33,7 +33,7 @@ class RefusedAddresses:
         log.warning(text, shown_address(key), decision.reset_seconds, decision.limit, max(within, 1))
 
     def step(self) -> None:
-        """Tells of those that are refused no longer."""
+        """Log the addresses that are no longer refused."""
         now_ns = self._clock.monotonic_ns()
         while self._ends and self._ends[0][0] <= now_ns:
             log.warning("the address %s is no longer refused", shown_address(heapq.heappop(self._ends)[1]))

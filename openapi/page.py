@@ -283,7 +283,7 @@ def _rules(schema: Node) -> Iterable[str]:
 
 
 def _found(document: Node, node: Node) -> Node:
-    """What a reference within the document points at, or the node itself."""
+    """Return the node that a reference within the document points at, or the node itself."""
     if "$ref" not in node:
         return node
     found: Any = document

@@ -71,7 +71,7 @@ class TestVote(Struct, forbid_unknown_fields=True):
 
 
 VOTES: tuple[type[Struct], ...] = (BotVote, ServerVote, TestVote)
-"""What webhooks send."""
+"""The bodies that webhooks send."""
 
 
 class _Untitled(GenerateJsonSchema):

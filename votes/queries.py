@@ -10,6 +10,7 @@ from core.state import State
 
 SLICE_LISTINGS = 256
 
+# `$vote_window` stands for a number of the deployment, which the OpenAPI document fills in.
 Voted = Annotated[bool, Meta(description="True if the user voted in the last $vote_window.")]
 VoteCount = Annotated[int, Meta(ge=0, description="How often the user has voted, over all time.")]
 LastVote = Annotated[
