@@ -27,7 +27,7 @@ lint: $(VENV)/dev.stamp ## check format, lint, types and imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy .
-	@$(BIN)/python -m pytest -q tests/test_architecture.py
+	@$(BIN)/python -m pytest -q -n 0 tests/test_architecture.py
 
 ROUNDS := 1000
 crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
