@@ -4,6 +4,7 @@ import ast
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,18 @@ def sources(*places: str) -> list[Path]:
 
 def imported(path: Path) -> Iterator[str]:
     """The names of all modules that a file imports, or imports from."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             yield node.module or ""
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Parse a file once for all tests."""
+    return ast.parse(path.read_text())
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -143,7 +150,7 @@ def test_only_the_clock_reads_a_clock() -> None:
 
 
 def test_commit_suspends_nowhere() -> None:
-    tree = ast.parse((ROOT / "core/ledger.py").read_text())
+    tree = parsed(ROOT / "core/ledger.py")
     commit = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "commit"]
     assert len(commit) == 1, "commit is def, not async def"
 
@@ -152,7 +159,7 @@ def test_only_the_ledger_and_recovery_apply_events() -> None:
     callers = {
         str(path.relative_to(ROOT))
         for path in EVERYWHERE
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "apply"
     }
     assert callers == {"core/ledger.py", "snapshot/recovery.py"}
@@ -165,7 +172,7 @@ def test_the_log_is_subscribed_to_in_one_list() -> None:
     callers = {
         str(path.relative_to(ROOT))
         for path in EVERYWHERE
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Attribute) and node.attr in {"subscribe", "on_durable"}
     }
     assert callers == {"gateway/readers.py"}
@@ -175,14 +182,14 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
     readers = {
         node.name
         for path in EVERYWHERE
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ClassDef)
         and any(isinstance(each, ast.FunctionDef) and each.name == "on_record" for each in node.body)
     }
     told_by_others = {"Outbox", "Search"}  # by the dispatcher, which has the clock, and by Searches
     listed = {
         alias.name
-        for node in ast.walk(ast.parse(READERS.read_text()))
+        for node in ast.walk(parsed(READERS))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -214,7 +221,7 @@ def modules() -> Iterator[tuple[str, str]]:
 def public_classes() -> Iterator[tuple[str, str]]:
     """(name, path) of every class that other modules may import."""
     for path in EVERYWHERE:
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 yield node.name, str(path.relative_to(ROOT))
 
@@ -239,7 +246,7 @@ def test_no_two_public_classes_share_a_name_for_different_things() -> None:
 def test_every_module_says_what_it_is_for() -> None:
     for path in EVERYWHERE:
         if path.name != "__init__.py":
-            assert ast.get_docstring(ast.parse(path.read_text())), path
+            assert ast.get_docstring(parsed(path)), path
 
 
 ROOMS = sorted(
@@ -356,7 +363,7 @@ def test_the_tests_have_no_rooms_of_their_own() -> None:
 
 def test_what_tests_share_is_in_their_support() -> None:
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
                 module = (node.module or "").rpartition(".")[2]
                 assert not module.startswith("test_"), path
