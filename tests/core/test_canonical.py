@@ -30,22 +30,15 @@ from core.rows import (
     Webhook,
 )
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    BOT_PROFILE,
-    NOW_MS,
-    OWNER,
-    SERVER,
-    USER,
-)
 from tests.support.generated_events import OF_TYPE, examples, sequences
 from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
 from tests.support.state_laws import picture
 
 NAMED = NodeNamed("a.1")
-ROW = Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
 KEY = Key("k1", "key", "d1", "d1", NOW_MS)
-ELSEWHERE = Delivery("d", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
+ELSEWHERE = Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 
 
 def state_after(*events: Event) -> State:
@@ -63,8 +56,8 @@ def two_nodes(*of_a: Event, of_b: tuple[Event, ...]) -> tuple[str, str]:
 
 def test_nodes_that_number_each_other_differently_share_a_digest() -> None:
     listed = ListingMerged(ROW)
-    votes = {label: VoteCast(BOT, USER, 2, NOW_MS, label) for label in ("a.1", "b.1", "c.1")}
-    own = VoteCast(BOT, USER, 2, NOW_MS)
+    votes = {label: VoteCast(BOT_REF, USER, 2, NOW_MS, label) for label in ("a.1", "b.1", "c.1")}
+    own = VoteCast(BOT_REF, USER, 2, NOW_MS)
     one, other = two_nodes(
         listed, own, votes["b.1"], votes["c.1"], of_b=(listed, votes["c.1"], votes["a.1"], own)
     )
@@ -74,8 +67,8 @@ def test_nodes_that_number_each_other_differently_share_a_digest() -> None:
 
 
 def test_a_window_is_the_same_whosever_it_is() -> None:
-    update = StatsUpdated(BOT, 5, None, StatsWindow(NOW_MS, 2), NOW_MS, stamp_ms=5)
-    heard = state_after(NAMED, ListingMerged(ROW), update).listings[BOT]
+    update = StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS, stamp_ms=5)
+    heard = state_after(NAMED, ListingMerged(ROW), update).listings[BOT_REF]
     told = replace(heard, stats_window=None, windows=(NodeWindow("a.1", NOW_MS, 2),))
     one, other = two_nodes(ListingMerged(ROW), update, of_b=(ListingMerged(told),))
     assert one == other
@@ -85,7 +78,9 @@ def test_how_sending_goes_at_a_node_and_in_which_order_keys_came_does_not_show()
     webhooked = replace(ROW, webhook=Webhook("https://receiver.example/votes", NOW_MS))
     keys = (KEY, replace(KEY, id="k2", digest="d2"))
     row, turned = replace(webhooked, keys=keys), replace(webhooked, keys=keys[::-1])
-    one, other = two_nodes(ListingMerged(row), EndpointHealthSet(BOT, 3, None), of_b=(ListingMerged(turned),))
+    one, other = two_nodes(
+        ListingMerged(row), EndpointHealthSet(BOT_REF, 3, None), of_b=(ListingMerged(turned),)
+    )
     assert one == other
 
 
@@ -93,11 +88,11 @@ def test_how_sending_goes_at_a_node_and_in_which_order_keys_came_does_not_show()
     "event",
     [
         ListingMerged(replace(ROW, server_count=5)),
-        ListingRemoved(BOT, stamp_ms=NOW_MS),
-        ListingRemoved(SERVER, stamp_ms=NOW_MS),
+        ListingRemoved(BOT_REF, stamp_ms=NOW_MS),
+        ListingRemoved(SERVER_REF, stamp_ms=NOW_MS),
         UserErased("", (), "mark", stamp_ms=NOW_MS),
-        VoteCast(BOT, USER, 1, NOW_MS, "b.1"),
-        KeySaved(BOT, KEY),
+        VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1"),
+        KeySaved(BOT_REF, KEY),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -111,7 +106,7 @@ def test_whatever_nodes_share_shows_in_the_digest(event: Event) -> None:
 def test_what_is_of_one_node_alone_does_not_show_in_the_shared_digest() -> None:
     state = state_after(NAMED, ListingMerged(ROW))
     before = state.shared_digest()
-    for event in (DeliveryMerged(ELSEWHERE), Merged("b.1", 7), VoteCast(SERVER, USER, 1, NOW_MS, "b.1")):
+    for event in (DeliveryMerged(ELSEWHERE), Merged("b.1", 7), VoteCast(SERVER_REF, USER, 1, NOW_MS, "b.1")):
         state.apply(event)
     assert state.shared_digest() == before
 
@@ -144,6 +139,6 @@ def test_votes_of_others_commute(merged: list[Event], chance: random.Random) -> 
     ]
     turned = [*told, *told]
     chance.shuffle(turned)
-    listed = [ListingMerged(ROW), ListingMerged(replace(ROW, ref=SERVER))]
+    listed = [ListingMerged(ROW), ListingMerged(replace(ROW, ref=SERVER_REF))]
     one, other = two_nodes(*listed, *told, of_b=(*turned, *listed))
     assert one == other

@@ -18,37 +18,36 @@ from core.rows import (
     Delivery,
 )
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    NOW_MS,
-    OTHER_USER,
-    SERVER,
-    USER,
-    a_finished_delivery,
-    a_listing,
-)
+from tests.support.committed_rows import a_finished_delivery, a_listing
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from tests.support.state_laws import assert_indexes_agree
 
 LATER_MS = NOW_MS + 1_000
-ELSEWHERE = Delivery("d", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
+ELSEWHERE = Delivery("d", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 FINISHED = replace(ELSEWHERE, next_attempt_ms=None, delivered=True)
 
 
 def test_what_another_node_is_to_send_is_kept_apart(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
-    assert (state.deliveries.remote, state.deliveries.remote_counts) == ({BOT: {"d": ELSEWHERE}}, {"b.1": 1})
+    assert (state.deliveries.remote, state.deliveries.remote_counts) == (
+        {BOT_REF: {"d": ELSEWHERE}},
+        {"b.1": 1},
+    )
     assert not state.deliveries.pending
-    assert not state.deliveries.pending_of(BOT)
-    assert (state.deliveries.newest_first(BOT), state.deliveries.find(BOT, "d")) == ([ELSEWHERE], ELSEWHERE)
+    assert not state.deliveries.pending_of(BOT_REF)
+    assert (state.deliveries.newest_first(BOT_REF), state.deliveries.find(BOT_REF, "d")) == (
+        [ELSEWHERE],
+        ELSEWHERE,
+    )
 
 
 def test_a_delivery_that_is_taken_is_this_node_s(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
-    ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
+    ledger.commit([DeliveryTaken("d", BOT_REF, LATER_MS)])
     own = replace(ELSEWHERE, owner="", owned_ms=LATER_MS)
-    assert (state.deliveries.pending, state.deliveries.pending_of(BOT)) == ({"d": own}, {"d": own})
+    assert (state.deliveries.pending, state.deliveries.pending_of(BOT_REF)) == ({"d": own}, {"d": own})
     assert (state.deliveries.remote, state.deliveries.remote_counts) == ({}, {})
 
 
@@ -57,16 +56,22 @@ def test_a_delivery_that_is_taken_is_due_at_once_though_the_clock_of_its_owner_w
 ) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(replace(ELSEWHERE, next_attempt_ms=NOW_MS + 86_400_000))])
-    ledger.commit([DeliveryTaken("d", BOT, LATER_MS)])
+    ledger.commit([DeliveryTaken("d", BOT_REF, LATER_MS)])
     assert state.deliveries.pending["d"].next_attempt_ms == LATER_MS
 
 
 def test_a_delivery_that_its_owner_has_forgotten_is_nobody_s_to_send(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryForgotten("e", BOT), DeliveryForgotten("d", SERVER)])
+    ledger.commit(
+        [DeliveryMerged(ELSEWHERE), DeliveryForgotten("e", BOT_REF), DeliveryForgotten("d", SERVER_REF)]
+    )
     assert state.deliveries.remote_counts == {"b.1": 1}
-    ledger.commit([DeliveryForgotten("d", BOT)])
-    assert (state.deliveries.remote, state.deliveries.remote_counts, state.deliveries.newest_first(BOT)) == (
+    ledger.commit([DeliveryForgotten("d", BOT_REF)])
+    assert (
+        state.deliveries.remote,
+        state.deliveries.remote_counts,
+        state.deliveries.newest_first(BOT_REF),
+    ) == (
         {},
         {},
         [],
@@ -75,17 +80,21 @@ def test_a_delivery_that_its_owner_has_forgotten_is_nobody_s_to_send(ledger: Led
 
 def test_a_delivery_that_was_taken_over_is_forgotten_by_nobody(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([DeliveryMerged(ELSEWHERE), DeliveryTaken("d", BOT, LATER_MS), DeliveryForgotten("d", BOT)])
+    ledger.commit(
+        [DeliveryMerged(ELSEWHERE), DeliveryTaken("d", BOT_REF, LATER_MS), DeliveryForgotten("d", BOT_REF)]
+    )
     assert [*state.deliveries.pending] == ["d"]
 
 
-@pytest.mark.parametrize("taken", [DeliveryTaken("d", SERVER, NOW_MS), DeliveryTaken("e", BOT, NOW_MS)])
+@pytest.mark.parametrize(
+    "taken", [DeliveryTaken("d", SERVER_REF, NOW_MS), DeliveryTaken("e", BOT_REF, NOW_MS)]
+)
 def test_nothing_is_taken_that_is_not_elsewhere(ledger: Ledger, state: State, taken: DeliveryTaken) -> None:
-    for ref in (BOT, SERVER):
+    for ref in (BOT_REF, SERVER_REF):
         a_listing(ledger, ref)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([taken])
-    assert (state.deliveries.remote, state.deliveries.pending) == ({BOT: {"d": ELSEWHERE}}, {})
+    assert (state.deliveries.remote, state.deliveries.pending) == ({BOT_REF: {"d": ELSEWHERE}}, {})
 
 
 @pytest.mark.parametrize("first", [ELSEWHERE, FINISHED, replace(ELSEWHERE, owner="")])
@@ -96,7 +105,7 @@ def test_a_merged_delivery_takes_the_place_of_what_is_known_of_it(
     a_listing(ledger)
     ledger.commit([DeliveryMerged(first)])
     ledger.commit([DeliveryMerged(then)])
-    assert state.deliveries.newest_first(BOT) == [then]
+    assert state.deliveries.newest_first(BOT_REF) == [then]
     assert_indexes_agree(state)
 
 
@@ -108,14 +117,14 @@ def test_a_delivery_for_what_is_not_listed_is_not_kept(ledger: Ledger, state: St
 def test_what_another_node_sent_is_sent_again_by_this_one(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(FINISHED)])
-    ledger.commit([DeliveryQueued("d", BOT, USER, False, LATER_MS)])
+    ledger.commit([DeliveryQueued("d", BOT_REF, USER, False, LATER_MS)])
     row = state.deliveries.pending["d"]
     assert (row.owner, row.owned_ms, row.round_ms, row.delivered) == ("", LATER_MS, LATER_MS, False)
 
 
 @pytest.mark.parametrize(
     "event",
-    [UserErased(USER, (BOT,)), WebhookRemoved(BOT), ListingRemoved(BOT)],
+    [UserErased(USER, (BOT_REF,)), WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)],
     ids=lambda e: type(e).__name__,
 )
 def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state: State, event: Event) -> None:
@@ -130,5 +139,5 @@ def test_what_is_elsewhere_goes_like_what_is_pending_here(ledger: Ledger, state:
 def test_what_is_elsewhere_stays_when_another_user_is_erased(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     ledger.commit([DeliveryMerged(ELSEWHERE)])
-    ledger.commit([UserErased(OTHER_USER, (BOT,))])
-    assert state.deliveries.remote == {BOT: {"d": ELSEWHERE}}
+    ledger.commit([UserErased(OTHER_USER, (BOT_REF,))])
+    assert state.deliveries.remote == {BOT_REF: {"d": ELSEWHERE}}

@@ -20,8 +20,8 @@ from core.events import (
     encode_record,
 )
 from core.rows import Webhook
-from tests.support.committed_rows import BOT, NOW_MS, USER
 from tests.support.generated_events import OF_TYPE, examples
+from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 
 TYPES: tuple[type[msgspec.Struct], ...] = get_args(Event)
 anything = st.one_of(*OF_TYPE.values(), *map(st.from_type, TYPES))
@@ -49,8 +49,8 @@ def test_every_type_is_generated() -> None:
 
 def test_a_record_reads_like_this() -> None:
     """Records outlive the program that wrote them: this spelling may not change without a new version."""
-    vote = VoteCast(BOT, USER, 7, NOW_MS)
-    spelt = {"type": "vote_cast.1", "ref": BOT, "user": USER, "count": 7, "at_ms": NOW_MS}
+    vote = VoteCast(BOT_REF, USER, 7, NOW_MS)
+    spelt = {"type": "vote_cast.1", "ref": BOT_REF, "user": USER, "count": 7, "at_ms": NOW_MS}
     assert json.loads(encode_record([vote])) == [spelt]
     assert decode_record(json.dumps([spelt]).encode()) == [vote]
 
@@ -73,7 +73,7 @@ def spelt(event: Event) -> dict[str, Any]:
 @pytest.mark.parametrize("tag", ["vote_cast.2", "vote_cast.0", "vote_cast", "vote_recast.1", "", None, 1])
 def test_an_unknown_type_or_version_is_refused(tag: object) -> None:
     with pytest.raises(UnknownEvent):
-        decode_record(json.dumps([{**spelt(VoteCast(BOT, USER, 7, NOW_MS)), "type": tag}]).encode())
+        decode_record(json.dumps([{**spelt(VoteCast(BOT_REF, USER, 7, NOW_MS)), "type": tag}]).encode())
 
 
 def in_a_fleet(event_type: type[msgspec.Struct]) -> set[str]:
@@ -110,19 +110,19 @@ def test_what_is_only_of_a_fleet_is_not_written_outside_of_one(
 
 def test_an_event_of_a_fleet_reads_like_this() -> None:
     events: list[Event] = [
-        KeyDeleted(BOT, "k1", stamp_ms=NOW_MS),
-        VoteCast(BOT, USER, 7, NOW_MS, "b.1"),
+        KeyDeleted(BOT_REF, "k1", stamp_ms=NOW_MS),
+        VoteCast(BOT_REF, USER, 7, NOW_MS, "b.1"),
         UserErased(USER, (), "mark", stamp_ms=NOW_MS),
-        VotesMerged(BOT, ("a.1", "b.2"), b"\x01\x02", ((5, "a.1", 2, NOW_MS),)),
+        VotesMerged(BOT_REF, ("a.1", "b.2"), b"\x01\x02", ((5, "a.1", 2, NOW_MS),)),
         Merged("b.1", 7),
     ]
     spellings = [
-        {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT, "key_id": "k1"},
-        {"type": "vote_cast.1", "ref": BOT, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
+        {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
+        {"type": "vote_cast.1", "ref": BOT_REF, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
         {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
         {
             "type": "votes_merged.1",
-            "ref": BOT,
+            "ref": BOT_REF,
             "nodes": ["a.1", "b.2"],
             "leaf": "AQI=",
             "parts": [[5, "a.1", 2, NOW_MS]],
@@ -151,7 +151,7 @@ def test_a_record_that_is_none_is_refused(record: bytes) -> None:
 
 
 def test_one_unknown_event_refuses_the_whole_record() -> None:
-    record = encode_record([UserErased(USER, (BOT,)), VoteCast(BOT, USER, 7, NOW_MS)])
+    record = encode_record([UserErased(USER, (BOT_REF,)), VoteCast(BOT_REF, USER, 7, NOW_MS)])
     with pytest.raises(UnknownEvent):
         decode_record(record.replace(b"vote_cast.1", b"vote_cast.9"))
 

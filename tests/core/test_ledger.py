@@ -11,23 +11,24 @@ from msgspec.structs import replace
 from core.events import ActualCountSet, Event, ListingReviewed, UserErased, VoteCast, decode_record
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from tests.support.committed_rows import BOT, NOW_MS, USER, a_listing
+from tests.support.committed_rows import a_listing
 from tests.support.generated_events import events, examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 
 
 def test_a_commit_is_in_the_journal_and_in_the_state(ledger: Ledger, journal: MemoryJournal) -> None:
     a_listing(ledger)
-    vote = VoteCast(BOT, USER, 1, NOW_MS)
+    vote = VoteCast(BOT_REF, USER, 1, NOW_MS)
     ledger.commit([vote])
     assert decode_record(journal.records[-1]) == [vote]
-    assert ledger.state.votes.get(BOT, int(USER)) == (1, NOW_MS)
+    assert ledger.state.votes.get(BOT_REF, int(USER)) == (1, NOW_MS)
 
 
 def test_events_that_happen_together_are_one_record(ledger: Ledger, journal: MemoryJournal) -> None:
     a_listing(ledger)
     before = len(journal.records)
-    ledger.commit([ActualCountSet(BOT, 5), VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([ActualCountSet(BOT_REF, 5), VoteCast(BOT_REF, USER, 1, NOW_MS)])
     assert len(journal.records) == before + 1
 
 
@@ -54,8 +55,10 @@ def test_without_events_nothing_is_written(ledger: Ledger, journal: MemoryJourna
 def test_a_reader_sees_each_commit_once_in_order_and_already_applied(ledger: Ledger) -> None:
     a_listing(ledger, review="in_review")
     seen: list[tuple[int, Sequence[Event], str]] = []
-    ledger.subscribe(lambda position, read: seen.append((position, read, ledger.state.listings[BOT].review)))
-    first, second = (ListingReviewed(BOT, review, None, NOW_MS) for review in ("denied", "approved"))
+    ledger.subscribe(
+        lambda position, read: seen.append((position, read, ledger.state.listings[BOT_REF].review))
+    )
+    first, second = (ListingReviewed(BOT_REF, review, None, NOW_MS) for review in ("denied", "approved"))
     ledger.commit([first])
     ledger.commit([])
     ledger.commit([second])
@@ -77,7 +80,7 @@ def test_what_the_journal_does_not_take_does_not_happen(ledger: Ledger, journal:
     digest, head = ledger.state.digest(), ledger.head
     journal.full = True
     with pytest.raises(Unavailable):
-        ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+        ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     assert (ledger.state.digest(), ledger.head, told) == (digest, head, [])
 
 
@@ -85,7 +88,7 @@ def test_an_event_that_cannot_be_written_does_not_happen(ledger: Ledger, journal
     a_listing(ledger, review="in_review")
     digest, head = ledger.state.digest(), ledger.head
     with pytest.raises(UnicodeEncodeError):
-        ledger.commit([ListingReviewed(BOT, "denied", "half a character: \ud800", NOW_MS)])
+        ledger.commit([ListingReviewed(BOT_REF, "denied", "half a character: \ud800", NOW_MS)])
     assert (ledger.state.digest(), ledger.head, len(journal.records)) == (digest, head, head)
 
 

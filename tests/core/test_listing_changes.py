@@ -19,18 +19,18 @@ from core.events import (
 )
 from core.listing_changes import RowEvent, changed, saved
 from core.rows import Key, Listing, Policy, Revocation, Stamp, Stamps, StatsWindow, Suspension, Webhook
-from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OTHER_USER, OWNER
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
 Part = Literal["profile", "counts", "actual", "limits", "webhook"]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
-ROW = Listing(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
 
 PARTS: list[tuple[RowEvent, Part, Listing]] = [
     (
-        StatsUpdated(BOT, 1, 2, StatsWindow(NOW_MS, 3), NOW_MS + 4),
+        StatsUpdated(BOT_REF, 1, 2, StatsWindow(NOW_MS, 3), NOW_MS + 4),
         "counts",
         replace(
             ROW,
@@ -41,18 +41,18 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
         ),
     ),
     (
-        ListingReviewed(BOT, "denied", "Too quiet.", NOW_MS + 4),
+        ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4),
         "profile",
         replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS + 4),
     ),
-    (ActualCountSet(BOT, 7), "actual", replace(ROW, actual_server_count=7)),
-    (LimitsSet(BOT, LIMIT, None), "limits", replace(ROW, stats_limit=LIMIT)),
+    (ActualCountSet(BOT_REF, 7), "actual", replace(ROW, actual_server_count=7)),
+    (LimitsSet(BOT_REF, LIMIT, None), "limits", replace(ROW, stats_limit=LIMIT)),
     (
-        WebhookSaved(BOT, replace(WEBHOOK, token="t")),
+        WebhookSaved(BOT_REF, replace(WEBHOOK, token="t")),
         "webhook",
         replace(ROW, webhook=replace(WEBHOOK, token="t")),
     ),
-    (WebhookRemoved(BOT), "webhook", replace(ROW, webhook=None)),
+    (WebhookRemoved(BOT_REF), "webhook", replace(ROW, webhook=None)),
 ]
 
 
@@ -71,22 +71,22 @@ def test_every_event_of_a_row_is_tried_here() -> None:
 
 def test_a_key_bears_its_stamp_itself() -> None:
     second, renamed = replace(KEY, id="k2"), replace(KEY, name="renamed")
-    assert changed(ROW, KeySaved(BOT, second), None).keys == (KEY, second)
-    assert changed(ROW, KeySaved(BOT, renamed), None).keys == (renamed,)
-    assert changed(ROW, KeySaved(BOT, second), STAMP) == replace(
+    assert changed(ROW, KeySaved(BOT_REF, second), None).keys == (KEY, second)
+    assert changed(ROW, KeySaved(BOT_REF, renamed), None).keys == (renamed,)
+    assert changed(ROW, KeySaved(BOT_REF, second), STAMP) == replace(
         ROW, keys=(KEY, replace(second, stamp=STAMP))
     )
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:
-    assert changed(ROW, KeyDeleted(BOT, "k1"), None) == replace(ROW, keys=())
-    assert changed(ROW, KeyDeleted(BOT, "k1"), STAMP) == replace(
+    assert changed(ROW, KeyDeleted(BOT_REF, "k1"), None) == replace(ROW, keys=())
+    assert changed(ROW, KeyDeleted(BOT_REF, "k1"), STAMP) == replace(
         ROW, keys=(), revoked=(Revocation(STAMP.ms, "k1"),)
     )
 
 
 def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
-    event = EndpointHealthSet(BOT, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
+    event = EndpointHealthSet(BOT_REF, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
     ill = replace(WEBHOOK, failed=10, suspension=event.suspension)
     assert changed(ROW, event, None) == replace(ROW, webhook=ill)
     without = replace(ROW, webhook=None)
@@ -94,9 +94,9 @@ def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
 
 
 def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
-    new = ListingSaved(BOT, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS)
+    new = ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS)
     assert saved(None, new, STAMP) == Listing(
-        BOT, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, stamps=Stamps(profile=STAMP)
+        BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, stamps=Stamps(profile=STAMP)
     )
     reviewed = replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS)
     again = saved(reviewed, replace(new, at_ms=NOW_MS + 1), None)

@@ -9,9 +9,10 @@ from core.listing_table import ListingTable
 from core.packing import PackedRow, pack, unpack
 from core.rows import Listing
 from core.state import State
-from tests.support.committed_rows import BOT, OTHER_BOT, SERVER, a_key, a_listing
+from tests.support.committed_rows import a_key, a_listing
 from tests.support.generated_events import events, examples, sequences
 from tests.support.memory_ledger import empty_state, state_after
+from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
 from tests.support.state_laws import assert_indexes_agree, leaves_by_ref, parts_of, picture, reloaded
 
 UNKNOWN = "bots/999999999999999999"
@@ -41,7 +42,7 @@ def packed(state: State) -> State:
 @pytest.fixture
 def taken_up(ledger: Ledger) -> State:
     """A state with three packed listings, one of which has a key."""
-    for ref in (BOT, OTHER_BOT, SERVER):
+    for ref in (BOT_REF, OTHER_REF, SERVER_REF):
         a_listing(ledger, ref)
     a_key(ledger)
     return packed(ledger.state)
@@ -55,14 +56,14 @@ def test_a_listing_is_unpacked_when_it_is_asked_for_and_no_other_one_is(
     taken_up: State, state: State
 ) -> None:
     assert at_hand(taken_up) == []
-    assert taken_up.listings.by_ref[BOT] == taken_up.listings[BOT] == state.listings[BOT]
-    assert taken_up.listings.get(SERVER) == state.listings[SERVER]
-    assert at_hand(taken_up) == [BOT, SERVER]
+    assert taken_up.listings.by_ref[BOT_REF] == taken_up.listings[BOT_REF] == state.listings[BOT_REF]
+    assert taken_up.listings.get(SERVER_REF) == state.listings[SERVER_REF]
+    assert at_hand(taken_up) == [BOT_REF, SERVER_REF]
 
 
 def test_what_only_counts_or_names_listings_unpacks_none(taken_up: State) -> None:
     assert (len(taken_up.listings), sorted(taken_up.listings)) == (3, list(taken_up.listings.refs))
-    assert (BOT in taken_up.listings, UNKNOWN in taken_up.listings) == (True, False)
+    assert (BOT_REF in taken_up.listings, UNKNOWN in taken_up.listings) == (True, False)
     assert taken_up.listings.key_count == 1
     assert at_hand(taken_up) == []
 
@@ -74,18 +75,18 @@ def test_a_digest_unpacks_none(taken_up: State, state: State) -> None:
 
 
 def test_a_copy_has_the_rows_as_they_are(taken_up: State, state: State) -> None:
-    first = taken_up.listings[SERVER]
+    first = taken_up.listings[SERVER_REF]
     copy = taken_up.copy_rows()
-    taken_up.apply(ListingRemoved(BOT))  # which has a key
+    taken_up.apply(ListingRemoved(BOT_REF))  # which has a key
     rows = [row.listing for rows in copy.slices() for row in rows]
     taken_up.end_copy(copy)
 
     assert [row for row in rows if isinstance(row, Listing)] == [first]
     packed_rows = {row.ref: row for row in rows if isinstance(row, PackedRow)}
     assert {ref: unpack(row.content) for ref, row in packed_rows.items()} == {
-        ref: state.listings[ref] for ref in (BOT, OTHER_BOT)
+        ref: state.listings[ref] for ref in (BOT_REF, OTHER_REF)
     }
-    assert {ref: row.keys for ref, row in packed_rows.items()} == {BOT: 1, OTHER_BOT: 0}
+    assert {ref: row.keys for ref, row in packed_rows.items()} == {BOT_REF: 1, OTHER_REF: 0}
 
 
 def test_a_listing_that_is_not_there_is_no_packed_one(taken_up: State) -> None:
@@ -103,25 +104,25 @@ def test_keys_open_a_listing_from_when_it_is_unpacked_and_are_counted_once(
     taken_up: State, state: State
 ) -> None:
     assert dict(taken_up.listings.grants) == {}
-    assert taken_up.listings.get(BOT) is not None
+    assert taken_up.listings.get(BOT_REF) is not None
     assert taken_up.listings.grants == state.listings.grants
     assert taken_up.listings.key_count == 1
 
 
 def test_each_listing_is_told_once_now_or_when_it_is_unpacked(taken_up: State) -> None:
     told: list[Listing] = []
-    first = taken_up.listings[SERVER]
+    first = taken_up.listings[SERVER_REF]
     taken_up.listings.for_each(told.append)
     assert told == [first]
-    taken_up.listings.get(SERVER)
+    taken_up.listings.get(SERVER_REF)
     assert told == [first]
-    second = taken_up.listings[BOT]
+    second = taken_up.listings[BOT_REF]
     assert told == [first, second]
 
 
 def test_a_packed_listing_is_removed_with_its_keys(taken_up: State) -> None:
-    taken_up.apply(ListingRemoved(BOT))
-    assert (BOT in taken_up.listings, taken_up.listings.key_count, dict(taken_up.listings.grants)) == (
+    taken_up.apply(ListingRemoved(BOT_REF))
+    assert (BOT_REF in taken_up.listings, taken_up.listings.key_count, dict(taken_up.listings.grants)) == (
         False,
         0,
         {},
@@ -131,7 +132,7 @@ def test_a_packed_listing_is_removed_with_its_keys(taken_up: State) -> None:
 
 def test_refs_and_rows_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        ListingTable().load_packed([BOT, SERVER], [b""], 0)
+        ListingTable().load_packed([BOT_REF, SERVER_REF], [b""], 0)
 
 
 @examples(100)

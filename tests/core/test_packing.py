@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from core.events import ListingMerged
 from core.packing import PackedRow, pack, shape_of, unpack
 from core.rows import Key, Listing
-from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER
 from tests.support.generated_events import OF_TYPE, examples
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
-ROW = Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
 
 
 @examples(50)
@@ -21,8 +21,8 @@ def test_a_row_is_unpacked_as_it_was_packed(event: ListingMerged) -> None:
 
 def test_a_packed_row_tells_how_many_keys_it_has() -> None:
     keys = tuple(Key(f"k{number}", "a key", f"d{number}", "d", NOW_MS) for number in range(3))
-    assert PackedRow(BOT, pack(ROW)).keys == 0
-    assert PackedRow(BOT, pack(replace(ROW, keys=keys))).keys == 3
+    assert PackedRow(BOT_REF, pack(ROW)).keys == 0
+    assert PackedRow(BOT_REF, pack(replace(ROW, keys=keys))).keys == 3
 
 
 def row_type(docstring: str, *fields: str) -> type[msgspec.Struct]:

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from core.events import ListingMerged
 from core.rows import Listing, NodeWindow, StatsWindow, Suspension, Webhook
 from core.sharing import as_own, shared, without_health
-from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER
 from tests.support.generated_events import OF_TYPE, examples, labels
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
-ROW = Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
 HEALTHY = Webhook("https://receiver.example/votes", NOW_MS, "a token", secret="a secret")
 ILL = replace(HEALTHY, failed=10, suspension=Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
 

@@ -25,21 +25,17 @@ from core.events import (
 from core.ledger import Ledger
 from core.rows import Key, KeyGrant, Listing, Policy, StatsWindow, Webhook
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
+from tests.support.sample_rows import (
     BOT_PROFILE,
+    BOT_REF,
     NOW_MS,
-    OTHER_BOT,
+    OTHER_REF,
     OTHER_USER,
     OWNER,
     REFUSED,
-    SERVER,
+    SERVER_REF,
     USER,
-    a_delivery,
-    a_finished_delivery,
-    a_key,
-    a_listing,
-    a_webhook,
 )
 
 LATER_MS = NOW_MS + 1_000
@@ -47,34 +43,34 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 
 
 def test_a_submitted_listing_begins_with_nothing_but_its_profile(ledger: Ledger, state: State) -> None:
-    ledger.commit([ListingSaved(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
-    assert state.listings[BOT] == Listing(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
-    assert state.listings[BOT].id == "111111111111111111"
+    ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
+    assert state.listings[BOT_REF] == Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+    assert state.listings[BOT_REF].id == "111111111111111111"
 
 
 def test_an_edit_leaves_what_hangs_on_the_listing_alone(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     key, webhook = a_key(ledger), a_webhook(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS), ActualCountSet(BOT, 5)])
-    before = state.listings[BOT]
-    ledger.commit([ListingSaved(BOT, OTHER_USER, RENAMED, "approved", LATER_MS)])
-    after = state.listings[BOT]
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), ActualCountSet(BOT_REF, 5)])
+    before = state.listings[BOT_REF]
+    ledger.commit([ListingSaved(BOT_REF, OTHER_USER, RENAMED, "approved", LATER_MS)])
+    after = state.listings[BOT_REF]
     assert after == replace(before, owner_id=OTHER_USER, profile=RENAMED, updated_ms=LATER_MS)
     assert (after.keys, after.webhook, after.reviewed_ms) == ((key,), webhook, NOW_MS)
-    assert state.votes.voters(BOT) == 1
+    assert state.votes.voters(BOT_REF) == 1
 
 
 def test_a_denied_listing_that_is_edited_loses_its_denial(ledger: Ledger, state: State) -> None:
     assert a_listing(ledger, review="denied").reason == "Too quiet."
-    ledger.commit([ListingSaved(BOT, OWNER, RENAMED, "in_review", LATER_MS)])
-    after = state.listings[BOT]
+    ledger.commit([ListingSaved(BOT_REF, OWNER, RENAMED, "in_review", LATER_MS)])
+    after = state.listings[BOT_REF]
     assert (after.review, after.reason, after.reviewed_ms) == ("in_review", None, None)
 
 
 def test_a_review_is_kept_with_its_reason_and_time(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit([ListingReviewed(BOT, "denied", "Too quiet.", LATER_MS)])
-    after = state.listings[BOT]
+    ledger.commit([ListingReviewed(BOT_REF, "denied", "Too quiet.", LATER_MS)])
+    after = state.listings[BOT_REF]
     assert (after.review, after.reason, after.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
@@ -82,12 +78,12 @@ def test_a_removed_listing_takes_everything_with_it(ledger: Ledger, state: State
     nothing = state.digest()
     a_listing(ledger)
     a_key(ledger, "k1", digest="d1")
-    ledger.commit([KeySaved(BOT, Key("k2", "rotated", "d3", "d3", NOW_MS, NOW_MS, "d2", LATER_MS))])
+    ledger.commit([KeySaved(BOT_REF, Key("k2", "rotated", "d3", "d3", NOW_MS, NOW_MS, "d2", LATER_MS))])
     a_webhook(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
-    ledger.commit([ListingRemoved(BOT)])
+    ledger.commit([ListingRemoved(BOT_REF)])
     assert not any(
         [
             state.listings,
@@ -98,69 +94,71 @@ def test_a_removed_listing_takes_everything_with_it(ledger: Ledger, state: State
         ]
     )
     assert len(state.votes) == 0
-    assert state.deliveries.newest_first(BOT) == []
+    assert state.deliveries.newest_first(BOT_REF) == []
     assert state.digest() == nothing
 
 
 def test_a_removed_listing_leaves_the_others_alone(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, BOT)
+    a_listing(ledger, BOT_REF)
     digest = state.digest()
-    a_listing(ledger, OTHER_BOT)
-    a_key(ledger, ref=OTHER_BOT)
-    ledger.commit([VoteCast(OTHER_BOT, USER, 1, NOW_MS)])
-    ledger.commit([ListingRemoved(OTHER_BOT)])
-    assert list(state.listings.refs) == [BOT]
+    a_listing(ledger, OTHER_REF)
+    a_key(ledger, ref=OTHER_REF)
+    ledger.commit([VoteCast(OTHER_REF, USER, 1, NOW_MS)])
+    ledger.commit([ListingRemoved(OTHER_REF)])
+    assert list(state.listings.refs) == [BOT_REF]
     assert state.digest() == digest
 
 
 def test_a_listing_that_comes_back_has_nothing_of_its_past(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_key(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
-    ledger.commit([ListingRemoved(BOT)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
+    ledger.commit([ListingRemoved(BOT_REF)])
     a_listing(ledger)
-    assert state.listings[BOT].keys == ()
-    assert state.votes.get(BOT, int(USER)) is None
+    assert state.listings[BOT_REF].keys == ()
+    assert state.votes.get(BOT_REF, int(USER)) is None
 
 
 def test_refs_are_sorted(ledger: Ledger, state: State) -> None:
-    for ref in (SERVER, OTHER_BOT, BOT):
+    for ref in (SERVER_REF, OTHER_REF, BOT_REF):
         a_listing(ledger, ref)
-    assert list(state.listings.refs) == [BOT, OTHER_BOT, SERVER]
+    assert list(state.listings.refs) == [BOT_REF, OTHER_REF, SERVER_REF]
 
 
 def test_a_key_opens_its_listing_until_it_is_deleted(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     first, second = a_key(ledger, "k1", digest="d1"), a_key(ledger, "k2", digest="d2")
-    assert state.listings[BOT].keys == (first, second)
-    ledger.commit([KeyDeleted(BOT, "k1")])
-    assert state.listings[BOT].keys == (second,)
-    assert dict(state.listings.grants) == {"d2": KeyGrant(BOT, "k2", None)}
+    assert state.listings[BOT_REF].keys == (first, second)
+    ledger.commit([KeyDeleted(BOT_REF, "k1")])
+    assert state.listings[BOT_REF].keys == (second,)
+    assert dict(state.listings.grants) == {"d2": KeyGrant(BOT_REF, "k2", None)}
 
 
 def test_a_rotated_key_keeps_its_place_and_opens_by_both_values(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     first, second = a_key(ledger, "k1", digest="d1"), a_key(ledger, "k2", digest="d2")
     rotated = replace(first, digest="d3", old_digest="d1", old_until_ms=LATER_MS)
-    ledger.commit([KeySaved(BOT, rotated)])
-    assert state.listings[BOT].keys == (rotated, second)
-    assert state.listings.grants["d3"] == KeyGrant(BOT, "k1", None)
-    assert state.listings.grants["d1"] == KeyGrant(BOT, "k1", LATER_MS)
+    ledger.commit([KeySaved(BOT_REF, rotated)])
+    assert state.listings[BOT_REF].keys == (rotated, second)
+    assert state.listings.grants["d3"] == KeyGrant(BOT_REF, "k1", None)
+    assert state.listings.grants["d1"] == KeyGrant(BOT_REF, "k1", LATER_MS)
 
 
 def test_a_second_rotation_ends_the_overlap_of_the_first(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     key = a_key(ledger, "k1", digest="d1")
-    ledger.commit([KeySaved(BOT, replace(key, digest="d2", old_digest="d1", old_until_ms=LATER_MS))])
-    ledger.commit([KeySaved(BOT, replace(key, digest="d3", old_digest="d2", old_until_ms=LATER_MS))])
+    ledger.commit([KeySaved(BOT_REF, replace(key, digest="d2", old_digest="d1", old_until_ms=LATER_MS))])
+    ledger.commit([KeySaved(BOT_REF, replace(key, digest="d3", old_digest="d2", old_until_ms=LATER_MS))])
     assert set(state.listings.grants) == {"d2", "d3"}
 
 
 def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: State) -> None:
     before = a_listing(ledger)
     window, limit, webhook = StatsWindow(NOW_MS, 2), Policy(5, 60), Webhook("https://r.example/", LATER_MS)
-    ledger.commit([StatsUpdated(BOT, 7, None, window, LATER_MS)])
-    ledger.commit([ActualCountSet(BOT, 9), LimitsSet(BOT, limit, None), WebhookSaved(BOT, webhook)])
+    ledger.commit([StatsUpdated(BOT_REF, 7, None, window, LATER_MS)])
+    ledger.commit(
+        [ActualCountSet(BOT_REF, 9), LimitsSet(BOT_REF, limit, None), WebhookSaved(BOT_REF, webhook)]
+    )
     counted = replace(
         before,
         server_count=7,
@@ -169,9 +167,9 @@ def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: 
         actual_server_count=9,
         webhook=webhook,
     )
-    assert state.listings[BOT] == replace(counted, stats_limit=limit)
-    ledger.commit([LimitsSet(BOT, None, limit)])
-    assert state.listings[BOT] == replace(counted, voters_limit=limit)
+    assert state.listings[BOT_REF] == replace(counted, stats_limit=limit)
+    ledger.commit([LimitsSet(BOT_REF, None, limit)])
+    assert state.listings[BOT_REF] == replace(counted, voters_limit=limit)
 
 
 def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: State) -> None:
@@ -179,33 +177,37 @@ def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: S
     a_webhook(ledger)
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
-    ledger.commit([WebhookRemoved(BOT)])
-    assert state.listings[BOT].webhook is None
-    assert not any([state.deliveries.newest_first(BOT), state.deliveries.pending, state.deliveries.finished])
+    ledger.commit([WebhookRemoved(BOT_REF)])
+    assert state.listings[BOT_REF].webhook is None
+    assert not any(
+        [state.deliveries.newest_first(BOT_REF), state.deliveries.pending, state.deliveries.finished]
+    )
 
 
 def test_a_later_vote_replaces_count_and_time(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
-    ledger.commit([VoteCast(BOT, USER, 2, LATER_MS)])
-    assert state.votes.get(BOT, int(USER)) == (2, LATER_MS)
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 2, LATER_MS)])
+    assert state.votes.get(BOT_REF, int(USER)) == (2, LATER_MS)
     assert len(state.votes) == 1
 
 
 def test_an_erased_user_is_named_nowhere(ledger: Ledger, state: State) -> None:
-    for ref in (BOT, SERVER):
+    for ref in (BOT_REF, SERVER_REF):
         a_listing(ledger, ref)
         ledger.commit([VoteCast(ref, OTHER_USER, 1, NOW_MS)])
         a_delivery(ledger, f"{ref} other", ref, user=OTHER_USER)
     digest = state.digest()
-    for ref in (BOT, SERVER):
+    for ref in (BOT_REF, SERVER_REF):
         ledger.commit([VoteCast(ref, USER, 1, NOW_MS)])
         a_finished_delivery(ledger, f"{ref} finished", ref)
         a_delivery(ledger, f"{ref} pending", ref)
-    ledger.commit([UserErased(USER, (BOT, SERVER))])
-    assert {row.user for ref in (BOT, SERVER) for row in state.deliveries.newest_first(ref)} == {OTHER_USER}
-    assert state.votes.get(BOT, int(USER)) is None
-    assert state.votes.get(SERVER, int(USER)) is None
+    ledger.commit([UserErased(USER, (BOT_REF, SERVER_REF))])
+    assert {row.user for ref in (BOT_REF, SERVER_REF) for row in state.deliveries.newest_first(ref)} == {
+        OTHER_USER
+    }
+    assert state.votes.get(BOT_REF, int(USER)) is None
+    assert state.votes.get(SERVER_REF, int(USER)) is None
     assert state.digest() == digest
 
 
@@ -213,25 +215,25 @@ def test_erasing_a_user_keeps_what_others_finished(ledger: Ledger, state: State)
     a_listing(ledger)
     a_finished_delivery(ledger, "theirs", user=OTHER_USER)
     a_finished_delivery(ledger, "ours")
-    ledger.commit([UserErased(USER, (BOT,))])
-    assert [row.id for row in state.deliveries.newest_first(BOT)] == ["theirs"]
+    ledger.commit([UserErased(USER, (BOT_REF,))])
+    assert [row.id for row in state.deliveries.newest_first(BOT_REF)] == ["theirs"]
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        ListingReviewed(BOT, "approved", None, NOW_MS),
-        ListingRemoved(BOT),
-        KeySaved(BOT, Key("k1", "key", "d1", "d1", NOW_MS)),
-        KeyDeleted(BOT, "k1"),
-        StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT, 9),
-        LimitsSet(BOT, Policy(5, 60), None),
-        WebhookSaved(BOT, Webhook("https://r.example/", NOW_MS)),
-        WebhookRemoved(BOT),
-        VoteCast(BOT, USER, 1, NOW_MS),
-        UserErased(USER, (BOT,)),
-        DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS),
+        ListingReviewed(BOT_REF, "approved", None, NOW_MS),
+        ListingRemoved(BOT_REF),
+        KeySaved(BOT_REF, Key("k1", "key", "d1", "d1", NOW_MS)),
+        KeyDeleted(BOT_REF, "k1"),
+        StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
+        ActualCountSet(BOT_REF, 9),
+        LimitsSet(BOT_REF, Policy(5, 60), None),
+        WebhookSaved(BOT_REF, Webhook("https://r.example/", NOW_MS)),
+        WebhookRemoved(BOT_REF),
+        VoteCast(BOT_REF, USER, 1, NOW_MS),
+        UserErased(USER, (BOT_REF,)),
+        DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS),
     ],
     ids=lambda event: type(event).__name__,
 )

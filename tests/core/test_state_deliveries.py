@@ -9,25 +9,15 @@ from core.events import DeliveryAttempted, DeliveryDropped
 from core.ledger import Ledger
 from core.rows import Attempt, Delivery
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    DELIVERED,
-    NOW_MS,
-    OTHER_BOT,
-    REFUSED,
-    USER,
-    a_delivery,
-    a_dropped_delivery,
-    a_finished_delivery,
-    a_listing,
-)
+from tests.support.committed_rows import a_delivery, a_dropped_delivery, a_finished_delivery, a_listing
 from tests.support.memory_ledger import DELIVERIES_KEPT
+from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS, OTHER_REF, REFUSED, USER
 
 LATER_MS = NOW_MS + 1_000
 
 
 def retried(delivery_id: str, attempt: Attempt = REFUSED, number: int = 1) -> DeliveryAttempted:
-    return DeliveryAttempted(delivery_id, BOT, number, attempt, "retry", attempt.at_ms + 5_000)
+    return DeliveryAttempted(delivery_id, BOT_REF, number, attempt, "retry", attempt.at_ms + 5_000)
 
 
 def ids(deliveries: Sequence[Delivery]) -> list[str]:
@@ -37,9 +27,9 @@ def ids(deliveries: Sequence[Delivery]) -> list[str]:
 def test_a_queued_delivery_is_due_at_once(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_delivery(ledger, "first")
-    expected = Delivery("first", BOT, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
+    expected = Delivery("first", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
     assert dict(state.deliveries.pending) == {"first": expected}
-    assert state.deliveries.newest_first(BOT) == [expected]
+    assert state.deliveries.newest_first(BOT_REF) == [expected]
 
 
 def test_a_retry_keeps_a_delivery_pending(ledger: Ledger, state: State) -> None:
@@ -55,7 +45,7 @@ def test_an_attempt_that_is_held_is_made_but_is_none_of_the_tries(ledger: Ledger
     a_listing(ledger)
     a_delivery(ledger, "first")
     ledger.commit([retried("first", number=1)])
-    ledger.commit([DeliveryAttempted("first", BOT, 2, REFUSED, "held", LATER_MS)])
+    ledger.commit([DeliveryAttempted("first", BOT_REF, 2, REFUSED, "held", LATER_MS)])
     row = state.deliveries.pending["first"]
     assert (row.tries, row.made, row.next_attempt_ms) == (1, 2, LATER_MS)
     assert row.attempts == (REFUSED, REFUSED)
@@ -65,9 +55,9 @@ def test_a_delivered_and_a_failed_delivery_are_finished(ledger: Ledger, state: S
     a_listing(ledger)
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    ledger.commit([DeliveryAttempted("second", BOT, 1, REFUSED, "failed", None)])
+    ledger.commit([DeliveryAttempted("second", BOT_REF, 1, REFUSED, "failed", None)])
     assert not state.deliveries.pending
-    assert [(row.id, row.delivered, row.tries) for row in state.deliveries.finished[BOT]] == [
+    assert [(row.id, row.delivered, row.tries) for row in state.deliveries.finished[BOT_REF]] == [
         ("first", True, 1),
         ("second", False, 1),
     ]
@@ -77,7 +67,7 @@ def test_only_the_newest_finished_deliveries_are_kept(ledger: Ledger, state: Sta
     a_listing(ledger)
     for number in range(DELIVERIES_KEPT + 2):
         a_finished_delivery(ledger, str(number), at_ms=NOW_MS + number)
-    assert ids(state.deliveries.finished[BOT]) == ["2", "3"]
+    assert ids(state.deliveries.finished[BOT_REF]) == ["2", "3"]
 
 
 def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, state: State) -> None:
@@ -85,7 +75,7 @@ def test_a_delivery_sent_again_starts_a_new_round_under_its_id(ledger: Ledger, s
     a_finished_delivery(ledger, "first")
     a_finished_delivery(ledger, "second")
     a_delivery(ledger, "first", at_ms=LATER_MS)
-    assert ids(state.deliveries.finished[BOT]) == ["second"]
+    assert ids(state.deliveries.finished[BOT_REF]) == ["second"]
     row = state.deliveries.pending["first"]
     assert (row.tries, row.delivered, row.next_attempt_ms) == (0, False, LATER_MS)
     assert (row.queued_ms, row.since_ms, row.attempts) == (NOW_MS, LATER_MS, (DELIVERED,))
@@ -125,14 +115,14 @@ def test_deliveries_are_shown_newest_first(ledger: Ledger, state: State) -> None
     a_delivery(ledger, "first", at_ms=NOW_MS)
     a_finished_delivery(ledger, "second", at_ms=NOW_MS + 1)
     a_delivery(ledger, "third", at_ms=NOW_MS + 2)
-    assert ids(state.deliveries.newest_first(BOT)) == ["third", "second", "first"]
+    assert ids(state.deliveries.newest_first(BOT_REF)) == ["third", "second", "first"]
 
 
 def test_deliveries_of_one_millisecond_are_shown_newest_first_too(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    assert ids(state.deliveries.newest_first(BOT)) == ["second", "first"]
+    assert ids(state.deliveries.newest_first(BOT_REF)) == ["second", "first"]
 
 
 def test_a_delivery_that_is_given_up_is_finished_and_says_why(ledger: Ledger, state: State) -> None:
@@ -140,11 +130,11 @@ def test_a_delivery_that_is_given_up_is_finished_and_says_why(ledger: Ledger, st
     a_dropped_delivery(ledger, "first", "overflow")
     a_delivery(ledger, "second")
     ledger.commit([retried("second")])
-    ledger.commit([DeliveryDropped("second", BOT, made=1, reason="expired", at_ms=LATER_MS)])
+    ledger.commit([DeliveryDropped("second", BOT_REF, made=1, reason="expired", at_ms=LATER_MS)])
     assert not state.deliveries.pending
     assert [
         (row.dropped, row.dropped_ms, row.delivered, row.next_attempt_ms)
-        for row in state.deliveries.finished[BOT]
+        for row in state.deliveries.finished[BOT_REF]
     ] == [
         ("overflow", NOW_MS, False, None),
         ("expired", LATER_MS, False, None),
@@ -156,9 +146,9 @@ def test_a_delivery_is_not_given_up_in_the_place_of_its_successor(ledger: Ledger
     a_delivery(ledger, "first")
     ledger.commit([retried("first")])
     ledger.commit(
-        [DeliveryDropped("first", BOT, made=0, reason="overflow", at_ms=NOW_MS)]
+        [DeliveryDropped("first", BOT_REF, made=0, reason="overflow", at_ms=NOW_MS)]
     )  # of before the attempt
-    ledger.commit([DeliveryDropped("first", OTHER_BOT, made=1, reason="overflow", at_ms=NOW_MS)])
+    ledger.commit([DeliveryDropped("first", OTHER_REF, made=1, reason="overflow", at_ms=NOW_MS)])
     assert state.deliveries.pending["first"].dropped is None
 
 
@@ -173,11 +163,11 @@ def test_a_delivery_that_was_given_up_can_be_sent_again(ledger: Ledger, state: S
 
 
 def test_a_listing_s_pending_deliveries_are_told_oldest_first(ledger: Ledger, state: State) -> None:
-    for ref in (BOT, OTHER_BOT):
+    for ref in (BOT_REF, OTHER_REF):
         a_listing(ledger, ref)
-    for delivery_id, ref in (("a", BOT), ("b", OTHER_BOT), ("c", BOT), ("d", BOT)):
+    for delivery_id, ref in (("a", BOT_REF), ("b", OTHER_REF), ("c", BOT_REF), ("d", BOT_REF)):
         a_delivery(ledger, delivery_id, ref)
     ledger.commit([retried("a")])
-    ledger.commit([DeliveryAttempted("c", BOT, 1, DELIVERED, "delivered", None)])
-    assert list(state.deliveries.pending_of(BOT)) == ["a", "d"], "a retry keeps its place"
+    ledger.commit([DeliveryAttempted("c", BOT_REF, 1, DELIVERED, "delivered", None)])
+    assert list(state.deliveries.pending_of(BOT_REF)) == ["a", "d"], "a retry keeps its place"
     assert state.deliveries.pending_of("bots/999999999999999999") == {}

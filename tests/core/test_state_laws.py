@@ -27,23 +27,19 @@ from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
 from core.vote_port import leaves_of
-from tests.support.committed_rows import (
-    BOT,
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
+from tests.support.generated_events import OF_TYPE, events, examples, sequences
+from tests.support.memory_ledger import empty_state, fold, state_after
+from tests.support.sample_rows import (
     BOT_PROFILE,
+    BOT_REF,
     DELIVERED,
     NOW_MS,
     OTHER_USER,
     OWNER,
-    SERVER,
+    SERVER_REF,
     USER,
-    a_delivery,
-    a_finished_delivery,
-    a_key,
-    a_listing,
-    a_webhook,
 )
-from tests.support.generated_events import OF_TYPE, events, examples, sequences
-from tests.support.memory_ledger import empty_state, fold, state_after
 from tests.support.state_laws import (
     Picture,
     assert_indexes_agree,
@@ -86,7 +82,7 @@ def test_an_event_applied_twice_is_an_event_applied_once(sequence: list[Event], 
 def test_an_event_of_any_type_applied_twice_is_one_applied_once(
     event_type: type[Event], choice: st.DataObject
 ) -> None:
-    state = state_after([NodeNamed("a.1"), *(submitted(ref) for ref in (BOT, SERVER))])
+    state = state_after([NodeNamed("a.1"), *(submitted(ref) for ref in (BOT_REF, SERVER_REF))])
     event = choice.draw(OF_TYPE[event_type])
     state.apply(event)
     once = picture(state)
@@ -156,7 +152,7 @@ def test_a_digest_is_128_bits_in_hex_however_much_it_covers(ledger: Ledger, stat
 
 
 def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
-    first = ListingSaved(BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS)
+    first = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)
     second = ListingSaved("bots/999999999999999999", OWNER, BOT_PROFILE, "in_review", NOW_MS)
     assert state_after([first, second]).digest() == state_after([second, first]).digest()
 
@@ -164,25 +160,25 @@ def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        ListingSaved(BOT, OTHER_USER, BOT_PROFILE, "approved", NOW_MS),
-        ListingReviewed(BOT, "denied", None, NOW_MS),
-        ListingRemoved(BOT),
-        KeySaved(BOT, Key("k2", "another", "d2", "d2", NOW_MS)),
-        KeyDeleted(BOT, "k1"),
-        StatsUpdated(BOT, None, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT, 0),
-        LimitsSet(BOT, None, Policy(1, 1)),
-        WebhookSaved(BOT, Webhook("https://receiver.example/votes", NOW_MS, "another secret")),
-        WebhookRemoved(BOT),
-        VoteCast(BOT, USER, 1, NOW_MS + 1),
-        VoteCast(BOT, USER, 2, NOW_MS),
-        VoteCast(BOT, OTHER_USER, 1, NOW_MS),
-        UserErased(USER, (BOT,)),
-        DeliveryQueued("new", BOT, OTHER_USER, test=False, at_ms=NOW_MS),
-        DeliveryQueued("finished", BOT, USER, test=False, at_ms=NOW_MS),
-        DeliveryAttempted("pending", BOT, 1, DELIVERED, "retry", NOW_MS),
-        DeliveryAttempted("pending", BOT, 1, DELIVERED, "delivered", None),
-        DeliveryAttempted("pending", BOT, 1, DELIVERED, "failed", None),
+        ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "approved", NOW_MS),
+        ListingReviewed(BOT_REF, "denied", None, NOW_MS),
+        ListingRemoved(BOT_REF),
+        KeySaved(BOT_REF, Key("k2", "another", "d2", "d2", NOW_MS)),
+        KeyDeleted(BOT_REF, "k1"),
+        StatsUpdated(BOT_REF, None, None, StatsWindow(NOW_MS, 1), NOW_MS),
+        ActualCountSet(BOT_REF, 0),
+        LimitsSet(BOT_REF, None, Policy(1, 1)),
+        WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS, "another secret")),
+        WebhookRemoved(BOT_REF),
+        VoteCast(BOT_REF, USER, 1, NOW_MS + 1),
+        VoteCast(BOT_REF, USER, 2, NOW_MS),
+        VoteCast(BOT_REF, OTHER_USER, 1, NOW_MS),
+        UserErased(USER, (BOT_REF,)),
+        DeliveryQueued("new", BOT_REF, OTHER_USER, test=False, at_ms=NOW_MS),
+        DeliveryQueued("finished", BOT_REF, USER, test=False, at_ms=NOW_MS),
+        DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "retry", NOW_MS),
+        DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "delivered", None),
+        DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "failed", None),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -190,7 +186,7 @@ def test_a_digest_changes_when_anything_changes(ledger: Ledger, state: State, ev
     a_listing(ledger)
     a_key(ledger, "k1")
     a_webhook(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     a_finished_delivery(ledger, "finished", user=OTHER_USER)
     a_delivery(ledger, "pending", user=OTHER_USER)
     before = state.digest()
@@ -200,20 +196,20 @@ def test_a_digest_changes_when_anything_changes(ledger: Ledger, state: State, ev
 
 def test_whatever_is_loaded_shows_in_the_digest(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     a_finished_delivery(ledger, "finished")
     a_delivery(ledger, "pending")
     copy, digests = empty_state(), []
     rows: list[Listing | Delivery] = [
-        state.listings[BOT],
-        *state.deliveries.finished[BOT],
+        state.listings[BOT_REF],
+        *state.deliveries.finished[BOT_REF],
         *state.deliveries.pending.values(),
     ]
     for row in rows:
         copy.load([row])
         copy.loaded()
         digests.append(copy.digest())
-    copy.load_votes([(BOT, b"".join(voted(state, BOT)))])
+    copy.load_votes([(BOT_REF, b"".join(voted(state, BOT_REF)))])
     copy.loaded()
     digests.append(copy.digest())
     assert len(set(digests)) == 4
@@ -231,7 +227,7 @@ def test_votes_newer_than_the_rows_beside_them_replay_to_the_same_state(
     later = st.integers(moment, len(sequence))
     ends = sorted(choice.draw(st.lists(later, min_size=3, max_size=3)))
     leaves: dict[str, list[bytes]] = {}
-    for ref, end in zip(choice.draw(st.permutations([BOT, SERVER])), ends, strict=False):
+    for ref, end in zip(choice.draw(st.permutations([BOT_REF, SERVER_REF])), ends, strict=False):
         state = state_after(sequence[:end])
         if ref in voted_for(state):
             leaves[ref] = list(leaves_of(state.votes, ref))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from core.refusals import Invalid
 from listings.forms import BotEdit, WebhookSettings, read
-from tests.support.committed_rows import OWNER
 from tests.support.generated_events import examples
+from tests.support.sample_rows import OWNER
 
 BOT = {
     "owner_id": OWNER,

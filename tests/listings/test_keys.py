@@ -21,15 +21,16 @@ from listings.keys import (
     key_value,
     rotate_key,
 )
-from tests.support.committed_rows import BOT, NOW_MS, OTHER_BOT, a_key, a_listing
+from tests.support.committed_rows import a_key, a_listing
 from tests.support.generated_events import examples
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 
 LATER_MS = NOW_MS + 60_000
 KEYS = 3
 DIGESTER = KeyDigester(b"a secret of the deployment")
 
 
-def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: str = BOT) -> None:
+def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: str = BOT_REF) -> None:
     ledger.commit(
         issue_key(
             ledger.state,
@@ -45,11 +46,11 @@ def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
 
 def rotate(ledger: Ledger, digest: str, *, overlap_seconds: int = 0, now_ms: int = LATER_MS) -> None:
     ledger.commit(
-        rotate_key(ledger.state, BOT, "k1", digest=digest, overlap_seconds=overlap_seconds, now_ms=now_ms)
+        rotate_key(ledger.state, BOT_REF, "k1", digest=digest, overlap_seconds=overlap_seconds, now_ms=now_ms)
     )
 
 
-def granted(state: State, digest: str, *, ref: str = BOT, now_ms: int = LATER_MS) -> bool:
+def granted(state: State, digest: str, *, ref: str = BOT_REF, now_ms: int = LATER_MS) -> bool:
     return is_granted(state, ref, digest, now_ms)
 
 
@@ -84,15 +85,15 @@ def test_an_issued_key_opens_its_listing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     issue(ledger)
     digest = "d1" * 32
-    assert state.listings[BOT].keys == (Key("k1", "production", digest, digest[:FINGERPRINT], NOW_MS),)
+    assert state.listings[BOT_REF].keys == (Key("k1", "production", digest, digest[:FINGERPRINT], NOW_MS),)
     assert granted(state, digest)
 
 
 def test_a_key_opens_no_other_listing(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, BOT)
-    a_listing(ledger, OTHER_BOT)
+    a_listing(ledger, BOT_REF)
+    a_listing(ledger, OTHER_REF)
     issue(ledger)
-    assert not granted(state, "d1" * 32, ref=OTHER_BOT)
+    assert not granted(state, "d1" * 32, ref=OTHER_REF)
 
 
 def test_an_unknown_key_opens_nothing(ledger: Ledger, state: State) -> None:
@@ -117,7 +118,7 @@ def test_a_listing_has_several_keys_but_not_too_many(ledger: Ledger, state: Stat
     with pytest.raises(Conflict) as refusal:
         issue(ledger, "one too many", digest="d9")
     assert (refusal.value.reason, refusal.value.facts) == ("too_many_keys", {"most": KEYS})
-    ledger.commit(delete_key(state, BOT, "k0"))
+    ledger.commit(delete_key(state, BOT_REF, "k0"))
     issue(ledger, "k3", digest="d3")
     assert granted(state, "d3")
 
@@ -126,7 +127,7 @@ def test_a_rotated_key_stops_at_once(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     issue(ledger, digest="d1")
     rotate(ledger, "d2" * 32)
-    (key,) = state.listings[BOT].keys
+    (key,) = state.listings[BOT_REF].keys
     assert not granted(state, "d1")
     assert granted(state, "d2" * 32)
     assert (key.id, key.name, key.created_ms) == ("k1", "production", NOW_MS)
@@ -162,36 +163,36 @@ def test_rotating_one_key_leaves_the_others_alone(ledger: Ledger, state: State) 
     other = a_key(ledger, "k2", digest="d2")
     rotate(ledger, "d3")
     assert granted(state, "d2")
-    assert state.listings[BOT].key("k2") == other
+    assert state.listings[BOT_REF].key("k2") == other
 
 
 def test_a_deleted_key_opens_nothing_also_by_its_old_value(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     issue(ledger, digest="d1")
     rotate(ledger, "d2", overlap_seconds=30)
-    ledger.commit(delete_key(state, BOT, "k1"))
+    ledger.commit(delete_key(state, BOT_REF, "k1"))
     assert not granted(state, "d1")
     assert not granted(state, "d2")
-    assert state.listings[BOT].key("k1") is None
+    assert state.listings[BOT_REF].key("k1") is None
 
 
 def test_the_keys_of_a_removed_listing_open_nothing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     issue(ledger, digest="d1")
-    ledger.commit([ListingRemoved(BOT)])
+    ledger.commit([ListingRemoved(BOT_REF)])
     a_listing(ledger)
     assert not granted(state, "d1")
 
 
 def test_a_key_that_does_not_exist_is_neither_rotated_nor_deleted(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, BOT)
-    a_listing(ledger, OTHER_BOT)
-    a_key(ledger, "k1", ref=OTHER_BOT)
+    a_listing(ledger, BOT_REF)
+    a_listing(ledger, OTHER_REF)
+    a_key(ledger, "k1", ref=OTHER_REF)
     with pytest.raises(NotFound) as refusal:
         rotate(ledger, "d2")
     assert refusal.value.thing == "key"
     with pytest.raises(NotFound):
-        delete_key(state, BOT, "k1")
+        delete_key(state, BOT_REF, "k1")
 
 
 def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State) -> None:
@@ -201,4 +202,4 @@ def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State)
     with pytest.raises(NotFound):
         rotate(ledger, "d2")
     with pytest.raises(NotFound):
-        delete_key(state, BOT, "k1")
+        delete_key(state, BOT_REF, "k1")

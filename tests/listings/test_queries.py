@@ -9,18 +9,10 @@ from core.ledger import Ledger
 from core.rows import BOTS, SERVERS, Delivery, Listing, Review
 from core.state import State
 from listings.queries import deliveries_page, page
-from tests.support.committed_rows import (
-    BOT,
-    BOT_PROFILE,
-    NOW_MS,
-    OTHER_BOT,
-    OWNER,
-    a_delivery,
-    a_finished_delivery,
-    a_listing,
-)
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.generated_events import examples
 from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER
 
 IDS = [str(10**17 + number) for number in range(9)]
 reviews = st.sampled_from(["in_review", "approved", "denied"])
@@ -130,23 +122,23 @@ def five_deliveries(ledger: Ledger) -> None:
 def test_the_pages_of_a_log_together_are_the_log_newest_first(
     state: State, limit: int, expected: list[list[str]]
 ) -> None:
-    shown, after = deliveries_page(state, BOT, after=None, limit=limit)
+    shown, after = deliveries_page(state, BOT_REF, after=None, limit=limit)
     found = [ids(shown)]
     while after is not None:
-        shown, after = deliveries_page(state, BOT, after=after, limit=limit)
+        shown, after = deliveries_page(state, BOT_REF, after=after, limit=limit)
         found.append(ids(shown))
     assert found == expected
 
 
 @pytest.mark.usefixtures("five_deliveries")
 def test_what_is_queued_between_pages_of_a_log_moves_nothing(ledger: Ledger, state: State) -> None:
-    _, after = deliveries_page(state, BOT, after=None, limit=2)
+    _, after = deliveries_page(state, BOT_REF, after=None, limit=2)
     a_delivery(ledger, "new", at_ms=NOW_MS + 9)
-    assert ids(deliveries_page(state, BOT, after=after, limit=2)[0]) == ["d2", "d1"]
+    assert ids(deliveries_page(state, BOT_REF, after=after, limit=2)[0]) == ["d2", "d1"]
 
 
 @pytest.mark.usefixtures("five_deliveries")
 def test_behind_a_delivery_that_is_no_longer_kept_come_the_older_ones(state: State) -> None:
-    assert ids(deliveries_page(state, BOT, after=f"{NOW_MS + 2}-forgotten", limit=2)[0]) == ["d1", "d0"]
-    assert deliveries_page(state, BOT, after=f"{NOW_MS}-forgotten", limit=2) == ([], None)
-    assert deliveries_page(state, OTHER_BOT, after=None, limit=2) == ([], None)
+    assert ids(deliveries_page(state, BOT_REF, after=f"{NOW_MS + 2}-forgotten", limit=2)[0]) == ["d1", "d0"]
+    assert deliveries_page(state, BOT_REF, after=f"{NOW_MS}-forgotten", limit=2) == ([], None)
+    assert deliveries_page(state, OTHER_REF, after=None, limit=2) == ([], None)

@@ -11,17 +11,8 @@ from core.rows import BotProfile, Policy, Review, ServerProfile
 from core.state import State
 from listings import rules
 from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
-from tests.support.committed_rows import (
-    BOT,
-    NOW_MS,
-    OTHER_USER,
-    OWNER,
-    SERVER,
-    USER,
-    a_key,
-    a_listing,
-    a_webhook,
-)
+from tests.support.committed_rows import a_key, a_listing, a_webhook
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, SERVER_REF, USER
 
 LATER_MS = NOW_MS + 1_000
 BOT_FIELDS = {
@@ -48,7 +39,7 @@ SERVER_SUBMISSION = read(ServerSubmission, {**SERVER_FIELDS, "id": "333333333333
 
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
-    listing = state.listings[BOT]
+    listing = state.listings[BOT_REF]
     assert (listing.review, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
     assert listing.profile == BotProfile(
         "Test bot",
@@ -62,8 +53,8 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
 
 def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
     ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS))
-    assert state.listings[SERVER].review == "in_review"
-    assert state.listings[SERVER].profile == ServerProfile(
+    assert state.listings[SERVER_REF].review == "in_review"
+    assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
     )
 
@@ -79,14 +70,14 @@ def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> N
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
     a_listing(ledger, "servers/111111111111111111")
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
-    assert list(state.listings.refs) == [BOT, "servers/111111111111111111"]
+    assert list(state.listings.refs) == [BOT_REF, "servers/111111111111111111"]
 
 
 def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit(rules.remove(state, BOT))
+    ledger.commit(rules.remove(state, BOT_REF))
     ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS))
-    assert state.listings[BOT].created_ms == LATER_MS
+    assert state.listings[BOT_REF].created_ms == LATER_MS
 
 
 @pytest.mark.parametrize(
@@ -96,32 +87,32 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
     ledger: Ledger, state: State, review: Review, after: Review
 ) -> None:
     before = a_listing(ledger, review=review)
-    ledger.commit(rules.edit(state, BOT, BOT_EDIT, LATER_MS))
-    listing = state.listings[BOT]
+    ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS))
+    listing = state.listings[BOT_REF]
     assert (listing.review, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
     assert listing.profile != before.profile
     assert listing.reason is None
 
 
 def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, SERVER)
-    ledger.commit(rules.edit(state, SERVER, SERVER_EDIT, LATER_MS))
-    assert state.listings[SERVER].profile == ServerProfile(
+    a_listing(ledger, SERVER_REF)
+    ledger.commit(rules.edit(state, SERVER_REF, SERVER_EDIT, LATER_MS))
+    assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
     )
 
 
 def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.approve(state, BOT, LATER_MS))
-    listing = state.listings[BOT]
+    ledger.commit(rules.approve(state, BOT_REF, LATER_MS))
+    listing = state.listings[BOT_REF]
     assert (listing.review, listing.reason, listing.reviewed_ms) == ("approved", None, LATER_MS)
 
 
 def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.deny(state, BOT, "Too quiet.", LATER_MS))
-    listing = state.listings[BOT]
+    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS))
+    listing = state.listings[BOT_REF]
     assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
 
 
@@ -129,34 +120,40 @@ def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: Stat
 def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Conflict) as refusal:
-        rules.approve(state, BOT, LATER_MS)
+        rules.approve(state, BOT_REF, LATER_MS)
     assert (refusal.value.reason, refusal.value.facts) == ("not_in_review", {"review": review})
     with pytest.raises(Conflict):
-        rules.deny(state, BOT, "Too quiet.", LATER_MS)
+        rules.deny(state, BOT_REF, "Too quiet.", LATER_MS)
 
 
 def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_key(ledger)
     a_webhook(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
-    ledger.commit(rules.remove(state, BOT))
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
+    ledger.commit(rules.remove(state, BOT_REF))
     assert not any([state.listings, state.listings.grants, len(state.votes)])
 
 
 def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit(rules.set_actual_count(state, BOT, 1_000))
-    assert state.listings[BOT].actual_server_count == 1_000
+    ledger.commit(rules.set_actual_count(state, BOT_REF, 1_000))
+    assert state.listings[BOT_REF].actual_server_count == 1_000
 
 
 def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     limit = {"requests": 5, "window_seconds": 60}
-    ledger.commit(rules.set_limits(state, BOT, read(Limits, {"stats": limit})))
-    assert (state.listings[BOT].stats_limit, state.listings[BOT].voters_limit) == (Policy(5, 60), None)
-    ledger.commit(rules.set_limits(state, BOT, read(Limits, {"voters": limit, "stats": None})))
-    assert (state.listings[BOT].stats_limit, state.listings[BOT].voters_limit) == (None, Policy(5, 60))
+    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"stats": limit})))
+    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
+        Policy(5, 60),
+        None,
+    )
+    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"voters": limit, "stats": None})))
+    assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
+        None,
+        Policy(5, 60),
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,9 +171,9 @@ def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: Stat
 def test_what_is_not_listed_is_not_found(
     ledger: Ledger, state: State, rule: Callable[[State, str], list[Event]]
 ) -> None:
-    a_listing(ledger, SERVER)
+    a_listing(ledger, SERVER_REF)
     with pytest.raises(NotFound) as refusal:
-        rule(state, BOT)
+        rule(state, BOT_REF)
     assert refusal.value.thing == "listing"
 
 

@@ -22,9 +22,10 @@ from core.rows import Listing, NodeWindow, Policy, StatsWindow
 from core.state import State
 from listings.stats import StatsUpdate, check_difference, committed_window, read_stats, update_stats
 from ratelimit.bucket import Buckets
-from tests.support.committed_rows import BOT, BOT_PROFILE, HOUR_MS, NOW_MS, OWNER, a_listing
+from tests.support.committed_rows import a_listing
 from tests.support.generated_events import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER
 
 WINDOW_SECONDS = 7_200
 NOT_A_COUNT: list[Any] = [
@@ -57,14 +58,14 @@ def update(
     """Commits an update and returns the window it was counted in."""
     events = update_stats(
         ledger.state,
-        BOT,
+        BOT_REF,
         StatsUpdate(servers, commands),
         window_started_ms=window_ms,
         window_seconds=WINDOW_SECONDS,
         now_ms=now_ms,
     )
     ledger.commit(events)
-    window = ledger.state.listings[BOT].stats_window
+    window = ledger.state.listings[BOT_REF].stats_window
     assert window is not None
     return window
 
@@ -155,25 +156,25 @@ def test_without_an_actual_count_no_server_count_is_checked() -> None:
 def test_an_update_writes_both_counts(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     update(ledger, servers=5, commands=7, now_ms=NOW_MS + 1)
-    bot = state.listings[BOT]
+    bot = state.listings[BOT_REF]
     assert (bot.server_count, bot.command_count, bot.counts_ms) == (5, 7, NOW_MS + 1)
 
 
 def test_an_update_leaves_the_other_count_alone(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     update(ledger, servers=5)
-    assert (state.listings[BOT].server_count, state.listings[BOT].command_count) == (5, None)
+    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (5, None)
     update(ledger, commands=0)
-    assert (state.listings[BOT].server_count, state.listings[BOT].command_count) == (5, 0)
+    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (5, 0)
     update(ledger, servers=0)
-    assert (state.listings[BOT].server_count, state.listings[BOT].command_count) == (0, 0)
+    assert (state.listings[BOT_REF].server_count, state.listings[BOT_REF].command_count) == (0, 0)
 
 
 def test_a_bot_that_does_not_exist_has_no_counts(state: State) -> None:
     with pytest.raises(NotFound):
         update_stats(
             state,
-            BOT,
+            BOT_REF,
             StatsUpdate(5, None),
             window_started_ms=NOW_MS,
             window_seconds=WINDOW_SECONDS,
@@ -208,7 +209,7 @@ def test_a_window_after_a_clock_was_set_back_is_still_the_latest(ledger: Ledger)
 
 
 def row(own: StatsWindow | None = None, *others: NodeWindow) -> Listing:
-    return Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS, stats_window=own, windows=others)
+    return Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS, stats_window=own, windows=others)
 
 
 def test_a_bot_that_was_never_updated_has_no_window() -> None:
@@ -238,7 +239,7 @@ def test_a_window_that_began_half_a_window_before_the_newest_is_over(newest_is_o
 def test_an_update_counts_what_this_node_has_committed_alone(ledger: Ledger) -> None:
     ledger.commit([ListingMerged(row(None, NodeWindow("b.1", NOW_MS, 2)))])
     assert update(ledger, servers=5) == StatsWindow(NOW_MS, 1)
-    assert ledger.state.listings[BOT].windows == (NodeWindow("b.1", NOW_MS, 2),)
+    assert ledger.state.listings[BOT_REF].windows == (NodeWindow("b.1", NOW_MS, 2),)
 
 
 steps = st.tuples(
@@ -258,9 +259,9 @@ def test_the_committed_windows_are_the_limiters(history: list[tuple[int, int, bo
     for seconds, wrong_ms, refused in history:
         clock.advance(seconds)
         now_ns, now_ms = clock.monotonic_ns(), clock.now_ms() + wrong_ms
-        decision = buckets.take(BOT, policy, now_ns)
+        decision = buckets.take(BOT_REF, policy, now_ns)
         if decision.allowed and refused:
-            buckets.give_back(BOT, decision)
+            buckets.give_back(BOT_REF, decision)
         elif decision.allowed:
             open_ms = (now_ns - decision.started_ns) // 1_000_000
             window = update(ledger, servers=5, window_ms=now_ms - open_ms, now_ms=now_ms)

@@ -14,20 +14,17 @@ from grammars.http_urls import UrlRefused
 from listings import webhooks as rules
 from listings.forms import WebhookSettings, read
 from listings.webhooks import WebhookPolicy, redeliver, remove_webhook, rotate_secret, send_test, webhook_of
-from tests.support.committed_rows import (
-    BOT,
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing, a_webhook
+from tests.support.sample_rows import (
+    BOT_REF,
     DAY_MS,
     DELIVERED,
     NOW_MS,
     OLD_SECRET,
-    OTHER_BOT,
+    OTHER_REF,
     SECRET,
-    SERVER,
+    SERVER_REF,
     USER,
-    a_delivery,
-    a_finished_delivery,
-    a_listing,
-    a_webhook,
 )
 
 LATER_MS = NOW_MS + 1_000
@@ -57,14 +54,14 @@ def save_webhook(state: State, ref: str, **body: object) -> list[Event]:
 
 def refused(state: State, **body: object) -> dict[str, str]:
     with pytest.raises(Invalid) as refusal:
-        save_webhook(state, BOT, **body)
+        save_webhook(state, BOT_REF, **body)
     return dict(refusal.value.fields)
 
 
 # -- settings ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ref", [BOT, SERVER])
+@pytest.mark.parametrize("ref", [BOT_REF, SERVER_REF])
 def test_a_webhook_is_saved_with_its_token_and_a_secret_made_for_it(
     ledger: Ledger, state: State, ref: str
 ) -> None:
@@ -76,16 +73,16 @@ def test_a_webhook_is_saved_with_its_token_and_a_secret_made_for_it(
 def test_a_token_left_out_is_a_token_removed_but_the_secret_stays(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     assert a_webhook(ledger).token is not None
-    ledger.commit(save_webhook(state, BOT))
-    assert webhook_of(state, BOT) == Webhook(URL, LATER_MS, None, secret=SECRET)
+    ledger.commit(save_webhook(state, BOT_REF))
+    assert webhook_of(state, BOT_REF) == Webhook(URL, LATER_MS, None, secret=SECRET)
 
 
 def test_saving_keeps_the_overlap_of_two_secrets(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit(rotate_secret(state, BOT, policy(), overlap_ms=DAY_MS, now_ms=NOW_MS))
-    ledger.commit(save_webhook(state, BOT))
-    assert webhook_of(state, BOT) == Webhook(
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=NOW_MS))
+    ledger.commit(save_webhook(state, BOT_REF))
+    assert webhook_of(state, BOT_REF) == Webhook(
         URL, LATER_MS, secret="secret 1", old_secret=SECRET, old_secret_until_ms=NOW_MS + DAY_MS
     )
 
@@ -93,9 +90,9 @@ def test_saving_keeps_the_overlap_of_two_secrets(ledger: Ledger, state: State) -
 def test_saving_ends_the_count_of_failures_and_the_suspension(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit([EndpointHealthSet(BOT, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))])
-    ledger.commit(save_webhook(state, BOT))
-    assert (webhook_of(state, BOT).failed, webhook_of(state, BOT).suspension) == (0, None)
+    ledger.commit([EndpointHealthSet(BOT_REF, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))])
+    ledger.commit(save_webhook(state, BOT_REF))
+    assert (webhook_of(state, BOT_REF).failed, webhook_of(state, BOT_REF).suspension) == (0, None)
 
 
 @pytest.mark.parametrize(("given", "saved"), [({}, "en"), ({"language": "pt-BR"}, "pt-BR")])
@@ -104,12 +101,12 @@ def test_a_chat_platform_s_webhook_has_a_language_and_no_secret(
 ) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit(save_webhook(state, BOT, url=CHAT_URL, **given))
-    webhook = webhook_of(state, BOT)
+    ledger.commit(save_webhook(state, BOT_REF, url=CHAT_URL, **given))
+    webhook = webhook_of(state, BOT_REF)
     assert (webhook.url, webhook.language) == (CHAT_URL, saved)
     assert (webhook.token, webhook.secret, webhook.old_secret) == (None, None, None)
-    ledger.commit(save_webhook(state, BOT))
-    assert webhook_of(state, BOT) == Webhook(URL, LATER_MS, secret="secret 1"), "a new one"
+    ledger.commit(save_webhook(state, BOT_REF))
+    assert webhook_of(state, BOT_REF) == Webhook(URL, LATER_MS, secret="secret 1"), "a new one"
 
 
 def test_no_token_goes_to_a_chat_platform_and_no_language_anywhere_else(ledger: Ledger, state: State) -> None:
@@ -129,7 +126,7 @@ def test_saving_keeps_what_is_on_its_way(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
     a_delivery(ledger, "first")
-    ledger.commit(save_webhook(state, BOT))
+    ledger.commit(save_webhook(state, BOT_REF))
     assert list(state.deliveries.pending) == ["first"]
 
 
@@ -143,9 +140,9 @@ def test_a_rotated_secret_stops_at_once_or_after_the_overlap(
     before = Webhook(
         URL, NOW_MS, "a token", secret=SECRET, old_secret=OLD_SECRET, old_secret_until_ms=LATER_MS
     )
-    ledger.commit([WebhookSaved(BOT, before)])
-    ledger.commit(rotate_secret(state, BOT, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS))
-    assert webhook_of(state, BOT) == Webhook(
+    ledger.commit([WebhookSaved(BOT_REF, before)])
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS))
+    assert webhook_of(state, BOT_REF) == Webhook(
         URL, NOW_MS, "a token", secret="secret 1", old_secret=old, old_secret_until_ms=until_ms
     )
 
@@ -154,25 +151,25 @@ def test_a_rotation_leaves_a_suspension_as_it_is(ledger: Ledger, state: State) -
     a_listing(ledger)
     a_webhook(ledger)
     suspension = Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000)
-    ledger.commit([EndpointHealthSet(BOT, 10, suspension)])
-    ledger.commit(rotate_secret(state, BOT, policy(), overlap_ms=0, now_ms=LATER_MS))
-    assert (webhook_of(state, BOT).failed, webhook_of(state, BOT).suspension) == (10, suspension)
+    ledger.commit([EndpointHealthSet(BOT_REF, 10, suspension)])
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=0, now_ms=LATER_MS))
+    assert (webhook_of(state, BOT_REF).failed, webhook_of(state, BOT_REF).suspension) == (10, suspension)
 
 
 def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
     ledger: Ledger, state: State
 ) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT, Webhook(URL, NOW_MS))])
-    ledger.commit(rotate_secret(state, BOT, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS))
-    assert webhook_of(state, BOT) == Webhook(URL, NOW_MS, secret="secret 1")
+    ledger.commit([WebhookSaved(BOT_REF, Webhook(URL, NOW_MS))])
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS))
+    assert webhook_of(state, BOT_REF) == Webhook(URL, NOW_MS, secret="secret 1")
 
 
 def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT, Webhook(CHAT_URL, NOW_MS, language="en"))])
+    ledger.commit([WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
     with pytest.raises(Conflict) as refusal:
-        rotate_secret(state, BOT, POLICY, overlap_ms=0, now_ms=LATER_MS)
+        rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS)
     assert refusal.value.reason == "not_signed"
 
 
@@ -181,10 +178,10 @@ def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) ->
     a_webhook(ledger)
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    ledger.commit(remove_webhook(state, BOT))
-    assert state.deliveries.newest_first(BOT) == []
+    ledger.commit(remove_webhook(state, BOT_REF))
+    assert state.deliveries.newest_first(BOT_REF) == []
     with pytest.raises(NotFound):
-        webhook_of(state, BOT)
+        webhook_of(state, BOT_REF)
 
 
 # -- deliveries ----------------------------------------------------------------------------------------
@@ -193,21 +190,21 @@ def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) ->
 def test_a_test_goes_the_way_of_a_vote(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
     a_webhook(ledger)
-    ledger.commit(send_test(state, BOT, USER, delivery_id="first", now_ms=LATER_MS))
+    ledger.commit(send_test(state, BOT_REF, USER, delivery_id="first", now_ms=LATER_MS))
     row = state.deliveries.pending["first"]
-    assert (row.ref, row.user, row.test, row.next_attempt_ms) == (BOT, USER, True, LATER_MS)
+    assert (row.ref, row.user, row.test, row.next_attempt_ms) == (BOT_REF, USER, True, LATER_MS)
 
 
 @pytest.mark.parametrize("test", [False, True])
 def test_a_finished_delivery_is_sent_again_as_what_it_was(ledger: Ledger, state: State, test: bool) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit([DeliveryQueued("first", BOT, USER, test, NOW_MS)])
-    ledger.commit([DeliveryAttempted("first", BOT, 1, DELIVERED, "failed", None)])
-    ledger.commit(redeliver(state, BOT, "first", POLICY, LATER_MS))
+    ledger.commit([DeliveryQueued("first", BOT_REF, USER, test, NOW_MS)])
+    ledger.commit([DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "failed", None)])
+    ledger.commit(redeliver(state, BOT_REF, "first", POLICY, LATER_MS))
     row = state.deliveries.pending["first"]
     assert (row.user, row.test, row.next_attempt_ms, row.tries) == (USER, test, LATER_MS, 0)
-    assert not state.deliveries.finished[BOT]
+    assert not state.deliveries.finished[BOT_REF]
 
 
 def test_the_delivery_that_is_named_is_the_one_sent_again(ledger: Ledger, state: State) -> None:
@@ -215,7 +212,7 @@ def test_the_delivery_that_is_named_is_the_one_sent_again(ledger: Ledger, state:
     a_webhook(ledger)
     for delivery_id in ("first", "second", "third"):
         a_finished_delivery(ledger, delivery_id)
-    ledger.commit(redeliver(state, BOT, "second", POLICY, LATER_MS))
+    ledger.commit(redeliver(state, BOT_REF, "second", POLICY, LATER_MS))
     assert list(state.deliveries.pending) == ["second"]
 
 
@@ -224,7 +221,7 @@ def test_a_pending_delivery_is_not_sent_twice(ledger: Ledger, state: State) -> N
     a_webhook(ledger)
     a_delivery(ledger, "first")
     with pytest.raises(Conflict) as refusal:
-        redeliver(state, BOT, "first", POLICY, LATER_MS)
+        redeliver(state, BOT_REF, "first", POLICY, LATER_MS)
     assert refusal.value.reason == "delivery_pending"
 
 
@@ -234,20 +231,20 @@ def test_a_delivery_is_not_sent_again_while_too_many_wait(ledger: Ledger, state:
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
     with pytest.raises(Conflict) as refusal:
-        redeliver(state, BOT, "first", policy(pending_most=1), LATER_MS)
+        redeliver(state, BOT_REF, "first", policy(pending_most=1), LATER_MS)
     assert refusal.value.reason == "too_many_pending"
-    assert redeliver(state, BOT, "first", policy(pending_most=2), LATER_MS)
+    assert redeliver(state, BOT_REF, "first", policy(pending_most=2), LATER_MS)
 
 
 def test_a_delivery_of_another_listing_is_not_found(ledger: Ledger, state: State) -> None:
-    for ref in (BOT, OTHER_BOT):
+    for ref in (BOT_REF, OTHER_REF):
         a_listing(ledger, ref)
         a_webhook(ledger, ref)
-    a_delivery(ledger, "pending", OTHER_BOT)
-    a_finished_delivery(ledger, "finished", OTHER_BOT)
+    a_delivery(ledger, "pending", OTHER_REF)
+    a_finished_delivery(ledger, "finished", OTHER_REF)
     for delivery_id in ("pending", "finished", "never queued"):
         with pytest.raises(NotFound) as refusal:
-            redeliver(state, BOT, delivery_id, POLICY, LATER_MS)
+            redeliver(state, BOT_REF, delivery_id, POLICY, LATER_MS)
         assert refusal.value.thing == "delivery"
 
 
@@ -266,7 +263,7 @@ def test_without_a_webhook_there_is_nothing_to_remove_rotate_test_or_send(
 ) -> None:
     a_listing(ledger)
     with pytest.raises(NotFound) as refusal:
-        rule(state, BOT)
+        rule(state, BOT_REF)
     assert refusal.value.thing == "webhook"
 
 
@@ -275,7 +272,7 @@ def test_a_listing_that_does_not_exist_has_no_webhook(
     state: State, rule: Callable[[State, str], object]
 ) -> None:
     with pytest.raises(NotFound) as refusal:
-        rule(state, BOT)
+        rule(state, BOT_REF)
     assert refusal.value.thing == "listing"
 
 

@@ -7,10 +7,6 @@ from core.ledger import Ledger
 from core.state import State
 from listings.webhooks import WebhookPolicy, redeliver_failed
 from tests.support.committed_rows import (
-    BOT,
-    HOUR_MS,
-    NOW_MS,
-    OTHER_BOT,
     a_delivery,
     a_dropped_delivery,
     a_failed_delivery,
@@ -18,6 +14,7 @@ from tests.support.committed_rows import (
     a_listing,
     a_webhook,
 )
+from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, OTHER_REF
 
 LATER_MS = NOW_MS + 2 * HOUR_MS
 POLICY = WebhookPolicy(lambda _: False, lambda: "secret", pending_per_endpoint=3, pending_in_all=1_000)
@@ -31,9 +28,9 @@ def a_listing_with_a_webhook(ledger: Ledger) -> None:
 
 def again(state: State, since_ms: int = 0) -> list[str]:
     """The ids of what is sent again."""
-    events = redeliver_failed(state, BOT, since_ms, POLICY, LATER_MS)
+    events = redeliver_failed(state, BOT_REF, since_ms, POLICY, LATER_MS)
     queued = [event for event in events if isinstance(event, DeliveryQueued)]
-    assert [(event.ref, event.at_ms) for event in queued] == [(BOT, LATER_MS)] * len(events)
+    assert [(event.ref, event.at_ms) for event in queued] == [(BOT_REF, LATER_MS)] * len(events)
     return [event.delivery_id for event in queued]
 
 
@@ -63,7 +60,7 @@ def test_what_is_sent_again_is_sent_in_the_order_of_votes(ledger: Ledger, state:
     a_failed_delivery(ledger, "younger", at_ms=NOW_MS + 1)
     a_failed_delivery(ledger, "older", at_ms=NOW_MS)
     assert again(state) == ["older", "younger"]
-    ledger.commit(redeliver_failed(state, BOT, 0, POLICY, LATER_MS))
+    ledger.commit(redeliver_failed(state, BOT_REF, 0, POLICY, LATER_MS))
     assert list(state.deliveries.pending) == ["older", "younger"]
     assert again(state) == [], "it is on its way"
 
@@ -80,8 +77,8 @@ def test_no_more_is_sent_again_than_may_wait(
 
 
 def test_what_waits_for_another_endpoint_takes_no_room(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, OTHER_BOT)
+    a_listing(ledger, OTHER_REF)
     a_failed_delivery(ledger, "first")
     for number in range(5):
-        a_delivery(ledger, f"waiting {number}", OTHER_BOT)
+        a_delivery(ledger, f"waiting {number}", OTHER_REF)
     assert again(state) == ["first"]

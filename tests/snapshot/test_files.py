@@ -35,8 +35,9 @@ from storage.sealing import KeyMissing, Keyring, new_key
 from tests.support.folder_bytes import flips, overwrite
 from tests.support.gateways import ROOT
 from tests.support.generated_events import examples
+from tests.support.generated_rows import DELIVERIES, LISTINGS, MS, REFS
 from tests.support.journals import KEYS
-from tests.support.sample_rows import DELIVERIES, LISTINGS, MS, PROFILE, REFS
+from tests.support.sample_rows import BOT_PROFILE
 
 LEAF = st.lists(st.binary(min_size=16, max_size=16), max_size=3).map(b"".join)
 USERS = st.integers(0, (1 << 64) - 1)
@@ -63,7 +64,7 @@ ROWS = st.one_of(
 WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
 VOTER = 123_456_789_012_345_678
 SMALL: list[Chunk] = [
-    ListingsChunk([Listing("bots/1", "2", PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
+    ListingsChunk([Listing("bots/1", "2", BOT_PROFILE, "approved", 3, 4, webhook=WEBHOOK)]),
     DeliveriesChunk([Delivery("a", "bots/1", str(VOTER), test=False, queued_ms=5, next_attempt_ms=6)]),
     LeavesChunk([("bots/1", struct.pack("<QQ", VOTER, 7))]),
     EndChunk(3, 5),
@@ -218,7 +219,7 @@ def test_a_file_is_read_with_any_key_of_the_ring(tmp_path: Path) -> None:
 def test_nothing_in_a_file_can_be_read(tmp_path: Path) -> None:
     content = written(tmp_path, content_of(SMALL)).read_bytes()
     numbers = (struct.pack("<Q", VOTER), struct.pack(">Q", VOTER))
-    texts = (str(VOTER), PROFILE.name, WEBHOOK.url, WEBHOOK.token or "", "approved", "bots/1")
+    texts = (str(VOTER), BOT_PROFILE.name, WEBHOOK.url, WEBHOOK.token or "", "approved", "bots/1")
     for needle in (*numbers, *(text.encode() for text in texts)):
         assert needle
         assert needle not in content

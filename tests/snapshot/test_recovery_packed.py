@@ -23,11 +23,11 @@ from snapshot.recovery import load_snapshot
 from tests.support.gateways import BOT, OTHER_BOT, OTHER_USER, USER, ThreadGateway, running
 from tests.support.journals import KEYS
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, PROFILE
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER
 from tests.support.suspended_endpoints import suspend, trying_once
 from tests.support.webhook_receiver import Receiver
 
-ROWS = [Listing(ref, OWNER, PROFILE, "approved", NOW_MS, NOW_MS) for ref in (BOT_REF, OTHER_REF)]
+ROWS = [Listing(ref, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS) for ref in (BOT_REF, OTHER_REF)]
 
 
 def loaded(folder: Path, chunks: Sequence[Chunk]) -> State:

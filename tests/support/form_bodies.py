@@ -6,7 +6,7 @@ import pytest
 
 from core.refusals import Invalid
 from listings.forms import Form, read
-from tests.support.committed_rows import OWNER
+from tests.support.sample_rows import OWNER
 
 Body = dict[str, Any]
 

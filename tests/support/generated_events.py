@@ -29,7 +29,7 @@ from core.rows import (
     Suspension,
     Webhook,
 )
-from tests.support.committed_rows import BOT, NOW_MS, OTHER_USER, SERVER, USER
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ def examples(count: int) -> Callable[[F], F]:
 
 
 texts = st.text(max_size=8)
-refs = st.sampled_from([BOT, SERVER])
+refs = st.sampled_from([BOT_REF, SERVER_REF])
 users = st.sampled_from([USER, OTHER_USER, str((1 << 64) - 1)])
 delivery_ids = st.sampled_from(["first", "second", "third", "fourth"])
 key_ids = st.sampled_from(["k1", "k2"])
@@ -157,7 +157,7 @@ def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
 
 
 # Other nodes tell of these deliveries. An id is never shared between listings: it has 128 bits.
-LISTING_OF = {"third": BOT, "fourth": SERVER}
+LISTING_OF = {"third": BOT_REF, "fourth": SERVER_REF}
 
 
 @st.composite

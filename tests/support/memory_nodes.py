@@ -16,8 +16,9 @@ from replication.facts.hybrid_clock import HybridClock
 from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.kinds import Fact, ListingFact, VotesFact
 from replication.facts.merge import FactSource, Merge
-from tests.support.committed_rows import BOT, HOUR_MS, NOW_MS, a_listing
+from tests.support.committed_rows import a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS
 from votes.search import Searches
 
 DIGESTS = KeyedDigests(b"the secret of the fleet")
@@ -111,7 +112,7 @@ class Node:
                 )
                 yield VotesFact(ref, fleet.removed.get(ref, 0), labels, alone, parts)
 
-    def listing(self, ref: str = BOT) -> Listing:
+    def listing(self, ref: str = BOT_REF) -> Listing:
         return self.state.listings[ref]
 
     def votes(self, ref: str, user: str) -> tuple[int, int] | None:

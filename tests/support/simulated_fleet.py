@@ -16,12 +16,12 @@ from core.refusals import Refusal
 from core.rows import Attempt
 from listings import keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
-from tests.support.committed_rows import BOT, DELIVERED, HOUR_MS, NOW_MS, OTHER_BOT, OTHER_USER, SECRET, USER
 from tests.support.fleet_book import Book
 from tests.support.memory_nodes import DIGESTS, Node, Told
+from tests.support.sample_rows import BOT_REF, DELIVERED, HOUR_MS, NOW_MS, OTHER_REF, OTHER_USER, SECRET, USER
 from votes.rules import cast_vote, erase_user
 
-REFS = [BOT, OTHER_BOT]
+REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
 NAMES = "abcd"
 COOLDOWN_MS = 1

@@ -5,31 +5,22 @@ import pytest
 from core.events import ListingRemoved, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    DAY_MS,
-    NOW_MS,
-    OTHER_BOT,
-    OTHER_USER,
-    USER,
-    a_delivery,
-    a_finished_delivery,
-    a_listing,
-)
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
+from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
 from votes import queries
 from votes.queries import VoteStatus, listings_that_know, vote_status
 
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
 
-def status(state: State, ref: str = BOT, user: str = USER, *, now_ms: int = NOW_MS) -> VoteStatus:
+def status(state: State, ref: str = BOT_REF, user: str = USER, *, now_ms: int = NOW_MS) -> VoteStatus:
     return vote_status(state, ref, user, now_ms, DAY_MS)
 
 
 @pytest.fixture
 def a_seventh_vote(ledger: Ledger) -> None:
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 7, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 7, NOW_MS)])
 
 
 @pytest.mark.parametrize(
@@ -54,9 +45,9 @@ def test_a_user_who_never_voted_has_no_last_vote(ledger: Ledger, state: State) -
 
 @pytest.mark.usefixtures("a_seventh_vote")
 def test_a_vote_is_of_one_user_for_one_listing(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, OTHER_BOT)
+    a_listing(ledger, OTHER_REF)
     assert status(state, user=OTHER_USER) == NEVER
-    assert status(state, ref=OTHER_BOT) == NEVER
+    assert status(state, ref=OTHER_REF) == NEVER
 
 
 @pytest.mark.usefixtures("a_seventh_vote")
@@ -66,13 +57,13 @@ def test_a_clock_that_was_set_back_takes_no_vote_away(state: State) -> None:
 
 @pytest.mark.usefixtures("a_seventh_vote")
 def test_nothing_is_left_of_an_erased_user(ledger: Ledger, state: State) -> None:
-    ledger.commit([UserErased(USER, (BOT,))])
+    ledger.commit([UserErased(USER, (BOT_REF,))])
     assert status(state) == NEVER
 
 
 @pytest.mark.usefixtures("a_seventh_vote")
 def test_nothing_is_left_of_a_removed_listing(ledger: Ledger, state: State) -> None:
-    ledger.commit([ListingRemoved(BOT)])
+    ledger.commit([ListingRemoved(BOT_REF)])
     assert status(state) == NEVER
 
 
@@ -107,14 +98,14 @@ def test_the_search_for_those_who_know_a_user_goes_on_when_listings_come_and_go(
 
 
 def test_a_listing_that_is_not_known_yet_may_know_a_user(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, OTHER_BOT)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS, "b.1"), VoteCast(OTHER_BOT, USER, 1, NOW_MS)])
-    assert sorted(ref for found in listings_that_know(state, USER) for ref in found) == [BOT, OTHER_BOT]
+    a_listing(ledger, OTHER_REF)
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1"), VoteCast(OTHER_REF, USER, 1, NOW_MS)])
+    assert sorted(ref for found in listings_that_know(state, USER) for ref in found) == [BOT_REF, OTHER_REF]
     assert [ref for found in listings_that_know(state, OTHER_USER) for ref in found] == []
 
 
 def test_votes_of_all_nodes_are_one_status(ledger: Ledger, state: State) -> None:
     ledger.commit([NodeNamed("a.1")])
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 2, NOW_MS), VoteCast(BOT, USER, 3, NOW_MS - DAY_MS, "b.1")])
+    ledger.commit([VoteCast(BOT_REF, USER, 2, NOW_MS), VoteCast(BOT_REF, USER, 3, NOW_MS - DAY_MS, "b.1")])
     assert status(state) == VoteStatus(True, 5, NOW_MS)

@@ -9,24 +9,15 @@ from core.ledger import Ledger
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.rows import Review
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    DAY_MS,
-    NOW_MS,
-    OTHER_BOT,
-    OTHER_USER,
-    SERVER,
-    USER,
-    a_listing,
-    a_webhook,
-)
+from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.generated_events import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
 from votes.rules import cast_vote, erase_user
 
 
 def cast(
-    ledger: Ledger, ref: str = BOT, user: str = USER, *, now_ms: int = NOW_MS, pending_most: int = 10
+    ledger: Ledger, ref: str = BOT_REF, user: str = USER, *, now_ms: int = NOW_MS, pending_most: int = 10
 ) -> VoteCast:
     """Casts a vote and commits it."""
     events = cast_vote(
@@ -42,7 +33,7 @@ def cast(
     return events[0]
 
 
-@pytest.mark.parametrize("ref", [BOT, SERVER])
+@pytest.mark.parametrize("ref", [BOT_REF, SERVER_REF])
 def test_a_first_vote_counts_one(ledger: Ledger, state: State, ref: str) -> None:
     a_listing(ledger, ref)
     assert cast(ledger, ref) == VoteCast(ref, USER, 1, NOW_MS)
@@ -80,7 +71,7 @@ def test_a_vote_inside_the_cooldown_is_told_when_to_come_back(
         cast(ledger, now_ms=NOW_MS + passed_ms)
     assert refusal.value.next_vote_ms == NOW_MS + DAY_MS
     assert refusal.value.wait_ms == DAY_MS - passed_ms
-    assert state.votes.get(BOT, int(USER)) == (1, NOW_MS)
+    assert state.votes.get(BOT_REF, int(USER)) == (1, NOW_MS)
 
 
 @examples(50)
@@ -106,11 +97,11 @@ def test_a_clock_that_was_set_back_opens_no_cooldown(ledger: Ledger) -> None:
 
 
 def test_the_cooldown_is_of_one_user_and_one_listing(ledger: Ledger) -> None:
-    a_listing(ledger, BOT)
-    a_listing(ledger, OTHER_BOT)
-    assert cast(ledger, BOT, USER).count == 1
-    assert cast(ledger, OTHER_BOT, USER).count == 1
-    assert cast(ledger, BOT, OTHER_USER).count == 1
+    a_listing(ledger, BOT_REF)
+    a_listing(ledger, OTHER_REF)
+    assert cast(ledger, BOT_REF, USER).count == 1
+    assert cast(ledger, OTHER_REF, USER).count == 1
+    assert cast(ledger, BOT_REF, OTHER_USER).count == 1
 
 
 def test_without_a_webhook_a_vote_is_told_to_nobody(ledger: Ledger, state: State) -> None:
@@ -128,15 +119,15 @@ def test_a_vote_and_the_webhook_that_tells_of_it_are_one_record(
     cast(ledger)
     assert len(journal.records) == before + 1
     (delivery,) = state.deliveries.pending.values()
-    assert (delivery.ref, delivery.user, delivery.test) == (BOT, USER, False)
+    assert (delivery.ref, delivery.user, delivery.test) == (BOT_REF, USER, False)
     assert delivery.next_attempt_ms == NOW_MS
 
 
 def test_a_webhook_of_another_listing_is_not_told(ledger: Ledger, state: State) -> None:
-    a_listing(ledger, BOT)
-    a_listing(ledger, OTHER_BOT)
-    a_webhook(ledger, OTHER_BOT)
-    cast(ledger, BOT)
+    a_listing(ledger, BOT_REF)
+    a_listing(ledger, OTHER_REF)
+    a_webhook(ledger, OTHER_REF)
+    cast(ledger, BOT_REF)
     assert not state.deliveries.pending
 
 
@@ -151,17 +142,17 @@ def test_a_vote_for_which_too_many_wait_counts_and_is_in_the_log_but_is_not_sent
     assert cast(ledger, now_ms=NOW_MS + 2 * DAY_MS, pending_most=2).count == 3
     assert len(journal.records) == before + 1
     assert list(state.deliveries.pending) == waiting
-    (dropped,) = state.deliveries.finished[BOT]
+    (dropped,) = state.deliveries.finished[BOT_REF]
     assert (dropped.dropped, dropped.delivered, dropped.attempts) == ("overflow", False, ())
     assert dropped.queued_ms == NOW_MS + 2 * DAY_MS
 
 
 def test_how_many_may_wait_is_counted_for_each_listing(ledger: Ledger, state: State) -> None:
-    for ref in (BOT, OTHER_BOT):
+    for ref in (BOT_REF, OTHER_REF):
         a_listing(ledger, ref)
         a_webhook(ledger, ref)
         cast(ledger, ref, pending_most=1)
-    assert {row.ref for row in state.deliveries.pending.values()} == {BOT, OTHER_BOT}
+    assert {row.ref for row in state.deliveries.pending.values()} == {BOT_REF, OTHER_REF}
 
 
 def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
@@ -169,11 +160,11 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
     a_webhook(ledger)
     digest = state.digest()
     events = cast_vote(
-        state, BOT, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
+        state, BOT_REF, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
     )
     assert events == (
-        VoteCast(BOT, USER, 1, NOW_MS),
-        DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS),
+        VoteCast(BOT_REF, USER, 1, NOW_MS),
+        DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
     )
     assert state.digest() == digest
 
@@ -181,8 +172,8 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
 def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
-    events = erase_user(USER, {BOT})
-    assert events == [UserErased(USER, (BOT,))]
+    events = erase_user(USER, {BOT_REF})
+    assert events == [UserErased(USER, (BOT_REF,))]
     ledger.commit(events)
     assert len(state.votes) == 0
     assert cast(ledger).count == 1
@@ -194,24 +185,26 @@ def test_erasing_a_user_whom_nothing_knows_changes_nothing() -> None:
 
 def test_in_a_fleet_an_erasure_is_told_also_when_nothing_here_knows_the_user() -> None:
     assert erase_user(USER, set(), "mark") == [UserErased(USER, (), "mark")]
-    assert erase_user(USER, {SERVER, BOT}, "mark") == [UserErased(USER, (BOT, SERVER), "mark")]
+    assert erase_user(USER, {SERVER_REF, BOT_REF}, "mark") == [
+        UserErased(USER, (BOT_REF, SERVER_REF), "mark")
+    ]
 
 
 def test_a_vote_counts_what_was_cast_at_this_node_alone(ledger: Ledger, state: State) -> None:
     ledger.commit([NodeNamed("a.1")])
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 5, NOW_MS, "b.1")])
+    ledger.commit([VoteCast(BOT_REF, USER, 5, NOW_MS, "b.1")])
     assert cast(ledger, now_ms=NOW_MS + DAY_MS).count == 1
     assert cast(ledger, now_ms=NOW_MS + 2 * DAY_MS).count == 2
-    assert state.votes.get(BOT, int(USER)) == (7, NOW_MS + 2 * DAY_MS)
+    assert state.votes.get(BOT_REF, int(USER)) == (7, NOW_MS + 2 * DAY_MS)
     ledger.commit([NodeNamed("a.2")])
     assert cast(ledger, now_ms=NOW_MS + 3 * DAY_MS).count == 1
-    assert state.votes.get(BOT, int(USER)) == (8, NOW_MS + 3 * DAY_MS)
+    assert state.votes.get(BOT_REF, int(USER)) == (8, NOW_MS + 3 * DAY_MS)
 
 
 def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> None:
     ledger.commit([NodeNamed("a.1")])
     a_listing(ledger)
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS, "b.1")])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1")])
     with pytest.raises(VotedTooSoon):
         cast(ledger, now_ms=NOW_MS + DAY_MS - 1)

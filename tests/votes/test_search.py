@@ -6,24 +6,15 @@ from core.events import DeliveryMerged, DeliveryQueued, Event, ListingRemoved, M
 from core.ledger import Ledger
 from core.rows import Delivery
 from core.state import State
-from tests.support.committed_rows import (
-    BOT,
-    NOW_MS,
-    OTHER_BOT,
-    OTHER_USER,
-    SERVER,
-    USER,
-    a_delivery,
-    a_finished_delivery,
-    a_listing,
-)
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
 from votes.search import Search, Searches
 
 
 @pytest.fixture
 def searches(ledger: Ledger) -> Searches:
-    for ref in (BOT, OTHER_BOT, SERVER):
+    for ref in (BOT_REF, OTHER_REF, SERVER_REF):
         a_listing(ledger, ref)
     searches = Searches(ledger.state)
     ledger.subscribe(searches.on_record)
@@ -39,20 +30,20 @@ def run(search: Search) -> set[str]:
 def a_leaf(user: str) -> bytes:
     """The votes of a listing for which this user alone has voted."""
     other = empty_state()
-    other.apply(VoteCast(BOT, user, 1, NOW_MS, node="other.1"))
-    leaf = other.votes.next_leaf(BOT, -1)
+    other.apply(VoteCast(BOT_REF, user, 1, NOW_MS, node="other.1"))
+    leaf = other.votes.next_leaf(BOT_REF, -1)
     assert leaf is not None
     return leaf
 
 
 def test_found_are_listings_with_votes_or_deliveries_of_the_user(ledger: Ledger, searches: Searches) -> None:
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS), VoteCast(BOT, OTHER_USER, 1, NOW_MS)])
-    a_finished_delivery(ledger, "first", OTHER_BOT)
-    a_delivery(ledger, "second", SERVER, user=OTHER_USER)
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), VoteCast(BOT_REF, OTHER_USER, 1, NOW_MS)])
+    a_finished_delivery(ledger, "first", OTHER_REF)
+    a_delivery(ledger, "second", SERVER_REF, user=OTHER_USER)
     with searches.of(USER) as search:
-        assert run(search) == {BOT, OTHER_BOT}
+        assert run(search) == {BOT_REF, OTHER_REF}
     with searches.of(OTHER_USER) as search:
-        assert run(search) == {BOT, SERVER}
+        assert run(search) == {BOT_REF, SERVER_REF}
 
 
 def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches: Searches) -> None:
@@ -65,12 +56,12 @@ def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches
 @pytest.mark.parametrize(
     "event",
     [
-        VoteCast(BOT, USER, 1, NOW_MS),
-        VoteCast(BOT, USER, 1, NOW_MS, node="other.1"),
-        DeliveryQueued("first", BOT, USER, test=True, at_ms=NOW_MS),
-        DeliveryMerged(Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="other.1")),
-        VotesMerged(BOT, ("other.1",), a_leaf(USER)),
-        VotesMerged(BOT, ("other.1",), b"", ((int(USER), "other.1", 1, NOW_MS),)),
+        VoteCast(BOT_REF, USER, 1, NOW_MS),
+        VoteCast(BOT_REF, USER, 1, NOW_MS, node="other.1"),
+        DeliveryQueued("first", BOT_REF, USER, test=True, at_ms=NOW_MS),
+        DeliveryMerged(Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="other.1")),
+        VotesMerged(BOT_REF, ("other.1",), a_leaf(USER)),
+        VotesMerged(BOT_REF, ("other.1",), b"", ((int(USER), "other.1", 1, NOW_MS),)),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -80,16 +71,16 @@ def test_what_gets_to_know_the_user_behind_the_search_is_found(
     with searches.of(USER) as search:
         assert run(search) == set()
         ledger.commit([event])
-        assert search.refs == {BOT}
+        assert search.refs == {BOT_REF}
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        VoteCast(BOT, OTHER_USER, 1, NOW_MS),
-        DeliveryQueued("first", BOT, OTHER_USER, test=True, at_ms=NOW_MS),
-        DeliveryMerged(Delivery("first", BOT, OTHER_USER, False, NOW_MS, NOW_MS, owner="other.1")),
-        VotesMerged(BOT, ("other.1",), a_leaf(OTHER_USER)),
+        VoteCast(BOT_REF, OTHER_USER, 1, NOW_MS),
+        DeliveryQueued("first", BOT_REF, OTHER_USER, test=True, at_ms=NOW_MS),
+        DeliveryMerged(Delivery("first", BOT_REF, OTHER_USER, False, NOW_MS, NOW_MS, owner="other.1")),
+        VotesMerged(BOT_REF, ("other.1",), a_leaf(OTHER_USER)),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -101,21 +92,21 @@ def test_what_is_of_others_is_not_found(ledger: Ledger, searches: Searches, even
 
 def test_two_searches_run_beside_each_other(ledger: Ledger, searches: Searches) -> None:
     with searches.of(USER) as one, searches.of(OTHER_USER) as other:
-        ledger.commit([VoteCast(BOT, USER, 1, NOW_MS), VoteCast(SERVER, OTHER_USER, 1, NOW_MS)])
-        assert (one.refs, other.refs) == ({BOT}, {SERVER})
+        ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), VoteCast(SERVER_REF, OTHER_USER, 1, NOW_MS)])
+        assert (one.refs, other.refs) == ({BOT_REF}, {SERVER_REF})
 
 
 def test_a_search_that_has_ended_notes_nothing_more(ledger: Ledger, searches: Searches) -> None:
     with searches.of(USER) as search:
         pass
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     assert search.refs == set()
 
 
 def test_a_search_that_is_given_up_ends(ledger: Ledger, searches: Searches) -> None:
     with pytest.raises(TimeoutError), searches.of(USER) as search:
         raise TimeoutError
-    ledger.commit([VoteCast(BOT, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
     assert search.refs == set()
 
 
@@ -123,11 +114,11 @@ def test_a_listing_that_goes_between_two_slices_is_nothing_to_stumble_over(
     ledger: Ledger, searches: Searches, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("votes.queries.SLICE_LISTINGS", 1)
-    ledger.commit([VoteCast(SERVER, USER, 1, NOW_MS)])
+    ledger.commit([VoteCast(SERVER_REF, USER, 1, NOW_MS)])
     with searches.of(USER) as search:
         slices = search.slices()
         next(slices)
-        ledger.commit([ListingRemoved(OTHER_BOT)])
+        ledger.commit([ListingRemoved(OTHER_REF)])
         assert len(list(slices)) == 1
-        assert search.refs == {SERVER}
-    assert list(state.listings.refs) == [BOT, SERVER]
+        assert search.refs == {SERVER_REF}
+    assert list(state.listings.refs) == [BOT_REF, SERVER_REF]

@@ -11,16 +11,17 @@ from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Ev
 from core.ledger import Ledger
 from core.rows import Attempt, Delivery, Suspension, Webhook
 from core.state import State
-from tests.support.committed_rows import BOT, NOW_MS, USER, a_listing
+from tests.support.committed_rows import a_listing
 from tests.support.generated_events import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
+from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 
 POLICY = RetryPolicy(
     retries=3, retry_delay_ms=5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000
 )
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
-ROW = Delivery("first", BOT, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
+ROW = Delivery("first", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
 LAST_TRY = replace(ROW, tries=POLICY.retries, made=POLICY.retries)
 TEST = replace(ROW, test=True)
 LAST_TEST = replace(LAST_TRY, test=True)
@@ -43,7 +44,11 @@ def told(
     events = attempt_events(POLICY, delivery, webhook, finding, probe=probe)
     attempted = events[0]
     assert isinstance(attempted, DeliveryAttempted)
-    assert (attempted.delivery_id, attempted.ref, attempted.attempt) == (delivery.id, BOT, finding.attempt)
+    assert (attempted.delivery_id, attempted.ref, attempted.attempt) == (
+        delivery.id,
+        BOT_REF,
+        finding.attempt,
+    )
     assert attempted.number == delivery.made + 1
     wait_ms = None if attempted.next_attempt_ms is None else attempted.next_attempt_ms - ENDED_MS
     return [attempted.outcome, wait_ms, *(health(event) for event in events[1:])]
@@ -51,7 +56,7 @@ def told(
 
 def health(event: Event) -> tuple[int, Suspension | None]:
     assert isinstance(event, EndpointHealthSet)
-    assert event.ref == BOT
+    assert event.ref == BOT_REF
     return event.failed, event.suspension
 
 
@@ -185,15 +190,15 @@ def test_a_failure_with_settings_that_are_no_longer_used_costs_no_try_and_the_ne
 
 def queued(ledger: Ledger, names: Sequence[str], tries: int = 0) -> None:
     a_listing(ledger)
-    ledger.commit([WebhookSaved(BOT, WEBHOOK)])
+    ledger.commit([WebhookSaved(BOT_REF, WEBHOOK)])
     for name in names:
-        ledger.commit([DeliveryQueued(name, BOT, USER, test=False, at_ms=NOW_MS)])
+        ledger.commit([DeliveryQueued(name, BOT_REF, USER, test=False, at_ms=NOW_MS)])
         for number in range(1, tries + 1):
-            ledger.commit([DeliveryAttempted(name, BOT, number, FAILED, "retry", NOW_MS)])
+            ledger.commit([DeliveryAttempted(name, BOT_REF, number, FAILED, "retry", NOW_MS)])
 
 
 def webhook_in(state: State) -> Webhook:
-    webhook = state.listings[BOT].webhook
+    webhook = state.listings[BOT_REF].webhook
     assert webhook is not None
     return webhook
 
@@ -239,7 +244,7 @@ def test_whatever_happens_no_delivery_is_lost(
     journal = MemoryJournal()
     ledger = Ledger(empty_state(), journal, head=0)
     queued(ledger, ["a", "b", "c", "d"])
-    ledger.commit([DeliveryQueued("e", BOT, USER, test=True, at_ms=NOW_MS)])
+    ledger.commit([DeliveryQueued("e", BOT_REF, USER, test=True, at_ms=NOW_MS)])
     charged, finished = dict.fromkeys("abcde", 0), set[str]()
     for which, finding, is_current, probe in steps:
         if not ledger.state.deliveries.pending:

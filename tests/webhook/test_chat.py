@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.rows import Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused, read_url
-from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OWNER, SERVER, SERVER_PROFILE, USER
 from tests.support.generated_events import examples
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_PROFILE, SERVER_REF, USER
 from webhook.chat import (
     TITLE_UNITS,
     ChatUrl,
@@ -33,7 +33,7 @@ def named(url: str) -> ChatUrl | None:
 def sent(*, name: str = "Test bot", server: bool = False, test: bool = False, language: str = "en") -> Any:
     """The message about a vote, read back."""
     profile = SERVER_PROFILE if server else BOT_PROFILE
-    kind = SERVER if server else BOT
+    kind = SERVER_REF if server else BOT_REF
     listing = Listing(kind, OWNER, type(profile)(**{**_fields(profile), "name": name}), "approved", 0, 0)
     delivery = Delivery("d", kind, USER, test=test, queued_ms=NOW_MS + 999, next_attempt_ms=None)
     return json.loads(chat_message(delivery, listing, language))
@@ -228,4 +228,4 @@ def test_no_name_makes_a_message_that_could_be_refused_or_obeyed(name: str) -> N
 
 
 def test_a_name_without_anything_to_see_is_replaced_by_the_id() -> None:
-    assert title("\u202e \x00") == f"New vote for {BOT.removeprefix('bots/')}"
+    assert title("\u202e \x00") == f"New vote for {BOT_REF.removeprefix('bots/')}"

@@ -9,16 +9,18 @@ from core.rows import Attempt, Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused
 from outbound.result import READ_BYTES, Fault, HttpResult
 from outbound.targets import TargetGuard
-from tests.support.committed_rows import BOT, BOT_PROFILE, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
 from webhook.messages import EXCERPT_CHARACTERS, RequestBuilder, attempt_result
 from webhook.signature import signed_headers
 
 URL = "https://receiver.example/votes"
 CHAT_URL = "https://chat.example/api/webhooks/123/token-of_the-channel?wait=true"
 CHAT_TOKEN = "token-of_the-channel"
-ROW = Delivery("the-id", BOT, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
-LISTING = Listing(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
-BODY = json.dumps({"bot": BOT.partition("/")[2], "user": USER, "test": False}, separators=(",", ":")).encode()
+ROW = Delivery("the-id", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
+LISTING = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+BODY = json.dumps(
+    {"bot": BOT_REF.partition("/")[2], "user": USER, "test": False}, separators=(",", ":")
+).encode()
 PLAIN = Webhook(URL, NOW_MS, "a token", secret=SECRET)
 ROTATED = replace(PLAIN, old_secret=OLD_SECRET, old_secret_until_ms=NOW_MS + 1_000)
 CHAT = Webhook(CHAT_URL, NOW_MS, language="de")

@@ -39,24 +39,13 @@ from core.rows import (
     Webhook,
 )
 from replication.facts.kinds import DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
-from tests.support.committed_rows import (
-    BOT,
-    BOT_PROFILE,
-    DELIVERED,
-    NOW_MS,
-    OTHER_BOT,
-    OWNER,
-    USER,
-    a_delivery,
-    a_key,
-    a_listing,
-    a_webhook,
-)
+from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_nodes import DIGESTS, Node, listing_fact
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DELIVERED, NOW_MS, OTHER_REF, OWNER, USER
 
 MARK = DIGESTS.user(USER)
 WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
-ELSEWHERE = Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="b.1")
+ELSEWHERE = Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
 
 
 @pytest.fixture
@@ -71,15 +60,15 @@ def node() -> Node:
 @pytest.mark.parametrize(
     "event",
     [
-        ListingSaved(BOT, USER, BOT_PROFILE, "approved", NOW_MS + 1),
-        ListingReviewed(BOT, "denied", "No.", NOW_MS),
-        KeySaved(BOT, Key("k2", "second", "d2", "d2", NOW_MS)),
-        KeyDeleted(BOT, "k1"),
-        StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
-        ActualCountSet(BOT, 8),
-        LimitsSet(BOT, Policy(1, 2), None),
-        WebhookSaved(BOT, WEBHOOK),
-        WebhookRemoved(BOT),
+        ListingSaved(BOT_REF, USER, BOT_PROFILE, "approved", NOW_MS + 1),
+        ListingReviewed(BOT_REF, "denied", "No.", NOW_MS),
+        KeySaved(BOT_REF, Key("k2", "second", "d2", "d2", NOW_MS)),
+        KeyDeleted(BOT_REF, "k1"),
+        StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 1), NOW_MS),
+        ActualCountSet(BOT_REF, 8),
+        LimitsSet(BOT_REF, Policy(1, 2), None),
+        WebhookSaved(BOT_REF, WEBHOOK),
+        WebhookRemoved(BOT_REF),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -88,16 +77,16 @@ def test_what_is_written_of_a_listing_tells_all_of_it(node: Node, event: Event) 
     before = node.listing()
     (fact,) = node.commit(event)
     assert isinstance(fact, ListingFact)
-    assert fact.row.ref == BOT
+    assert fact.row.ref == BOT_REF
     assert fact.row != before
-    assert fact == node.capture.listing(BOT)
+    assert fact == node.capture.listing(BOT_REF)
 
 
 def test_a_row_is_told_with_stamps_and_without_what_is_of_the_node_alone(node: Node) -> None:
-    node.commit(EndpointHealthSet(BOT, 3, Suspension(NOW_MS, "timeout", 1, NOW_MS)))
+    node.commit(EndpointHealthSet(BOT_REF, 3, Suspension(NOW_MS, "timeout", 1, NOW_MS)))
     a_key(node.ledger)
-    node.commit(KeyDeleted(BOT, "k1"))
-    row = listing_fact(node.commit(StatsUpdated(BOT, 7, None, StatsWindow(NOW_MS, 2), NOW_MS))).row
+    node.commit(KeyDeleted(BOT_REF, "k1"))
+    row = listing_fact(node.commit(StatsUpdated(BOT_REF, 7, None, StatsWindow(NOW_MS, 2), NOW_MS))).row
     assert row.stats_window is None
     assert row.windows == (NodeWindow("a.1", NOW_MS, 2),)
     assert row.webhook is not None
@@ -108,34 +97,34 @@ def test_a_row_is_told_with_stamps_and_without_what_is_of_the_node_alone(node: N
 
 
 def test_a_vote_tells_the_count_of_the_node_and_the_last_time_of_all(node: Node) -> None:
-    node.merge_facts([VoteFact(BOT, USER, 5, NOW_MS + 9)], "b.1")
-    assert node.commit(VoteCast(BOT, USER, 1, NOW_MS)) == [VoteFact(BOT, USER, 1, NOW_MS + 9)]
-    assert node.votes(BOT, USER) == (6, NOW_MS + 9)
+    node.merge_facts([VoteFact(BOT_REF, USER, 5, NOW_MS + 9)], "b.1")
+    assert node.commit(VoteCast(BOT_REF, USER, 1, NOW_MS)) == [VoteFact(BOT_REF, USER, 1, NOW_MS + 9)]
+    assert node.votes(BOT_REF, USER) == (6, NOW_MS + 9)
 
 
 def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
-    node.commit(ListingRemoved(BOT))
+    node.commit(ListingRemoved(BOT_REF))
     node.commit(UserErased(USER, (), MARK))
-    removed_ms, erased_ms = node.state.fleet.removed[BOT], node.state.fleet.erased[MARK]
+    removed_ms, erased_ms = node.state.fleet.removed[BOT_REF], node.state.fleet.erased[MARK]
     a_listing(node.ledger)
     assert 0 < removed_ms < erased_ms
-    assert listing_fact(node.commit(ActualCountSet(BOT, 1))).life == removed_ms
+    assert listing_fact(node.commit(ActualCountSet(BOT_REF, 1))).life == removed_ms
     vote, delivery = node.commit(
-        VoteCast(BOT, USER, 1, NOW_MS), DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS)
+        VoteCast(BOT_REF, USER, 1, NOW_MS), DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS)
     )
     assert isinstance(delivery, DeliveryFact)
-    assert vote == VoteFact(BOT, USER, 1, NOW_MS, removed_ms, erased_ms)
+    assert vote == VoteFact(BOT_REF, USER, 1, NOW_MS, removed_ms, erased_ms)
     assert (delivery.life, delivery.forgotten) == (removed_ms, erased_ms)
 
 
 def test_a_removal_tells_its_time(node: Node) -> None:
-    (fact,) = node.commit(ListingRemoved(BOT))
-    assert fact == RemovedFact(BOT, node.state.fleet.removed[BOT])
+    (fact,) = node.commit(ListingRemoved(BOT_REF))
+    assert fact == RemovedFact(BOT_REF, node.state.fleet.removed[BOT_REF])
 
 
 def test_an_erasure_tells_the_user_and_the_mark(node: Node) -> None:
-    node.commit(VoteCast(BOT, USER, 1, NOW_MS))
-    (fact,) = node.commit(UserErased(USER, (BOT,), MARK))
+    node.commit(VoteCast(BOT_REF, USER, 1, NOW_MS))
+    (fact,) = node.commit(UserErased(USER, (BOT_REF,), MARK))
     assert fact == ErasedFact(MARK, node.state.fleet.erased[MARK], USER)
 
 
@@ -147,42 +136,42 @@ def test_an_erasure_is_told_even_if_nothing_was_known(node: Node) -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None),
-        DeliveryAttempted("first", BOT, 1, DELIVERED, "retry", NOW_MS + 5),
-        DeliveryDropped("first", BOT, 0, "expired", NOW_MS),
+        DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None),
+        DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "retry", NOW_MS + 5),
+        DeliveryDropped("first", BOT_REF, 0, "expired", NOW_MS),
     ],
 )
 def test_a_delivery_is_told_whole_with_the_node_that_sends_it(node: Node, event: Event) -> None:
-    (queued,) = node.commit(DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS))
+    (queued,) = node.commit(DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS))
     (fact,) = node.commit(event)
-    assert queued == DeliveryFact(0, 0, Delivery("first", BOT, USER, False, NOW_MS, NOW_MS, owner="a.1"))
+    assert queued == DeliveryFact(0, 0, Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="a.1"))
     assert isinstance(fact, DeliveryFact)
-    assert fact == node.capture.delivery(BOT, "first")
+    assert fact == node.capture.delivery(BOT_REF, "first")
     assert fact.row.made + (fact.row.dropped is not None) == 1
     assert fact.row.owner == "a.1"
 
 
 def test_a_delivery_taken_over_is_told_as_the_taker_s(node: Node) -> None:
     node.merge_facts([DeliveryFact(0, 0, ELSEWHERE)], "b.1")
-    (fact,) = node.commit(DeliveryTaken("first", BOT, NOW_MS + 1))
+    (fact,) = node.commit(DeliveryTaken("first", BOT_REF, NOW_MS + 1))
     assert isinstance(fact, DeliveryFact)
     assert (fact.row.owner, fact.row.owned_ms) == ("a.1", NOW_MS + 1)
 
 
 def test_what_is_of_the_node_alone_is_not_told(node: Node) -> None:
-    assert node.commit(EndpointHealthSet(BOT, 1, None)) == []
+    assert node.commit(EndpointHealthSet(BOT_REF, 1, None)) == []
     assert node.commit(NodeNamed("a.2")) == []
 
 
 @pytest.mark.parametrize(
     "event",
     [
-        ListingRemoved(BOT, stamp_ms=NOW_MS + 1),
-        VoteCast(BOT, USER, 1, NOW_MS, "b.1"),
-        VotesMerged(BOT, ("b.1",), b"", ((int(USER), "b.1", 1, NOW_MS),)),
-        UserErased(USER, (BOT,), MARK, stamp_ms=NOW_MS + 1),
+        ListingRemoved(BOT_REF, stamp_ms=NOW_MS + 1),
+        VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1"),
+        VotesMerged(BOT_REF, ("b.1",), b"", ((int(USER), "b.1", 1, NOW_MS),)),
+        UserErased(USER, (BOT_REF,), MARK, stamp_ms=NOW_MS + 1),
         DeliveryMerged(ELSEWHERE),
-        WebhookSaved(BOT, WEBHOOK),
+        WebhookSaved(BOT_REF, WEBHOOK),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -192,39 +181,39 @@ def test_what_came_from_others_is_not_told_again(node: Node, event: Event) -> No
 
 def test_a_record_tells_of_each_thing_once(node: Node) -> None:
     facts = node.commit(
-        ActualCountSet(BOT, 1),
-        VoteCast(BOT, USER, 1, NOW_MS),
-        DeliveryQueued("first", BOT, USER, test=False, at_ms=NOW_MS),
-        DeliveryDropped("first", BOT, 0, "overflow", NOW_MS),
-        ActualCountSet(BOT, 2),
+        ActualCountSet(BOT_REF, 1),
+        VoteCast(BOT_REF, USER, 1, NOW_MS),
+        DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
+        DeliveryDropped("first", BOT_REF, 0, "overflow", NOW_MS),
+        ActualCountSet(BOT_REF, 2),
     )
     assert [type(fact) for fact in facts] == [ListingFact, VoteFact, DeliveryFact]
     assert listing_fact(facts).row.actual_server_count == 2
 
 
 def test_what_is_captured_late_is_told_as_it_is_then(node: Node) -> None:
-    saved = ListingSaved(OTHER_BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS)
-    records: list[list[Event]] = [[saved], [VoteCast(OTHER_BOT, USER, 1, NOW_MS)]]
+    saved = ListingSaved(OTHER_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)
+    records: list[list[Event]] = [[saved], [VoteCast(OTHER_REF, USER, 1, NOW_MS)]]
     for record in records:
         node.ledger.commit(record)
-    node.commit(VoteCast(OTHER_BOT, USER, 2, NOW_MS + 1), ActualCountSet(OTHER_BOT, 9))
+    node.commit(VoteCast(OTHER_REF, USER, 2, NOW_MS + 1), ActualCountSet(OTHER_REF, 9))
     row, vote = (fact for record in records for fact in node.capture.facts(record))
     assert listing_fact([row]).row.actual_server_count == 9
-    assert vote == VoteFact(OTHER_BOT, USER, 2, NOW_MS + 1)
+    assert vote == VoteFact(OTHER_REF, USER, 2, NOW_MS + 1)
 
 
 def test_nothing_is_told_late_of_what_is_gone(node: Node) -> None:
     a_delivery(node.ledger, "first")
-    node.commit(VoteCast(BOT, USER, 1, NOW_MS))
+    node.commit(VoteCast(BOT_REF, USER, 1, NOW_MS))
     records = list(node.records)
-    node.commit(ListingRemoved(BOT))
+    node.commit(ListingRemoved(BOT_REF))
     assert [node.capture.facts(record) for record in records] == [[] for _ in records]
 
 
 def test_an_old_removal_is_told_late_as_the_old_one(node: Node) -> None:
-    node.commit(ListingRemoved(BOT))
+    node.commit(ListingRemoved(BOT_REF))
     removal = node.records[-1]
-    first_ms = node.state.fleet.removed[BOT]
+    first_ms = node.state.fleet.removed[BOT_REF]
     a_listing(node.ledger)
-    node.commit(ListingRemoved(BOT))
-    assert node.capture.facts(removal) == [RemovedFact(BOT, first_ms)]
+    node.commit(ListingRemoved(BOT_REF))
+    assert node.capture.facts(removal) == [RemovedFact(BOT_REF, first_ms)]

@@ -20,24 +20,14 @@ from core.events import (
 )
 from core.rows import Key, Policy, Stamp, StatsWindow, Webhook
 from listings.keys import is_granted
-from tests.support.committed_rows import (
-    BOT,
-    BOT_PROFILE,
-    HOUR_MS,
-    NOW_MS,
-    OTHER_BOT,
-    OWNER,
-    USER,
-    a_key,
-    a_listing,
-    a_webhook,
-)
+from tests.support.committed_rows import a_key, a_listing, a_webhook
 from tests.support.memory_nodes import Node, a_node, assert_alike, meet
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OTHER_REF, OWNER, USER
 
 OTHER_OWNER = "777777777777777777"
 HOOK = Webhook("https://receiver.example/b", NOW_MS)
-SAVED = ListingSaved(BOT, OWNER, BOT_PROFILE, "approved", NOW_MS)
-UPDATED = StatsUpdated(BOT, 0, None, StatsWindow(NOW_MS, 1), NOW_MS)
+SAVED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
+UPDATED = StatsUpdated(BOT_REF, 0, None, StatsWindow(NOW_MS, 1), NOW_MS)
 
 
 @pytest.fixture
@@ -50,27 +40,27 @@ def a() -> Node:
 
 def test_a_listing_is_known_to_all_who_hear_of_it(a: Node) -> None:
     a_key(a.ledger)
-    a.commit(ListingSaved(OTHER_BOT, OWNER, BOT_PROFILE, "in_review", NOW_MS))
+    a.commit(ListingSaved(OTHER_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS))
     b = Node("b")
     meet(a, b)
     assert b.state.listings == a.state.listings
-    assert list(b.state.listings.refs) == [BOT, OTHER_BOT]
+    assert list(b.state.listings.refs) == [BOT_REF, OTHER_REF]
 
 
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_of_two_who_write_the_same_part_the_later_stands(a: Node, b: Node, first: str) -> None:
     earlier, later = (a, b) if first == "a" else (b, a)
     later.clock.advance_ms(2 * HOUR_MS)
-    earlier.commit(ListingReviewed(BOT, "denied", "No.", NOW_MS))
-    later.commit(ListingSaved(BOT, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
+    earlier.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
+    later.commit(ListingSaved(BOT_REF, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
     meet(a, b)
     assert (a.listing().owner_id, a.listing().review, a.listing().reason) == (OTHER_OWNER, "approved", None)
 
 
 def test_parts_that_different_nodes_write_all_stand(a: Node, b: Node) -> None:
-    a.commit(ListingSaved(BOT, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
-    b.commit(ActualCountSet(BOT, 12), WebhookSaved(BOT, HOOK))
-    a.commit(LimitsSet(BOT, Policy(3, 4), None), UPDATED)
+    a.commit(ListingSaved(BOT_REF, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
+    b.commit(ActualCountSet(BOT_REF, 12), WebhookSaved(BOT_REF, HOOK))
+    a.commit(LimitsSet(BOT_REF, Policy(3, 4), None), UPDATED)
     meet(a, b)
     row = b.listing()
     assert (row.owner_id, row.actual_server_count, row.server_count) == (OTHER_OWNER, 12, 0)
@@ -78,9 +68,9 @@ def test_parts_that_different_nodes_write_all_stand(a: Node, b: Node) -> None:
 
 
 def test_who_has_heard_of_a_write_writes_later_whatever_the_clocks_say(a: Node, b: Node) -> None:
-    b.commit(ActualCountSet(BOT, 1))
+    b.commit(ActualCountSet(BOT_REF, 1))
     a.hear(b)
-    a.commit(ActualCountSet(BOT, 2))
+    a.commit(ActualCountSet(BOT_REF, 2))
     assert a.clock.now_ms() < a.listing().stamps.actual.ms
     meet(a, b)
     assert b.listing().actual_server_count == 2
@@ -91,7 +81,7 @@ def test_of_two_writes_in_the_same_millisecond_that_of_the_later_name_stands(a: 
     b.hear(a)
     for node, count in ((b, 2), (a, 1)):
         node.clock.advance_ms(HOUR_MS)
-        node.commit(ActualCountSet(BOT, count))
+        node.commit(ActualCountSet(BOT_REF, count))
     assert a.listing().stamps.actual.ms == b.listing().stamps.actual.ms
     meet(a, b)
     assert a.listing().actual_server_count == 2
@@ -121,10 +111,10 @@ def met_with_their_past(*pasts: Sequence[Event]) -> list[Node]:
 @pytest.mark.parametrize(
     "event",
     [
-        ActualCountSet(BOT, 5),
-        ActualCountSet(BOT, 70_000),
-        LimitsSet(BOT, None, Policy(1, 2)),
-        WebhookSaved(BOT, HOOK),
+        ActualCountSet(BOT_REF, 5),
+        ActualCountSet(BOT_REF, 70_000),
+        LimitsSet(BOT_REF, None, Policy(1, 2)),
+        WebhookSaved(BOT_REF, HOOK),
         UPDATED,
     ],
     ids=str,
@@ -142,65 +132,67 @@ def test_of_two_gateways_without_a_fleet_what_one_has_and_the_other_has_not_is_k
 
 
 def test_gateways_without_a_fleet_agree_on_what_they_have_both_written() -> None:
-    one, other = met_with_their_past([SAVED, ActualCountSet(BOT, 5)], [SAVED, ActualCountSet(BOT, 300)])
+    one, other = met_with_their_past(
+        [SAVED, ActualCountSet(BOT_REF, 5)], [SAVED, ActualCountSet(BOT_REF, 300)]
+    )
     assert one.listing().actual_server_count in {5, 300}
-    one.commit(ActualCountSet(BOT, 1))
+    one.commit(ActualCountSet(BOT_REF, 1))
     meet(one, other)
     assert other.listing().actual_server_count == 1
 
 
 def test_votes_from_before_the_fleet_are_counted_for_each_gateway() -> None:
     one, other, third = met_with_their_past(
-        [SAVED, VoteCast(BOT, USER, 3, NOW_MS)], [SAVED, VoteCast(BOT, USER, 4, NOW_MS + 1)], []
+        [SAVED, VoteCast(BOT_REF, USER, 3, NOW_MS)], [SAVED, VoteCast(BOT_REF, USER, 4, NOW_MS + 1)], []
     )
     for node in (one, other, third):
-        assert node.votes(BOT, USER) == (7, NOW_MS + 1)
+        assert node.votes(BOT_REF, USER) == (7, NOW_MS + 1)
 
 
 # -- removal -------------------------------------------------------------------------------------------
 
 
 def test_a_removal_takes_what_others_wrote_without_knowing_of_it(a: Node, b: Node) -> None:
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     b.clock.advance_ms(5 * HOUR_MS)
-    b.commit(ActualCountSet(BOT, 1))
-    b.commit(VoteCast(BOT, USER, 1, NOW_MS), DeliveryQueued("first", BOT, USER, False, NOW_MS))
+    b.commit(ActualCountSet(BOT_REF, 1))
+    b.commit(VoteCast(BOT_REF, USER, 1, NOW_MS), DeliveryQueued("first", BOT_REF, USER, False, NOW_MS))
     a_key(b.ledger, digest="d1")
     meet(a, b)
     for node in (a, b):
         assert not node.state.listings
         assert not node.state.listings.grants
         assert not len(node.state.votes)
-        assert not node.state.deliveries.newest_first(BOT)
+        assert not node.state.deliveries.newest_first(BOT_REF)
 
 
 def test_nothing_of_its_old_life_comes_back_with_a_listing_submitted_anew(a: Node, b: Node) -> None:
-    b.commit(VoteCast(BOT, USER, 4, NOW_MS))
+    b.commit(VoteCast(BOT_REF, USER, 4, NOW_MS))
     a_key(b.ledger, digest="old")
     a_webhook(b.ledger)
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     a_listing(a.ledger)
     a_key(a.ledger, "k2", digest="new")
-    a.commit(VoteCast(BOT, USER, 1, NOW_MS + 5))
+    a.commit(VoteCast(BOT_REF, USER, 1, NOW_MS + 5))
     meet(a, b)
     meet(b, a)
     assert [key.id for key in b.listing().keys] == ["k2"]
     assert list(b.state.listings.grants) == ["new"]
     assert b.listing().webhook is None
-    assert a.votes(BOT, USER) == b.votes(BOT, USER) == (1, NOW_MS + 5)
+    assert a.votes(BOT_REF, USER) == b.votes(BOT_REF, USER) == (1, NOW_MS + 5)
 
 
 def test_the_later_of_two_removals_takes_what_was_submitted_between_them(a: Node, b: Node) -> None:
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     a_listing(a.ledger)
-    b.commit(ListingRemoved(BOT))
+    b.commit(ListingRemoved(BOT_REF))
     meet(a, b)
     assert not a.state.listings
-    assert a.state.fleet.removed == b.state.fleet.removed == {BOT: NOW_MS + HOUR_MS}
+    assert a.state.fleet.removed == b.state.fleet.removed == {BOT_REF: NOW_MS + HOUR_MS}
 
 
 def test_a_removal_that_comes_before_its_listing_stands(a: Node) -> None:
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     b = Node("b")
     for told in reversed(a.told):
         b.merge_facts(told.facts, told.author)
@@ -216,15 +208,15 @@ def test_keys_that_different_nodes_issue_all_open(a: Node, b: Node) -> None:
     a_key(b.ledger, "k2", digest="d2")
     meet(a, b)
     for node in (a, b):
-        assert all(is_granted(node.state, BOT, digest, NOW_MS) for digest in ("d1", "d2"))
+        assert all(is_granted(node.state, BOT_REF, digest, NOW_MS) for digest in ("d1", "d2"))
 
 
 def test_a_key_that_is_deleted_stays_so_though_another_node_rotates_it_later(a: Node, b: Node) -> None:
     key = a_key(a.ledger, digest="d1")
     b.hear(a)
-    a.commit(KeyDeleted(BOT, key.id))
+    a.commit(KeyDeleted(BOT_REF, key.id))
     b.clock.advance_ms(5 * HOUR_MS)
-    b.commit(KeySaved(BOT, Key(key.id, key.name, "d2", "d2", NOW_MS, NOW_MS, "d1", NOW_MS + HOUR_MS)))
+    b.commit(KeySaved(BOT_REF, Key(key.id, key.name, "d2", "d2", NOW_MS, NOW_MS, "d1", NOW_MS + HOUR_MS)))
     meet(a, b)
     for node in (a, b):
         assert not node.listing().keys
@@ -234,8 +226,8 @@ def test_a_key_that_is_deleted_stays_so_though_another_node_rotates_it_later(a: 
 def test_of_two_rotations_of_a_key_the_later_stands(a: Node, b: Node) -> None:
     key = a_key(a.ledger, digest="d1")
     b.hear(a)
-    b.commit(KeySaved(BOT, Key(key.id, key.name, "later", "d", NOW_MS)))
-    a.commit(KeySaved(BOT, Key(key.id, key.name, "earlier", "d", NOW_MS)))
+    b.commit(KeySaved(BOT_REF, Key(key.id, key.name, "later", "d", NOW_MS)))
+    a.commit(KeySaved(BOT_REF, Key(key.id, key.name, "earlier", "d", NOW_MS)))
     meet(a, b)
     assert list(a.state.listings.grants) == list(b.state.listings.grants) == ["later"]
 
@@ -243,7 +235,8 @@ def test_of_two_rotations_of_a_key_the_later_stands(a: Node, b: Node) -> None:
 def test_more_deletions_than_are_remembered_leave_all_alike(a: Node, b: Node) -> None:
     for number in range(1_001):
         a.commit(
-            KeySaved(BOT, Key(f"k{number}", "", f"d{number}", "", NOW_MS)), KeyDeleted(BOT, f"k{number}")
+            KeySaved(BOT_REF, Key(f"k{number}", "", f"d{number}", "", NOW_MS)),
+            KeyDeleted(BOT_REF, f"k{number}"),
         )
         if number % 500 == 0:
             b.hear(a)

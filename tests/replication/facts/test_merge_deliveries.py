@@ -19,26 +19,19 @@ from core.events import (
 )
 from core.rows import Delivery
 from replication.facts.kinds import DeliveryFact, Fact
-from tests.support.committed_rows import (
-    BOT,
-    DELIVERED,
-    HOUR_MS,
-    NOW_MS,
-    REFUSED,
-    USER,
-)
 from tests.support.memory_ledger import DELIVERIES_KEPT
 from tests.support.memory_nodes import DIGESTS, Node, assert_folds, meet
+from tests.support.sample_rows import BOT_REF, DELIVERED, HOUR_MS, NOW_MS, REFUSED, USER
 
 MARK = DIGESTS.user(USER)
 
 
 def queued(id_: str = "first") -> DeliveryQueued:
-    return DeliveryQueued(id_, BOT, USER, test=False, at_ms=NOW_MS)
+    return DeliveryQueued(id_, BOT_REF, USER, test=False, at_ms=NOW_MS)
 
 
 def known(node: Node, id_: str = "first") -> Delivery:
-    row = node.state.deliveries.find(BOT, id_)
+    row = node.state.deliveries.find(BOT_REF, id_)
     assert row is not None
     return row
 
@@ -49,7 +42,7 @@ def test_a_delivery_is_known_to_others_and_not_theirs_to_send(a: Node, b: Node) 
     assert known(b) == replace(known(a), owner="a.1")
     assert not b.state.deliveries.pending
     assert dict(b.state.deliveries.remote_counts) == {"a.1": 1}
-    a.commit(DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None))
+    a.commit(DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None))
     meet(a, b)
     assert known(b).delivered
     assert not b.state.deliveries.remote_counts
@@ -58,9 +51,9 @@ def test_a_delivery_is_known_to_others_and_not_theirs_to_send(a: Node, b: Node) 
 @pytest.mark.parametrize(
     "further",
     [
-        [DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS + 5)],
-        [DeliveryDropped("first", BOT, 0, "expired", NOW_MS)],
-        [DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None), queued()],
+        [DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS + 5)],
+        [DeliveryDropped("first", BOT_REF, 0, "expired", NOW_MS)],
+        [DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None), queued()],
     ],
 )
 def test_of_one_owner_the_furthest_stands(a: Node, b: Node, further: list[Event]) -> None:
@@ -75,8 +68,8 @@ def test_of_one_owner_the_furthest_stands(a: Node, b: Node, further: list[Event]
 def test_a_delivery_that_was_taken_over_is_the_taker_s_however_far_it_was(a: Node, b: Node) -> None:
     a.commit(queued())
     b.hear(a)
-    a.commit(DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS + 5))
-    b.commit(DeliveryTaken("first", BOT, NOW_MS + HOUR_MS))
+    a.commit(DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS + 5))
+    b.commit(DeliveryTaken("first", BOT_REF, NOW_MS + HOUR_MS))
     meet(a, b)
     assert not a.state.deliveries.pending
     assert known(a) == replace(known(b), owner="b.1")
@@ -86,9 +79,9 @@ def test_a_delivery_that_was_taken_over_is_the_taker_s_however_far_it_was(a: Nod
 def test_the_last_who_took_a_delivery_over_has_it_whatever_the_clocks_say(a: Node, b: Node) -> None:
     a.commit(queued())
     b.hear(a)
-    b.commit(DeliveryTaken("first", BOT, b.clock.now_ms()))
+    b.commit(DeliveryTaken("first", BOT_REF, b.clock.now_ms()))
     a.hear(b)
-    a.commit(DeliveryTaken("first", BOT, a.clock.now_ms()))
+    a.commit(DeliveryTaken("first", BOT_REF, a.clock.now_ms()))
     b.hear(a)
     assert list(a.state.deliveries.pending) == ["first"]
     assert not b.state.deliveries.pending
@@ -97,9 +90,9 @@ def test_the_last_who_took_a_delivery_over_has_it_whatever_the_clocks_say(a: Nod
 def test_a_node_hears_of_its_own_delivery_as_its_own(a: Node, b: Node) -> None:
     a.commit(queued())
     b.hear(a)
-    told = b.capture.delivery(BOT, "first")
+    told = b.capture.delivery(BOT_REF, "first")
     assert told is not None
-    a.commit(ActualCountSet(BOT, 1))
+    a.commit(ActualCountSet(BOT_REF, 1))
     later = DeliveryFact(0, 0, replace(told.row, made=2))
     a.merge_facts([later], "b.1")
     assert list(a.state.deliveries.pending) == ["first"]
@@ -110,8 +103,8 @@ def test_a_node_hears_of_its_own_delivery_as_its_own(a: Node, b: Node) -> None:
 def test_a_delivery_of_what_is_gone_is_not_taken(a: Node, b: Node, gone: str) -> None:
     told = a.commit(queued())
     events: dict[str, Event] = {
-        "listing": ListingRemoved(BOT),
-        "webhook": WebhookRemoved(BOT),
+        "listing": ListingRemoved(BOT_REF),
+        "webhook": WebhookRemoved(BOT_REF),
         "user": UserErased(USER, (), MARK),
     }
     b.commit(events[gone])
@@ -120,19 +113,19 @@ def test_a_delivery_of_what_is_gone_is_not_taken(a: Node, b: Node, gone: str) ->
 
 def test_a_finished_delivery_is_known_though_its_webhook_is_gone(a: Node, b: Node) -> None:
     a.commit(queued())
-    told = a.commit(DeliveryAttempted("first", BOT, 1, DELIVERED, "delivered", None))
-    b.commit(WebhookRemoved(BOT))
+    told = a.commit(DeliveryAttempted("first", BOT_REF, 1, DELIVERED, "delivered", None))
+    b.commit(WebhookRemoved(BOT_REF))
     b.merge_facts(told, "a.1")
     assert known(b).delivered
 
 
 def finish(node: Node, id_: str) -> None:
     """The node delivers it, and so many others that it is not in its log any more."""
-    node.commit(DeliveryAttempted(id_, BOT, 1, DELIVERED, "delivered", None))
+    node.commit(DeliveryAttempted(id_, BOT_REF, 1, DELIVERED, "delivered", None))
     for number in range(DELIVERIES_KEPT):
         node.commit(queued(f"later {number}"))
-        node.commit(DeliveryAttempted(f"later {number}", BOT, 1, DELIVERED, "delivered", None))
-    assert node.state.deliveries.find(BOT, id_) is None
+        node.commit(DeliveryAttempted(f"later {number}", BOT_REF, 1, DELIVERED, "delivered", None))
+    assert node.state.deliveries.find(BOT_REF, id_) is None
 
 
 def captured_late(node: Node, records: Sequence[Sequence[Event]]) -> list[Fact]:
@@ -147,10 +140,10 @@ def test_a_delivery_that_was_finished_and_forgotten_unheard_is_not_to_be_sent_by
     b.hear(a)
     before = len(a.records)
     if end == "dropped":
-        a.commit(DeliveryDropped("first", BOT, 0, "expired", NOW_MS))
+        a.commit(DeliveryDropped("first", BOT_REF, 0, "expired", NOW_MS))
         a.commit(queued("other"))
         finish(a, "other")
-        assert a.state.deliveries.find(BOT, "first") is None
+        assert a.state.deliveries.find(BOT_REF, "first") is None
     else:
         finish(a, "first")
 
@@ -158,7 +151,7 @@ def test_a_delivery_that_was_finished_and_forgotten_unheard_is_not_to_be_sent_by
         b.merge_facts(captured_late(a, a.records[before:]), "a.1")
 
     assert not b.state.deliveries.remote_counts
-    assert b.state.deliveries.find(BOT, "first") is None
+    assert b.state.deliveries.find(BOT_REF, "first") is None
     assert_folds(b)
 
 
@@ -169,16 +162,16 @@ def test_a_delivery_that_was_taken_over_stays_although_its_first_owner_has_forgo
     b.hear(a)
     before = len(a.records)
     finish(a, "first")
-    b.commit(DeliveryTaken("first", BOT, NOW_MS))
+    b.commit(DeliveryTaken("first", BOT_REF, NOW_MS))
     b.merge_facts(captured_late(a, a.records[before:]), "a.1")
     assert [*b.state.deliveries.pending] == ["first"]
 
 
 def test_an_attempt_that_was_not_the_last_says_nothing_of_a_delivery_that_is_gone(a: Node) -> None:
     a.commit(queued())
-    a.commit(DeliveryAttempted("first", BOT, 1, REFUSED, "retry", NOW_MS + 5))
+    a.commit(DeliveryAttempted("first", BOT_REF, 1, REFUSED, "retry", NOW_MS + 5))
     attempted = a.records[-1]
-    a.commit(WebhookRemoved(BOT))
+    a.commit(WebhookRemoved(BOT_REF))
     assert a.capture.facts(attempted) == []
 
 
@@ -187,8 +180,8 @@ def test_a_delivery_of_an_unknown_listing_is_not_taken(a: Node) -> None:
 
 
 def test_a_delivery_tells_of_an_erasure_that_was_not_heard_of(a: Node, b: Node) -> None:
-    b.commit(VoteCast(BOT, USER, 1, NOW_MS))
+    b.commit(VoteCast(BOT_REF, USER, 1, NOW_MS))
     a.commit(UserErased(USER, (), MARK))
     b.merge_facts(a.commit(queued()), "a.1")
-    assert b.votes(BOT, USER) is None
+    assert b.votes(BOT_REF, USER) is None
     assert known(b).owner == "a.1"

@@ -15,10 +15,10 @@ from core.rows import (
     Webhook,
 )
 from replication.facts.merge import PARTS, joined
-from tests.support.committed_rows import BOT, HOUR_MS, USER
 from tests.support.fleet_book import Book, Life, values
 from tests.support.generated_events import counts, examples, histories, policies, profiles, reviews
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
+from tests.support.sample_rows import BOT_REF, HOUR_MS, USER
 from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
 from votes.queries import listings_that_know
 
@@ -39,7 +39,7 @@ keys = st.builds(
 settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
 rows = st.builds(
     Listing,
-    st.just(BOT),
+    st.just(BOT_REF),
     st.sampled_from(USERS),
     profiles,
     reviews,
@@ -76,7 +76,7 @@ def steps(kinds: list[str]) -> st.SearchStrategy[Step]:
 
 
 skews_ms = st.lists(st.sampled_from([0, 0, 1, 5 * HOUR_MS, -3 * HOUR_MS]), min_size=2, max_size=4)
-a_bot = st.builds(Step, st.just("submit"), st.integers(0, 3), st.just(BOT), st.just(USER), st.just(1))
+a_bot = st.builds(Step, st.just("submit"), st.integers(0, 3), st.just(BOT_REF), st.just(USER), st.just(1))
 scripts = st.builds(
     lambda skews_ms, first, alone, together, seed: Script(skews_ms, alone, [first, *together], seed),
     skews_ms,

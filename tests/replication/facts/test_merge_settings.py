@@ -13,14 +13,9 @@ from core.events import (
 )
 from core.rows import StatsWindow, Suspension, Webhook
 from listings.stats import StatsUpdate, committed_window, update_stats
-from tests.support.committed_rows import (
-    BOT,
-    HOUR_MS,
-    NOW_MS,
-    USER,
-    a_webhook,
-)
+from tests.support.committed_rows import a_webhook
 from tests.support.memory_nodes import Node, a_node, assert_alike, meet
+from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, USER
 
 WINDOW_SECONDS = 7_200
 HOOK = Webhook("https://receiver.example/b", NOW_MS)
@@ -33,7 +28,7 @@ def a() -> Node:
 
 
 def an_update(count: int, used: int, started_ms: int = NOW_MS) -> StatsUpdated:
-    return StatsUpdated(BOT, count, None, StatsWindow(started_ms, used), started_ms)
+    return StatsUpdated(BOT_REF, count, None, StatsWindow(started_ms, used), started_ms)
 
 
 # -- stats ---------------------------------------------------------------------------------------------
@@ -67,9 +62,9 @@ def test_a_clock_that_is_set_back_leaves_all_alike(a: Node, b: Node) -> None:
     for now_ms in (NOW_MS, NOW_MS - 5 * HOUR_MS, NOW_MS - 2 * HOUR_MS):
         update = StatsUpdate(server_count=1, command_count=None)
         window = {"window_started_ms": now_ms, "window_seconds": WINDOW_SECONDS}
-        a.commit(*update_stats(a.state, BOT, update, **window, now_ms=now_ms))
+        a.commit(*update_stats(a.state, BOT_REF, update, **window, now_ms=now_ms))
         meet(a, b)
-    b.commit(ActualCountSet(BOT, 1))
+    b.commit(ActualCountSet(BOT_REF, 1))
     meet(a, b)
 
 
@@ -79,8 +74,8 @@ def test_a_clock_that_is_set_back_leaves_all_alike(a: Node, b: Node) -> None:
 def test_how_an_endpoint_is_doing_stays_when_something_else_changes_elsewhere(a: Node, b: Node) -> None:
     a_webhook(a.ledger)
     b.hear(a)
-    b.commit(EndpointHealthSet(BOT, 10, SUSPENSION))
-    events = b.merge_facts(a.commit(ActualCountSet(BOT, 3)), "a.1")
+    b.commit(EndpointHealthSet(BOT_REF, 10, SUSPENSION))
+    events = b.merge_facts(a.commit(ActualCountSet(BOT_REF, 3)), "a.1")
     webhook = b.listing().webhook
     assert [type(event) for event in events] == [ListingMerged]
     assert webhook is not None
@@ -91,8 +86,8 @@ def test_how_an_endpoint_is_doing_stays_when_something_else_changes_elsewhere(a:
 def test_a_webhook_that_is_saved_elsewhere_starts_anew_and_readers_hear_of_it(a: Node, b: Node) -> None:
     a_webhook(a.ledger)
     b.hear(a)
-    b.commit(EndpointHealthSet(BOT, 10, SUSPENSION))
-    events = b.merge_facts(a.commit(WebhookSaved(BOT, HOOK)), "a.1")
+    b.commit(EndpointHealthSet(BOT_REF, 10, SUSPENSION))
+    events = b.merge_facts(a.commit(WebhookSaved(BOT_REF, HOOK)), "a.1")
     assert [type(event) for event in events] == [ListingMerged, WebhookSaved]
     assert b.listing().webhook == HOOK
     assert_alike(a, b)
@@ -101,8 +96,8 @@ def test_a_webhook_that_is_saved_elsewhere_starts_anew_and_readers_hear_of_it(a:
 def test_a_webhook_that_is_removed_elsewhere_takes_its_deliveries_with_it(a: Node, b: Node) -> None:
     a_webhook(a.ledger)
     b.hear(a)
-    b.commit(DeliveryQueued("first", BOT, USER, False, NOW_MS))
-    events = b.merge_facts(a.commit(WebhookRemoved(BOT)), "a.1")
+    b.commit(DeliveryQueued("first", BOT_REF, USER, False, NOW_MS))
+    events = b.merge_facts(a.commit(WebhookRemoved(BOT_REF)), "a.1")
     assert [type(event) for event in events] == [WebhookRemoved, ListingMerged]
     assert b.listing().webhook is None
     assert not b.state.deliveries.pending
@@ -112,7 +107,7 @@ def test_a_webhook_that_is_removed_elsewhere_takes_its_deliveries_with_it(a: Nod
 def test_a_webhook_saved_after_it_was_removed_elsewhere_stands(a: Node, b: Node) -> None:
     a_webhook(a.ledger)
     b.hear(a)
-    a.commit(WebhookRemoved(BOT))
-    b.commit(WebhookSaved(BOT, HOOK))
+    a.commit(WebhookRemoved(BOT_REF))
+    b.commit(WebhookSaved(BOT_REF, HOOK))
     meet(a, b)
     assert a.listing().webhook == HOOK

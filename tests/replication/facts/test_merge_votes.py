@@ -14,21 +14,15 @@ from core.events import (
 from core.rows import StatsWindow
 from replication.facts.kinds import ErasedFact, VotesFact
 from replication.facts.merge import FactSource
-from tests.support.committed_rows import (
-    BOT,
-    HOUR_MS,
-    NOW_MS,
-    OTHER_USER,
-    USER,
-    a_listing,
-)
+from tests.support.committed_rows import a_listing
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
+from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, OTHER_USER, USER
 
 MARK = DIGESTS.user(USER)
 
 
 def a_vote(count: int = 1, at_ms: int = NOW_MS, user: str = USER) -> VoteCast:
-    return VoteCast(BOT, user, count, at_ms)
+    return VoteCast(BOT_REF, user, count, at_ms)
 
 
 def erasure(*refs: str) -> UserErased:
@@ -43,14 +37,14 @@ def test_a_user_has_the_sum_of_the_counts_of_all_nodes_and_the_latest_time(a: No
     b.commit(a_vote(1, NOW_MS))
     b.commit(a_vote(2, NOW_MS + 3))
     meet(a, b)
-    assert a.votes(BOT, USER) == b.votes(BOT, USER) == (3, NOW_MS + 9)
+    assert a.votes(BOT_REF, USER) == b.votes(BOT_REF, USER) == (3, NOW_MS + 9)
 
 
 def test_votes_may_come_in_any_order_and_again(a: Node, b: Node) -> None:
     told = [a.commit(a_vote(count, NOW_MS + count)) for count in (1, 2, 3)]
     for facts in (told[2], told[0], told[1], told[2]):
         b.merge_facts(facts, "a.1")
-    assert b.votes(BOT, USER) == (3, NOW_MS + 3)
+    assert b.votes(BOT_REF, USER) == (3, NOW_MS + 3)
     assert_alike(a, b)
 
 
@@ -59,14 +53,14 @@ def test_votes_that_come_before_their_listing_wait_for_it(a: Node) -> None:
     b = Node("b")
     for told in reversed(a.told):
         b.merge_facts(told.facts, told.author)
-        assert list(b.state.listings.orphans) == ([] if BOT in b.state.listings else [BOT])
-    assert b.votes(BOT, USER) == (1, NOW_MS)
+        assert list(b.state.listings.orphans) == ([] if BOT_REF in b.state.listings else [BOT_REF])
+    assert b.votes(BOT_REF, USER) == (1, NOW_MS)
     assert_alike(a, b)
 
 
 def test_votes_that_come_before_their_listing_go_with_its_removal(a: Node) -> None:
     vote = a.commit(a_vote())
-    removal = a.commit(ListingRemoved(BOT))
+    removal = a.commit(ListingRemoved(BOT_REF))
     b = Node("b")
     for facts in (vote, removal, vote):
         b.merge_facts(facts, "a.1")
@@ -77,11 +71,11 @@ def test_votes_that_come_before_their_listing_go_with_its_removal(a: Node) -> No
 
 def test_a_vote_of_a_later_life_ends_the_earlier_one(a: Node, b: Node) -> None:
     b.commit(a_vote(5))
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     a_listing(a.ledger)
     b.merge_facts(a.commit(a_vote(1, NOW_MS + 1)), "a.1")
     assert not b.state.listings
-    assert b.votes(BOT, USER) == (1, NOW_MS + 1)
+    assert b.votes(BOT_REF, USER) == (1, NOW_MS + 1)
     meet(a, b)
     assert b.listing().review == "approved"
 
@@ -93,9 +87,9 @@ def test_many_votes_come_at_once(a: Node, b: Node) -> None:
     c = Node("c")
     for fact in a.everything():
         c.merge_facts([fact], a.label)
-    assert c.votes(BOT, USER) == (5, NOW_MS + 4)
+    assert c.votes(BOT_REF, USER) == (5, NOW_MS + 4)
     assert {c.state.fleet.numbers[label] for label in ("a.1", "b.1")} == set(
-        c.state.votes.parts(BOT, int(USER))
+        c.state.votes.parts(BOT_REF, int(USER))
     )
     assert_alike(a, c)
     meet(a, b, c)
@@ -104,7 +98,7 @@ def test_many_votes_come_at_once(a: Node, b: Node) -> None:
 def test_many_votes_of_an_old_life_are_not_taken(a: Node, b: Node) -> None:
     a.commit(a_vote())
     old = [fact for fact in a.everything() if isinstance(fact, VotesFact)]
-    a.commit(ListingRemoved(BOT))
+    a.commit(ListingRemoved(BOT_REF))
     b.hear(a)
     assert b.merge_facts(old, "a.1") == []
 
@@ -113,13 +107,13 @@ def test_many_votes_of_an_old_life_are_not_taken(a: Node, b: Node) -> None:
 
 
 def test_an_erased_user_is_known_nowhere(a: Node, b: Node) -> None:
-    b.commit(a_vote(), a_vote(user=OTHER_USER), DeliveryQueued("first", BOT, USER, False, NOW_MS))
+    b.commit(a_vote(), a_vote(user=OTHER_USER), DeliveryQueued("first", BOT_REF, USER, False, NOW_MS))
     a.commit(erasure())
     meet(a, b)
     for node in (a, b):
-        assert node.votes(BOT, USER) is None
-        assert node.votes(BOT, OTHER_USER) == (1, NOW_MS)
-        assert not node.state.deliveries.newest_first(BOT)
+        assert node.votes(BOT_REF, USER) is None
+        assert node.votes(BOT_REF, OTHER_USER) == (1, NOW_MS)
+        assert not node.state.deliveries.newest_first(BOT_REF)
 
 
 def test_a_vote_that_did_not_know_of_the_erasure_goes_however_late_it_was_cast(a: Node, b: Node) -> None:
@@ -127,22 +121,22 @@ def test_a_vote_that_did_not_know_of_the_erasure_goes_however_late_it_was_cast(a
     b.clock.advance_ms(9 * HOUR_MS)
     b.commit(a_vote(1, b.clock.now_ms()))
     meet(a, b)
-    assert a.votes(BOT, USER) is b.votes(BOT, USER) is None
+    assert a.votes(BOT_REF, USER) is b.votes(BOT_REF, USER) is None
 
 
 def test_a_user_who_votes_again_begins_anew_everywhere(a: Node, b: Node) -> None:
     old = b.commit(a_vote(5))
     a.hear(b)
-    a.commit(erasure(BOT))
+    a.commit(erasure(BOT_REF))
     b.hear(a)
     new = b.commit(a_vote(1, NOW_MS + 1))
     c = Node("c")
     for facts in (old, new, old):  # c has not heard of the erasure itself
         c.merge_facts(facts, "b.1")
-        assert facts is old or c.votes(BOT, USER) == (1, NOW_MS + 1)
+        assert facts is old or c.votes(BOT_REF, USER) == (1, NOW_MS + 1)
     meet(a, b, c)
     for node in (a, b, c):
-        assert node.votes(BOT, USER) == (1, NOW_MS + 1)
+        assert node.votes(BOT_REF, USER) == (1, NOW_MS + 1)
 
 
 def test_an_erasure_that_is_told_by_its_mark_alone_lets_nothing_old_in(a: Node) -> None:
@@ -172,7 +166,7 @@ def test_who_votes_while_an_erasure_searches_is_erased_too(a: Node, b: Node) -> 
     b.commit(a_vote())
     finished(searching)
     meet(a, b)
-    assert a.votes(BOT, USER) is b.votes(BOT, USER) is None
+    assert a.votes(BOT_REF, USER) is b.votes(BOT_REF, USER) is None
 
 
 def test_an_erasure_that_is_overtaken_while_it_searches_takes_no_vote_that_came_after(
@@ -183,7 +177,7 @@ def test_an_erasure_that_is_overtaken_while_it_searches_takes_no_vote_that_came_
     b.commit(a_vote(1, NOW_MS + 5))
     finished(searching)
     meet(a, b)
-    assert a.votes(BOT, USER) == b.votes(BOT, USER) == (1, NOW_MS + 5)
+    assert a.votes(BOT_REF, USER) == b.votes(BOT_REF, USER) == (1, NOW_MS + 5)
 
 
 def test_the_work_of_others_goes_on_while_an_erasure_searches(a: Node, b: Node) -> None:
@@ -191,7 +185,7 @@ def test_the_work_of_others_goes_on_while_an_erasure_searches(a: Node, b: Node) 
     searching = begun(b.applying.entry(facts, "a.1", 9))
     b.commit(a_vote(1, NOW_MS + 5, user=OTHER_USER))
     finished(searching)
-    assert b.votes(BOT, OTHER_USER) == (2, NOW_MS + 5)
+    assert b.votes(BOT_REF, OTHER_USER) == (2, NOW_MS + 5)
     assert b.state.fleet.cursors == {"a.1": 9}
 
 
@@ -200,20 +194,20 @@ def test_the_work_of_others_goes_on_while_an_erasure_searches(a: Node, b: Node) 
 
 def test_what_is_counted_under_a_new_label_is_counted_apart(a: Node, b: Node) -> None:
     a.commit(a_vote(3))
-    a.commit(StatsUpdated(BOT, 1, None, StatsWindow(NOW_MS, 2), NOW_MS))
+    a.commit(StatsUpdated(BOT_REF, 1, None, StatsWindow(NOW_MS, 2), NOW_MS))
     before = a.state.shared_digest()
     a.join(2)
     assert a.state.shared_digest() == before
     a.commit(a_vote(1, NOW_MS + 1))
-    a.commit(StatsUpdated(BOT, 1, None, StatsWindow(NOW_MS, 1), NOW_MS))
+    a.commit(StatsUpdated(BOT_REF, 1, None, StatsWindow(NOW_MS, 1), NOW_MS))
     meet(a, b)
-    assert a.votes(BOT, USER) == b.votes(BOT, USER) == (4, NOW_MS + 1)
+    assert a.votes(BOT_REF, USER) == b.votes(BOT_REF, USER) == (4, NOW_MS + 1)
     assert [(window.node, window.used) for window in b.listing().windows] == [("a.1", 2), ("a.2", 1)]
 
 
 def test_a_new_label_changes_nothing_about_how_endpoints_are_doing(a: Node) -> None:
-    a.commit(StatsUpdated(BOT, 1, None, StatsWindow(NOW_MS, 2), NOW_MS))
-    a.commit(EndpointHealthSet(BOT, 4, None))
+    a.commit(StatsUpdated(BOT_REF, 1, None, StatsWindow(NOW_MS, 2), NOW_MS))
+    a.commit(EndpointHealthSet(BOT_REF, 4, None))
     a.join(2)
     webhook = a.listing().webhook
     assert webhook is not None

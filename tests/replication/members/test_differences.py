@@ -6,7 +6,7 @@ from core.clock import FakeClock
 from replication.members.differences import CLOCK_SECONDS, Differences
 from replication.members.status import Change, Status
 from replication.members.warnings import Warnings
-from tests.support.committed_rows import HOUR_MS, NOW_MS
+from tests.support.sample_rows import HOUR_MS, NOW_MS
 from tests.support.warned import warned
 
 DAY_MS = 24 * HOUR_MS

@@ -9,10 +9,10 @@ from replication.members.registry import Registry
 from replication.members.status import Report
 from replication.streams.entries import Entry
 from replication.transport.link import ENVELOPE, SealedLink
-from tests.support.committed_rows import BOT, USER
 from tests.support.memory_nodes import DIGESTS
 from tests.support.reading_node import BEAT_SECONDS, Reading, reading, sealed_link_of
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_REF, USER
 
 AUTHOR = "a"
 SECRET, ANOTHER_SECRET = DIGESTS.fleet, "of another fleet"
@@ -21,7 +21,7 @@ SECRET, ANOTHER_SECRET = DIGESTS.fleet, "of another fleet"
 async def sends_a_vote(sealed_link: SealedLink, epoch: int) -> None:
     """The author appends a vote to its stream."""
     stream, id_ = sealed_link.link.stream(AUTHOR), f"{epoch}-1"
-    entry = Entry(0, b"proof", [VoteFact(BOT, USER, epoch, 1_000)])
+    entry = Entry(0, b"proof", [VoteFact(BOT_REF, USER, epoch, 1_000)])
     await sealed_link.link.redis.xadd(
         stream, {ENVELOPE: sealed_link.envelopes.seal(entry, f"{stream}/{id_}")}, id=id_
     )
@@ -41,7 +41,7 @@ async def follows(reader: Reading, seconds: float = BEAT_SECONDS) -> dict[str, i
     reader.clock.advance(seconds)
     await reader.follower.step()
     node_ids = list(reader.node.state.fleet.numbers)
-    return {node_ids[at]: count for at, count in reader.node.state.votes.parts(BOT, int(USER)).items()}
+    return {node_ids[at]: count for at, count in reader.node.state.votes.parts(BOT_REF, int(USER)).items()}
 
 
 def test_entries_of_an_epoch_wait_until_a_status_of_it_was_read(redis_server: RedisServer) -> None:

@@ -8,11 +8,12 @@ from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast,
 from core.refusals import Unavailable
 from replication.members.status import ReadUpTo
 from replication.streams.provisional import MOVED_AT_ONCE, ProvisionalVotes
-from tests.support.committed_rows import BOT, NOW_MS, OTHER_USER, USER, a_listing
+from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run
 from tests.support.memory_nodes import Node, assert_folds, finished
 from tests.support.publishing_node import publishing
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER
 from votes.table import VoteTable
 
 OLD, NEW = "a.1", "a.2"
@@ -32,7 +33,7 @@ class Restarted:
 
     def cast(self, count: int, user: str = USER) -> None:
         """The user's vote, after which this node has counted so many."""
-        self.node.ledger.commit([VoteCast(BOT, user, count, NOW_MS)])
+        self.node.ledger.commit([VoteCast(BOT_REF, user, count, NOW_MS)])
 
     def moved(self) -> dict[str, int]:
         """The user's counts by label, after the node has begun a new epoch."""
@@ -44,7 +45,7 @@ class Restarted:
 
     def counts(self, user: str = USER) -> dict[str, int]:
         labels = list(self.node.state.fleet.numbers)
-        parts = self.node.state.votes.parts(BOT, int(user))
+        parts = self.node.state.votes.parts(BOT_REF, int(user))
         return {labels[number]: count for number, count in parts.items()}
 
 
@@ -66,8 +67,10 @@ def test_what_others_know_of_the_old_label_stays_as_they_know_it(told: int) -> N
     restarted = Restarted(before=2)
     restarted.cast(3)
     leaf = VoteTable()
-    leaf.put(BOT, int(USER), told, NOW_MS)
-    merged = VotesMerged(BOT, (OLD,), leaf.next_leaf(BOT, -1) or b"", ((int(OTHER_USER), OLD, 4, NOW_MS),))
+    leaf.put(BOT_REF, int(USER), told, NOW_MS)
+    merged = VotesMerged(
+        BOT_REF, (OLD,), leaf.next_leaf(BOT_REF, -1) or b"", ((int(OTHER_USER), OLD, 4, NOW_MS),)
+    )
     restarted.node.ledger.commit([Merged("", 0), merged])
     assert restarted.moved() == {OLD: told, NEW: 1}
     assert restarted.counts(OTHER_USER) == {OLD: 4}
@@ -90,7 +93,7 @@ def test_a_vote_that_comes_while_votes_are_moved_counts_under_the_new_label() ->
     assert_folds(restarted.node)
 
 
-@pytest.mark.parametrize("gone", [ListingRemoved(BOT), UserErased(USER, (BOT,), "mark")])
+@pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark")])
 def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased) -> None:
     restarted = Restarted()
     restarted.cast(3)

@@ -10,12 +10,12 @@ from core.rows import Suspension
 from replication.facts.kinds import Fact, VoteFact
 from replication.streams.entries import ENTRY_COST, LISTING_COST, Captured, entries, proof_of
 from replication.streams.queue import Queue
-from tests.support.committed_rows import BOT, NOW_MS
 from tests.support.coroutines import run, until
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.memory_nodes import Node, a_node
 from tests.support.publishing_node import publishing, users_in
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_REF, NOW_MS
 
 MOST = 10
 
@@ -33,7 +33,7 @@ def queue_of(node: Node, most: int = MOST) -> Queue:
 
 def vote(node: Node, *users: int) -> list[int]:
     """The positions of the votes."""
-    return [node.ledger.commit([VoteCast(BOT, str(user), 1, NOW_MS)]) for user in users]
+    return [node.ledger.commit([VoteCast(BOT_REF, str(user), 1, NOW_MS)]) for user in users]
 
 
 def positions(told: list[Captured]) -> list[int]:
@@ -61,8 +61,8 @@ def test_what_is_durable_comes_in_order_and_stays_until_it_has_arrived(node: Nod
 
 def test_what_came_from_others_or_is_nobody_else_s_is_not_told(node: Node) -> None:
     queue = queue_of(node)
-    node.commit(Merged("b.1", 3), VoteCast(BOT, "5", 1, NOW_MS, "b.1"))
-    node.commit(EndpointHealthSet(BOT, 3, Suspension(NOW_MS, "refused", 1, NOW_MS)))
+    node.commit(Merged("b.1", 3), VoteCast(BOT_REF, "5", 1, NOW_MS, "b.1"))
+    node.commit(EndpointHealthSet(BOT_REF, 3, Suspension(NOW_MS, "refused", 1, NOW_MS)))
     assert len(queue) == 0
 
 
@@ -96,8 +96,8 @@ def test_what_does_not_fit_is_left_out_up_to_the_newest_record(node: Node) -> No
 
 def told_of(position: int, facts: int) -> Captured:
     """A record that says so much."""
-    events = [VoteCast(BOT, str(position), 1, NOW_MS)]
-    about: list[Fact] = [VoteFact(BOT, str(user), 1, NOW_MS) for user in range(facts)]
+    events = [VoteCast(BOT_REF, str(position), 1, NOW_MS)]
+    about: list[Fact] = [VoteFact(BOT_REF, str(user), 1, NOW_MS) for user in range(facts)]
     return Captured(position, position, about, events)
 
 
@@ -126,7 +126,7 @@ def test_records_become_few_entries_each_of_which_says_behind_what_it_begins(
 
 
 def test_an_entry_has_fewer_listings_than_votes_because_they_are_larger(node: Node) -> None:
-    listing = node.capture.listing(BOT)
+    listing = node.capture.listing(BOT_REF)
     assert listing is not None
     fits = ENTRY_COST // LISTING_COST
     told = [told_of(position, 0)._replace(facts=[listing]) for position in range(1, fits + 2)]

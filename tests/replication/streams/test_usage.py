@@ -12,11 +12,11 @@ from replication.streams.usage import Usage, Uses
 from replication.transport.envelopes import Envelopes
 from replication.transport.link import UNREACHABLE, Link, RedisPlace, SealedLink
 from storage.sealing import Keyring, new_key
-from tests.support.committed_rows import BOT, OTHER_BOT
 from tests.support.coroutines import run
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.journals import KEYS
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_REF, OTHER_REF
 
 POLICY = Policy(1_000, 60)
 USES = "votegate:uses"
@@ -39,7 +39,7 @@ class Limiting:
     def add(self, ref: str, used: int) -> None:
         self.heard.append((ref, used))
 
-    def allow(self, count: int, ref: str = BOT) -> None:
+    def allow(self, count: int, ref: str = BOT_REF) -> None:
         for _ in range(count):
             assert self.buckets.take(ref, POLICY, 0).allowed
 
@@ -63,12 +63,12 @@ def test_what_was_allowed_is_told_once(redis_server: RedisServer) -> None:
     async def story() -> None:
         async with limiting("a.1", redis_server.url) as a, limiting("b.1", redis_server.url) as b:
             a.allow(3)
-            a.allow(1, OTHER_BOT)
+            a.allow(1, OTHER_REF)
             await a.usage.send()
             await a.usage.send()
             a.allow(2)
             await a.usage.send()
-            assert await b.listen() == [(BOT, 3), (OTHER_BOT, 1), (BOT, 2)]
+            assert await b.listen() == [(BOT_REF, 3), (OTHER_REF, 1), (BOT_REF, 2)]
             assert len(await b.listen()) == 3
 
     run(story())
@@ -81,7 +81,7 @@ def test_its_own_uses_are_nothing_new_to_a_node(redis_server: RedisServer) -> No
             await a.usage.send()
             b.allow(2)
             await b.usage.send()
-            assert (await a.listen(), await b.listen()) == ([(BOT, 2)], [(BOT, 3)])
+            assert (await a.listen(), await b.listen()) == ([(BOT_REF, 2)], [(BOT_REF, 3)])
 
     run(story())
 
@@ -137,7 +137,7 @@ def test_what_was_allowed_in_an_outage_counts_nowhere_else(
             await a.usage.send()
             a.allow(2)
             await a.usage.send()
-            assert await b.listen() == [(BOT, 2)]
+            assert await b.listen() == [(BOT_REF, 2)]
 
     run(story())
 
@@ -151,7 +151,7 @@ def test_a_node_hears_from_now_on_after_an_outage_of_its_own(redis_server: Redis
             await b.usage.cursor()
             a.allow(2)
             await a.usage.send()
-            assert await b.listen() == [(BOT, 2)]
+            assert await b.listen() == [(BOT_REF, 2)]
 
     run(story())
 
@@ -162,8 +162,8 @@ def test_what_nobody_of_the_fleet_has_said_limits_nobody(redis_server: RedisServ
     garbage = [
         b"",
         b"garbage",
-        stranger.seal(Uses("c.1", {BOT: 9}), USES),
-        fleet.seal(Uses("c.1", {BOT: 9}), "votegate:another-place"),
+        stranger.seal(Uses("c.1", {BOT_REF: 9}), USES),
+        fleet.seal(Uses("c.1", {BOT_REF: 9}), "votegate:another-place"),
         fleet.seal(["another", "version", 7], USES),
     ]
 
@@ -175,6 +175,6 @@ def test_what_nobody_of_the_fleet_has_said_limits_nobody(redis_server: RedisServ
                 client.xadd(USES, {"another field": b"x"})
             a.allow(2)
             await a.usage.send()
-            assert await b.listen() == [(BOT, 2)]
+            assert await b.listen() == [(BOT_REF, 2)]
 
     run(story())

@@ -6,13 +6,13 @@ from pathlib import Path
 from core.clock import FakeClock
 from replication.streams.follower import ENTRIES_AT_ONCE
 from replication.transport.pacing import Pacing
-from tests.support.committed_rows import BOT
 from tests.support.coroutines import run
 from tests.support.gateways import running
 from tests.support.memory_nodes import finished
 from tests.support.publishing_node import publishing, users_in
 from tests.support.reading_node import reading
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import BOT_REF
 
 PACE = 60.0
 """Seconds; no test waits for so long."""
@@ -108,11 +108,11 @@ def test_a_reader_waits_behind_what_it_has_found_unless_there_may_be_more(
 
             await author.tell_each(*range(1, ENTRIES_AT_ONCE + 2))
             await reader.follower.step()
-            assert votes.voters(BOT) == ENTRIES_AT_ONCE
+            assert votes.voters(BOT_REF) == ENTRIES_AT_ONCE
             assert reader.pacing.wait_seconds == 0
 
             await reader.follower.step()
-            assert votes.voters(BOT) == ENTRIES_AT_ONCE + 1
+            assert votes.voters(BOT_REF) == ENTRIES_AT_ONCE + 1
             assert reader.pacing.wait_seconds == PACE
 
     run(story())

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.committed_rows import HOUR_MS
 from tests.support.contract import users
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_threads import NOW_MS, ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import BOT, eventually
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import HOUR_MS
 
 DAY_MS = 24 * HOUR_MS
 ANYTIME = {"votes.cooldown_seconds": 0.001}

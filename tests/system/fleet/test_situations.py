@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.committed_rows import DAY_MS, HOUR_MS
 from tests.support.contract import BOT_PATH, deliveries, users
 from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_threads import NOW_MS, ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import OTHER_USER, USER, eventually
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import DAY_MS, HOUR_MS
 from tests.support.webhook_receiver import Receiver, status
 
 ANYTIME = {"votes.cooldown_seconds": 0.001}

@@ -9,12 +9,12 @@ import pytest
 
 from replication.streams.lag import BEHIND_SECONDS
 from storage.folder import DIGEST_SECRET, KEYS
-from tests.support.committed_rows import HOUR_MS, NOW_MS
 from tests.support.contract import users
 from tests.support.fleet_processes import SHARED_SECRETS
 from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import eventually
 from tests.support.redis_server import RedisServer
+from tests.support.sample_rows import HOUR_MS, NOW_MS
 from tests.support.warned import warned
 
 DAY_MS = 24 * HOUR_MS
