@@ -108,6 +108,8 @@ class Outbox:
                     self._queues[row.ref].to_catch_up += 1
                 else:
                     self._queues[row.ref] = EndpointQueue()
+                    # The queue gets a turn then even if its deliveries are removed before they enter it.
+                    heapq.heappush(self._timers, (due_ms, row.ref))
             self._add(self._entry(row.id, _since_ms(row, now)), due_ms, position=0)
 
     @property

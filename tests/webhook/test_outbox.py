@@ -209,7 +209,8 @@ class OutboxMachine(OutboxModel):
         assert not self.state.deliveries.pending
         assert (self.outbox.in_flight, self.outbox.next_due_ms()) == (0, None)
         assert self.outbox._entries == {}
-        assert {*self.outbox._queues} <= self.slow, "which is all that is to be remembered"
+        remembered = self.slow | {*self.outbox.suspended}
+        assert {*self.outbox._queues} <= remembered, "which is all that is to be remembered"
 
 
 TestOutbox = OutboxMachine.TestCase
@@ -238,6 +239,18 @@ def test_what_was_due_before_a_start_for_one_endpoint_leaves_at_its_pace_and_in_
         post.now_ms += 19
         assert post.left() == []
         post.now_ms += 1
+
+
+def test_an_endpoint_is_forgotten_if_all_that_was_due_for_it_before_a_start_is_erased() -> None:
+    refs = [f"bots/{10**17 + each}" for each in range(RESTART_BATCH + 1)]
+    post = Post(WIDE, *refs)
+    for ref in refs:
+        post.queue(f"of {ref}", ref=ref)
+    post.now_ms += 3_600_000
+    post.start()
+    post.commit(UserErased("5", tuple(refs)))
+    assert post.leaving() == []
+    assert post.outbox._queues == {}
 
 
 def test_a_suspension_outlives_a_restart() -> None:
