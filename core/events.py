@@ -9,6 +9,7 @@ A record is what one `commit` appends: a list of events that happen together or 
 """
 
 from collections.abc import Sequence
+from typing import final
 
 import msgspec
 
@@ -74,6 +75,7 @@ class KeyDeleted(Stamped, frozen=True, tag="key_deleted.1"):
     key_id: str
 
 
+@final
 class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     """Both counts as they are now, also the one that the request left alone."""
 
@@ -108,6 +110,7 @@ class WebhookRemoved(Stamped, frozen=True, tag="webhook_removed.1"):
     ref: str
 
 
+@final
 class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
     """`failed` events in a row have failed for good; `suspension` is None while events flow."""
 
@@ -116,6 +119,7 @@ class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
     suspension: Suspension | None
 
 
+@final
 class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     """`count` is the user's cumulative count at the node where the vote was cast, this vote included.
 
@@ -140,6 +144,7 @@ class UserErased(Stamped, frozen=True, tag="user_erased.1"):
     mark: str = ""
 
 
+@final
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     """A new delivery, due at once, or a finished one sent again under the same id."""
 
@@ -150,6 +155,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     at_ms: int
 
 
+@final
 class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
     """`number` counts the delivery's attempts from 1; `next_attempt_ms` is set when there will be another."""
 
@@ -161,6 +167,7 @@ class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
     next_attempt_ms: int | None
 
 
+@final
 class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
     """Given up without a further attempt, after `made` of them."""
 
@@ -243,23 +250,22 @@ class DeliveryForgotten(_Event, frozen=True, tag="delivery_forgotten.1"):
     ref: str
 
 
-Event = (
+FrequentEvent = (
+    VoteCast | DeliveryQueued | DeliveryAttempted | StatsUpdated | DeliveryDropped | EndpointHealthSet
+)
+"""The events of daily work, final so that `type(event) is` tells them apart."""
+
+RareEvent = (
     ListingSaved
     | ListingReviewed
     | ListingRemoved
     | KeySaved
     | KeyDeleted
-    | StatsUpdated
     | ActualCountSet
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
-    | EndpointHealthSet
-    | VoteCast
     | UserErased
-    | DeliveryQueued
-    | DeliveryAttempted
-    | DeliveryDropped
     | DeliveryTaken
     | NodeNamed
     | Merged
@@ -269,6 +275,8 @@ Event = (
     | DeliveryMerged
     | DeliveryForgotten
 )
+
+Event = FrequentEvent | RareEvent
 
 
 class UnknownEvent(ValueError):

@@ -32,9 +32,8 @@ RowEvent = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
-    | EndpointHealthSet
 )
-"""The events that change a listing that is there, and do nothing when it is not."""
+"""The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
 
 
 def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> Listing:
@@ -56,7 +55,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     )
 
 
-def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:  # noqa: C901  # as `State.apply`
+def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
     match event:
         case StatsUpdated():
             return replace(
@@ -89,13 +88,15 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:  # n
             return replace(row, webhook=event.webhook, stamps=_stamped(row.stamps, "webhook", stamp))
         case WebhookRemoved():
             return replace(row, webhook=None, stamps=_stamped(row.stamps, "webhook", stamp))
-        case EndpointHealthSet():
-            if row.webhook is None:
-                return row
-            webhook = replace(row.webhook, failed=event.failed, suspension=event.suspension)
-            return replace(row, webhook=webhook)
         case _:
             assert_never(event)
+
+
+def with_health(row: Listing, event: EndpointHealthSet) -> Listing:
+    """Return the row with the health of its endpoint, which has no stamp because each node has its own."""
+    if row.webhook is None:
+        return row
+    return replace(row, webhook=replace(row.webhook, failed=event.failed, suspension=event.suspension))
 
 
 def _with_key(row: Listing, key: Key) -> Listing:

@@ -41,6 +41,7 @@ from core.events import (
     ListingSaved,
     Merged,
     NodeNamed,
+    RareEvent,
     StatsUpdated,
     UserErased,
     VoteCast,
@@ -50,7 +51,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.fleet_table import FleetTable, FleetView
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import RowEvent, changed, saved, with_health
 from core.listing_table import ListingsView, ListingTable
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
@@ -79,24 +80,30 @@ class State:
 
     # -- events ----------------------------------------------------------------------------------------
 
-    def apply(self, event: Event) -> None:  # noqa: C901  # a case for each event, and none is forgotten
-        match event:  # the frequent ones first, because a recovery folds millions of them
-            case VoteCast():
-                self._cast_vote(event)
-            case DeliveryQueued():
-                self._changing(event.ref)
-                if event.ref in self._listings:
-                    self._deliveries.queue(event)
-            case DeliveryAttempted():
-                self._changing(event.ref)
-                self._deliveries.attempt(event)
-            case StatsUpdated():
-                self._change(event, event.stamp_ms)
-            case DeliveryDropped():
-                self._changing(event.ref)
-                self._deliveries.give_up(event)
-            case EndpointHealthSet():
-                self._change(event)
+    def apply(self, event: Event) -> None:
+        # The frequent events come first, and by `is`: a recovery folds millions of them, and a class pattern
+        # that does not match takes 0.2 us. mypy proves that no event is missed, because these are final.
+        if type(event) is VoteCast:
+            self._cast_vote(event)
+        elif type(event) is DeliveryQueued:
+            self._changing(event.ref)
+            if event.ref in self._listings:
+                self._deliveries.queue(event)
+        elif type(event) is DeliveryAttempted:
+            self._changing(event.ref)
+            self._deliveries.attempt(event)
+        elif type(event) is StatsUpdated:
+            self._change(event)
+        elif type(event) is DeliveryDropped:
+            self._changing(event.ref)
+            self._deliveries.give_up(event)
+        elif type(event) is EndpointHealthSet:
+            self._set_health(event)
+        else:
+            self._apply_rare(event)
+
+    def _apply_rare(self, event: RareEvent) -> None:  # noqa: C901  # a case for each event, and none is forgotten
+        match event:
             case (
                 ListingReviewed()
                 | KeySaved()
@@ -105,9 +112,9 @@ class State:
                 | LimitsSet()
                 | WebhookSaved()
             ):
-                self._change(event, event.stamp_ms)
+                self._change(event)
             case WebhookRemoved():
-                self._change(event, event.stamp_ms)
+                self._change(event)
                 self._deliveries.remove_listing(event.ref)
             case ListingSaved():
                 self._save_listing(event)
@@ -151,11 +158,17 @@ class State:
         """Return the stamp of a change; None outside of a fleet, where events have no time of a stamp."""
         return self._fleet.stamp(ms) if ms else None
 
-    def _change(self, event: RowEvent, stamp_ms: int = 0) -> None:
+    def _change(self, event: RowEvent) -> None:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
         if row is not None:
-            self._listings.put(changed(row, event, self._stamp(stamp_ms)))
+            self._listings.put(changed(row, event, self._stamp(event.stamp_ms)))
+
+    def _set_health(self, event: EndpointHealthSet) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(with_health(row, event))
 
     def _save_listing(self, event: ListingSaved) -> None:
         self._changing(event.ref)

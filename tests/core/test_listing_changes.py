@@ -17,7 +17,7 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
-from core.listing_changes import RowEvent, changed, saved
+from core.listing_changes import RowEvent, changed, saved, with_health
 from core.rows import Key, Listing, Policy, Revocation, Stamp, Stamps, StatsWindow, Suspension, Webhook
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
@@ -65,7 +65,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHealthSet}
+    without_a_part_of_their_own = {KeySaved, KeyDeleted}
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 
@@ -88,9 +88,9 @@ def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:
 def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
     event = EndpointHealthSet(BOT_REF, 10, Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000))
     ill = replace(WEBHOOK, failed=10, suspension=event.suspension)
-    assert changed(ROW, event, None) == replace(ROW, webhook=ill)
+    assert with_health(ROW, event) == replace(ROW, webhook=ill)
     without = replace(ROW, webhook=None)
-    assert changed(without, event, None) == without
+    assert with_health(without, event) == without
 
 
 def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
