@@ -6,12 +6,12 @@ Frame:    magic 4s | kind u8 | payload length u32 | first position u64 | count u
           | head crc u32 of the header's salt and the fields before it | crc u32 | payload
 Payload:  sealed (storage/sealing.py), bound to the head: `count` records, a newline behind each
 
-All numbers are little-endian. A frame's second CRC-32 runs over its head and its payload, seeded with that of
-the frame before it, so no frame can be lost, doubled or swapped unseen; a segment's first frame is seeded
-with the header's `seed`, which continues the segment before. `watermark` is how many bytes of the segment
-were durable when the frame was written. The head has a checksum of its own, so that what a frame vouches for
-can be read behind bytes that are damaged; the salt is in it, so that a frame of another segment, which a
-power cut may leave where a file has grown, vouches for nothing in this one. Checksums need no key.
+All numbers are little-endian. A frame's second CRC-32 covers its head and its payload and is seeded with that
+of the frame before it, so no frame can be lost, doubled or swapped unseen. A segment's first frame is seeded
+with the header's `seed`, which continues the segment before. `watermark` is the number of its bytes that
+were durable when the frame was written. The head has a checksum of its own, so that a reader can trust the
+watermark of a frame behind damaged bytes. That checksum covers the salt: a power cut may leave a frame of
+another segment where a file has grown, and it must not vouch for bytes in this one. Checksums need no key.
 """
 
 import struct
@@ -30,17 +30,17 @@ _CRC = struct.Struct("<I")
 _CRCS = struct.Struct("<II")
 HEADER_BYTES = _HEADER.size + _CRC.size
 FRAME_BYTES = _HEAD.size + _CRCS.size + NONCE_BYTES + TAG_BYTES
-"""What a frame takes beside its records."""
+"""The size of a frame without its records."""
 
 
 class Kind(IntEnum):
     RECORDS = 0
     IDLE = 1
-    """No records: it vouches for those before it, while nothing else comes that would."""
+    """A frame without records. It vouches for those before it while no other frame follows."""
     CLOSED = 2
-    """The same, by a process that stopped as it should."""
+    """A frame without records, written at a clean stop."""
     CONTINUED = 3
-    """The last of its segment: the next segment is there. Not part of the chain of checksums."""
+    """The last frame of its segment: the next segment exists. The chain of checksums leaves it out."""
 
 
 class SegmentHeader(NamedTuple):
@@ -61,8 +61,11 @@ class Frame(NamedTuple):
 
 
 class BadBytes(ValueError):
-    """The bytes at `offset` are no valid frame or header. `whole` ones have a right checksum all the same,
-    so they were written like this: no crash tears a frame into that."""
+    """The bytes at `offset` are no valid frame or header.
+
+    `whole` means that their checksum is right all the same. They were written like this, because no crash
+    tears a frame into that.
+    """
 
     def __init__(self, offset: int, reason: str, *, whole: bool = False) -> None:
         super().__init__(reason)
@@ -77,7 +80,7 @@ def encode_header(first: int, seed: int, seal: Seal) -> bytes:
 
 
 def decode_header(segment: bytes) -> SegmentHeader:
-    """Raises BadBytes."""
+    """Return the header of a segment. Raises BadBytes."""
     if not segment.startswith(SEGMENT_MAGIC[:-1]):
         raise BadBytes(0, "this is no journal segment")
     if not segment.startswith(SEGMENT_MAGIC):
@@ -93,7 +96,7 @@ def decode_header(segment: bytes) -> SegmentHeader:
 def encode_frame(
     kind: Kind, first: int, records: Sequence[bytes], watermark: int, seed: int, seal: Seal
 ) -> tuple[bytes, int]:
-    """(the frame, its CRC, which seeds the next)."""
+    """Return the frame and its CRC, which seeds the next frame."""
     plain = b"".join([record + b"\n" for record in records])
     length = NONCE_BYTES + len(plain) + TAG_BYTES
     head = _HEAD.pack(FRAME_MAGIC, kind, length, first, len(records), watermark)
@@ -103,7 +106,7 @@ def encode_frame(
 
 
 def decode_frames(segment: bytes, first: int, seed: int, seal: Seal) -> Iterator[Frame]:
-    """The frames behind the header, the first of which must start at position `first`. Raises BadBytes."""
+    """Yield the frames behind the header. The first must start at position `first`. Raises BadBytes."""
     offset = HEADER_BYTES
     while offset < len(segment):
         frame = _decode_frame(segment, offset, first, seed, seal)
@@ -112,7 +115,7 @@ def decode_frames(segment: bytes, first: int, seed: int, seal: Seal) -> Iterator
 
 
 def watermarks_behind(segment: bytes, offset: int) -> Iterator[int]:
-    """The watermarks of the frames whose heads are whole behind the byte at `offset`."""
+    """Yield the watermarks of the frames behind `offset` whose heads are whole."""
     while (offset := segment.find(FRAME_MAGIC, offset + 1)) != -1:
         if offset + _HEAD.size + _CRC.size <= len(segment) and _head_is_whole(segment, offset):
             yield _HEAD.unpack_from(segment, offset)[5]

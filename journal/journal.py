@@ -1,11 +1,12 @@
 """Appending to the journal. Law: a position is durable only after the fdatasync that covers it returned.
 
-`append` only remembers a record. `run` writes what has gathered as one frame, in one thread, one batch at a
+`append` only remembers a record. `run` writes all pending records as one frame, in one thread, one batch at a
 time, and then wakes everyone who waits: many records share one fdatasync.
 
-What can go wrong has two fates. No space (or no file descriptor for a new segment): the batch stays and is
-tried again every second, and meanwhile appends are refused. Anything else, above all a failed fsync: what the
-disk holds is unknown, the journal never writes again, and `run` raises, which stops the process.
+A failure has one of two fates. Without space (or a file descriptor for a new segment), the journal keeps the
+batch, tries it again every second, and refuses appends meanwhile. After any other failure, above all a failed
+fsync, nobody knows what the disk holds: the journal never writes again, and `run` raises, which stops the
+process.
 """
 
 import asyncio
@@ -37,8 +38,11 @@ RETRY_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class JournalPolicy:
-    """`always`: a record is durable after its fdatasync. `interval`: it counts as durable once written,
-    and a power cut may take what was written since the last fdatasync, `interval_seconds` at the most."""
+    """The settings of a journal.
+
+    `always`: a record is durable after its fdatasync. `interval`: a record counts as durable once it is
+    written, and a power cut may take the records since the last fdatasync, `interval_seconds` at most.
+    """
 
     fsync: Literal["always", "interval"]
     interval_seconds: float
@@ -48,7 +52,7 @@ class JournalPolicy:
 
 class Journal:
     def __init__(self, folder: Folder, tail: Tail, policy: JournalPolicy, clock: Clock) -> None:
-        """Continues the journal that ends at `tail`, cutting off a torn write first."""
+        """Continue the journal that ends at `tail`. A torn write is cut off first."""
         if tail.torn and tail.segment is not None:
             set_torn_aside(folder, tail.segment, tail.end)
             log.warning("an unfinished write after position %d was set aside", tail.head)
@@ -71,7 +75,7 @@ class Journal:
         self._closing = False
         self._closed = asyncio.Event()
         self._unavailable: str | None = None
-        self._is_behind = False  # records were refused, and more than half of what may wait still does
+        self._is_behind = False  # records were refused, and more than half of `pending_bytes` still wait
         self._thread = ThreadPoolExecutor(1, "journal")
 
     @property
@@ -79,11 +83,11 @@ class Journal:
         return self._unavailable is None
 
     def begin(self) -> None:
-        """Vouches on disk for what was recovered. Raises OSError when the disk takes no writes."""
+        """Vouch on disk for the recovered records. Raises OSError when the disk takes no writes."""
         self._write(Kind.IDLE, [])
 
     def on_durable(self, call: Callable[[], None]) -> None:
-        """Calls back whenever `durable_position` has advanced."""
+        """Call `call` whenever `durable_position` has advanced."""
         self._on_durable.append(call)
 
     def append(self, record: bytes) -> int:
@@ -108,9 +112,9 @@ class Journal:
         await waiter
 
     async def synced(self, position: int) -> None:
-        """Returns once the record would outlive a power cut, also with `fsync: interval`. Raises Unavailable.
+        """Return once the record would outlive a power cut, with `fsync: interval` too. Raises Unavailable.
 
-        The sync is the journal's own: when it fails, the journal has failed.
+        The journal itself syncs: when that fails, the journal has failed.
         """
         await self.durable(position)
         if position <= self._writer.synced_position:
@@ -123,17 +127,17 @@ class Journal:
         await waiter
 
     def rotate(self) -> None:
-        """Starts a new segment with the next frame."""
+        """Start a new segment with the next frame."""
         self._writer.rotate()
 
     async def close(self) -> None:
-        """Writes what is pending and a last frame that vouches for it; `run` then returns."""
+        """Write all pending records and a last frame that vouches for them. `run` returns then."""
         self._closing = True
         self._wake.set()
         await self._closed.wait()
 
     async def run(self) -> None:
-        """Writes batches until closed. Raises OSError when the disk fails."""
+        """Write batches until `close`. Raises OSError when the disk fails."""
         reason = "the gateway is stopping"
         try:
             while not self._closing or self._pending:
@@ -157,7 +161,7 @@ class Journal:
             self._closed.set()
 
     async def step(self) -> None:
-        """Makes everything pending durable, as one frame."""
+        """Make all pending records durable, as one frame."""
         if self._unsynced:
             await self._vouch(Kind.IDLE)
             waiting, self._unsynced = self._unsynced, []
@@ -201,7 +205,7 @@ class Journal:
             call()
 
     async def _vouch(self, kind: Kind) -> None:
-        """Syncs what is not, and says so on disk: what was durable can then be told from a torn write."""
+        """Sync, and write a frame that says so: a reader can then tell a durable record from a torn write."""
         try:
             await self._in_thread(self._write, kind, [])
         except SyncFailed:
@@ -230,7 +234,7 @@ class Journal:
                 waiter.set_exception(Unavailable(reason))
 
     def _patience(self) -> float | None:
-        """How many seconds to wait for more, before what is written is synced and vouched for."""
+        """Return the seconds to wait for records before the journal syncs and vouches. None is no limit."""
         writer, interval_ns = self._writer, self._policy.interval_seconds * NS_PER_SECOND
         if writer.vouched_position >= writer.written_position:
             return None
@@ -242,7 +246,7 @@ class Journal:
         await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
 
     def _write(self, kind: Kind, batch: list[bytes]) -> None:
-        """In the writer's thread."""
+        """Write the batch as one frame. Runs in the writer's thread."""
         writer = self._writer
         if not batch and writer.synced_position < writer.written_position:
             writer.sync()

@@ -1,13 +1,14 @@
 """Reading a journal back. Law: the only bytes that may be bad are those that were never durable.
 
-A crash can leave a bad frame at the end, and with `fsync: interval` good ones behind it that were written
-later. None of them was vouched for: no watermark behind the bad frame reaches beyond where it begins. That is
-a torn write: it is cut off and set aside. Anything else that is bad is corruption: it is reported with its
-place, and nothing is touched.
+A crash can leave a bad frame at the end. With `fsync: interval`, good frames that were written later may
+follow it. No frame vouches for any of them: every watermark behind the bad frame ends before that frame
+begins. That is a torn write. A start cuts it off and sets it aside. All other bad bytes are corruption: the
+reader reports the place, and nothing is touched.
 
-A segment gets its name when its header and all that comes before it are durable, and begins to count when the
-one before it says so in its last frame (`Kind.CONTINUED`). So a header is whole or corrupt, a newest segment
-that is missing is missed, and one that does not count yet holds nothing, but tells where the one before ends.
+A segment gets its name when its header and everything before it are durable. It counts once the last frame of
+the segment before it says so (`Kind.CONTINUED`). Three things follow. A header is whole or corrupt. A reader
+notices when the newest segment is missing. A segment that does not count yet holds no frames, but its header
+tells where the segment before it ends.
 """
 
 import sys
@@ -43,19 +44,19 @@ class JournalCorrupt(Exception):
 
 
 class Tail(NamedTuple):
-    """Where the journal ends: what the next frame needs to continue it."""
+    """The end of the journal, with everything that the next frame needs to continue it."""
 
     head: int
     crc: int
     segment: Path | None
     seed: int
-    """What the segment's first frame is seeded with."""
+    """The seed of the segment's first frame."""
     seal: Seal | None
     end: int
     torn: bool
-    """Bytes behind `end`, or a segment behind this one, have to go first."""
+    """Bytes behind `end`, or a segment behind this one, must be removed first."""
     closed: bool
-    """The process that wrote it stopped as it should."""
+    """The process that wrote the journal stopped cleanly."""
 
 
 EMPTY = Tail(head=0, crc=0, segment=None, seed=0, seal=None, end=0, torn=False, closed=True)
@@ -70,20 +71,24 @@ def first_position(segment: Path) -> int:
 
 
 def list_segments(folder: Path) -> list[tuple[int, Path]]:
-    """(first position, path), oldest first."""
+    """Return (first position, path) of each segment, oldest first."""
     return list_numbered(folder, PREFIX)
 
 
 class JournalReader:
-    """Reads the records behind a position; `tail` then tells where the journal ends."""
+    """A reader of the records behind a position. Afterwards, `tail` is the end of the journal."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self.tail = EMPTY
 
     def records(self, after: int, until: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """(position, record) for every record behind `after`, and none behind `until`, up to which the
-        journal may be read while it is written. Raises JournalCorrupt, KeyMissing."""
+        """Yield (position, record) for every record behind `after`, up to `until`.
+
+        The journal may be read while it is written, up to a durable `until`.
+
+        Raises JournalCorrupt, KeyMissing.
+        """
         limit = sys.maxsize if until is None else until
         if limit <= after:
             return
@@ -109,7 +114,10 @@ class JournalReader:
 
 
 def _needed(segments: list[tuple[int, Path]], after: int) -> list[tuple[int, Path]]:
-    """The segments from the one that holds position `after + 1` on; one more, if that may not count yet."""
+    """Return the segments from the one with position `after + 1` on.
+
+    When that is the newest one and holds no frames, it may not count yet: the one before it comes too.
+    """
     start = 0
     while start + 1 < len(segments) and segments[start + 1][0] <= after + 1:
         start += 1
@@ -119,7 +127,7 @@ def _needed(segments: list[tuple[int, Path]], after: int) -> list[tuple[int, Pat
 
 
 class _Segment:
-    """One segment being read. `before` is where the one before it ended, if that was read too."""
+    """One segment being read. `before` is the end of the segment before it, if that was read too."""
 
     def __init__(self, folder: Folder, path: Path, before: Tail | None) -> None:
         self._folder = folder
@@ -147,7 +155,7 @@ class _Segment:
                 yield frame
                 self._take(frame)
                 if self._continued:
-                    return  # bytes behind it are of a write that failed, and whose cut was not durable
+                    return  # bytes behind it are of a failed write, whose cut was not durable
         except BadBytes as bad:
             if not _is_torn(segment, bad):
                 raise JournalCorrupt(self._path, bad.offset, bad.reason) from None
@@ -163,7 +171,7 @@ class _Segment:
         )
 
     def check_end(self, later: Sequence[Path]) -> None:
-        """Whether the segments behind this one are what its last frame says. Raises JournalCorrupt."""
+        """Check the segments behind this one against its last frame. Raises JournalCorrupt."""
         if self._continued and not later:
             raise JournalCorrupt(self._path, self.tail.end, "the segment behind this one is missing")
         if later and not self._continued:
@@ -181,7 +189,7 @@ def _holds_frames(segment: Path) -> bool:
 
 
 def _continuing_header(path: Path, segment: bytes, before: Tail | None) -> SegmentHeader:
-    """The segment's header; it has to continue the segment before, if that was read. Raises BadBytes."""
+    """Return the segment's header. It must continue the segment before, if that was read. Raises BadBytes."""
     header = decode_header(segment)
     if header.first != first_position(path) or (
         before is not None and (header.first, header.seed) != (before.head + 1, before.crc)
@@ -191,7 +199,7 @@ def _continuing_header(path: Path, segment: bytes, before: Tail | None) -> Segme
 
 
 def _is_torn(segment: bytes, bad: BadBytes) -> bool:
-    """Whether the bad bytes can be writes that were never durable."""
+    """Return true if the bad bytes can be writes that were never durable."""
     return (
         bad.offset > 0
         and not bad.whole
@@ -200,8 +208,10 @@ def _is_torn(segment: bytes, bad: BadBytes) -> bool:
 
 
 def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
-    """Copies the unfinished writes behind the end of the journal to a file beside it, before they are cut
-    off, and deletes a segment that does not count."""
+    """Copy the unfinished writes behind the journal's end to a file beside it, before they are cut off.
+
+    A segment that does not count is deleted.
+    """
     torn = segment.read_bytes()[end:]
     if torn:
         aside = segment.with_name(f"{segment.name}-{end}{TORN_SUFFIX}")
@@ -221,11 +231,11 @@ def set_torn_aside(folder: Folder, segment: Path, end: int) -> None:
 
 
 def make_durable(folder: Folder) -> None:
-    """Makes durable what a start has read: the newest segment, the last frame of the one before, their names.
+    """Make the newest segment, the last frame of the one before, and their names durable.
 
-    All before that is durable already. This may not be: the last process may have been killed before its
-    sync, or stopped because of one that failed. After a failed sync the kernel takes the pages for written,
-    and another sync would do nothing: so the same bytes are written again.
+    A start has read them, and they may not be durable: the last process may have been killed before its sync,
+    or stopped because of a failed one. All bytes before them are durable. After a failed sync, the kernel
+    takes the pages for written and another sync does nothing, so the same bytes are written again.
     """
     segments = [path for _, path in list_segments(folder.path)]
     for path in segments[-2:]:
@@ -241,7 +251,7 @@ def make_durable(folder: Folder) -> None:
 
 
 def delete_behind(folder: Folder, position: int) -> None:
-    """Deletes the segments that hold nothing newer than `position`; the newest that counts stays."""
+    """Delete the segments that hold nothing newer than `position`. The newest one that counts stays."""
     for (_, path), (next_first, following) in pairwise(list_segments(folder.path)):
         if next_first <= position + 1 and _holds_frames(following):
             folder.disk.unlink(path)

@@ -1,9 +1,9 @@
 """Writing frames, in the journal's thread. Law: nothing is built on bytes that are not known to be whole.
 
-A frame goes behind the last one; when its write fails it is cut off again, so that a later try begins where
-this one did. A new segment is written under a name that does not count, synced, renamed, and its entry
-synced; then the old segment says that it is continued; only then comes the first frame. A failed sync has no
-second try: nothing tells any more what the disk holds.
+A frame goes behind the last one. When its write fails, the writer cuts it off again, so that a later try
+begins at the same byte. A new segment is written under a name that does not count, synced and renamed, and
+its folder is synced. Then the old segment says that it is continued, and only then comes the first frame. A
+failed sync has no second try, because nobody knows any more what the disk holds.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SyncFailed(OSError):
-    """A sync has failed, for whatever reason: nothing tells any more what the disk holds."""
+    """A sync has failed, for whatever reason: nobody knows any more what the disk holds."""
 
 
 class _Open(NamedTuple):
@@ -32,12 +32,12 @@ class _Open(NamedTuple):
 
 
 class SegmentWriter:
-    """Continues the journal at `tail`, whose torn bytes were set aside."""
+    """A writer that continues the journal at `tail`, whose torn bytes were set aside."""
 
     def __init__(self, folder: Folder, tail: Tail, segment_bytes: int) -> None:
         self.written_position = self.synced_position = tail.head
         self.vouched_position = 0
-        """The newest position that a frame on disk says was durable."""
+        """The newest position that a frame on disk vouches for."""
         self._folder = folder
         self._disk = folder.disk
         self._segment_bytes = segment_bytes
@@ -52,24 +52,27 @@ class SegmentWriter:
             make_durable(folder)
             self._rotate = tail.seal.key_id != folder.keys.newest
             first = first_position(tail.segment)
-            if self._rotate and first > tail.head:  # it holds no records: the next segment takes its name
+            if self._rotate and first > tail.head:  # without records, so the next segment takes its name
                 self._disk.close(file)
                 self._crc = tail.seed
             else:
                 self._segment = _Open(file, first, tail.seal)
 
     def rotate(self) -> None:
-        """Begins a new segment with the next frame."""
+        """Begin a new segment with the next frame."""
         self._rotate = True
 
     def write(self, kind: Kind, records: Sequence[bytes]) -> None:
-        """Raises OSError, after which the same records may be written again, or SyncFailed."""
+        """Write the records as one frame.
+
+        Raises OSError, after which the caller may write the same records again, or SyncFailed.
+        """
         first = self.written_position + 1
         segment = self._segment
         full = self._rotate or self._end >= self._segment_bytes
-        # A segment without records is not left behind: the next one would have its name.
+        # A segment without records stays the newest: the next one would have the same name.
         if segment is None or (full and first > segment.first):
-            self._rotate = False  # before it begins: one asked for meanwhile is another
+            self._rotate = False  # before it begins, because a call of `rotate` meanwhile asks for another
             try:
                 segment = self._begin_segment(first)
             except OSError:
@@ -80,7 +83,7 @@ class SegmentWriter:
         self.written_position += len(records)
 
     def sync(self) -> None:
-        """Makes durable what is written. Raises SyncFailed."""
+        """Make all written frames durable. Raises SyncFailed."""
         if self._segment is not None:
             _sync_once(self._disk.sync, self._segment.file)
         self.synced_position, self._synced_end = self.written_position, self._end
@@ -91,7 +94,7 @@ class SegmentWriter:
             self._segment = None
 
     def _put(self, segment: _Open, kind: Kind, first: int, records: Sequence[bytes]) -> int:
-        """Appends a frame; returns its checksum."""
+        """Append a frame and return its checksum."""
         frame, crc = encode_frame(kind, first, records, self._synced_end, self._crc, segment.seal)
         try:
             write_all(self._disk, segment.file, frame, self._end)
@@ -103,7 +106,7 @@ class SegmentWriter:
 
     def _begin_segment(self, first: int) -> _Open:
         if self._synced_end < self._end:
-            self.sync()  # no segment may begin before the one behind it is whole
+            self.sync()  # no segment may begin before the one before it is whole
         seal = self._folder.keys.new_seal()
         new = _Open(self._create(first, seal), first, seal)
         if self._segment is not None:
@@ -120,7 +123,7 @@ class SegmentWriter:
         return new
 
     def _create(self, first: int, seal: Seal) -> int:
-        """A new segment with its header, durable under its name; open to write."""
+        """Create a segment with its header, durable under its name. Return its descriptor, open to write."""
         path = segment_path(self._folder.path, first)
         unnamed = path.with_name(path.name + UNFINISHED)
         file = self._disk.create(unnamed)

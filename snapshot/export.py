@@ -1,8 +1,8 @@
 """The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
 
 An export is a folder of listings, votes and deliveries (`snapshot/export_format.py`) and of `export.json`,
-which tells the position and the digest of the state, and how many rows there are of each. Nothing in it is
-sealed.
+which holds the position and the digest of the state and the number of rows in each file. Nothing in it is
+encrypted.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from storage.disk import OS_DISK, Disk, write_all
 VERSION = 2
 MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery}
-"""In the order in which they are read: what hangs on a listing comes behind it."""
+"""In reading order: votes and deliveries come behind the listings that they belong to."""
 ROWS_PER_STEP = 4_096
 
 
@@ -33,7 +33,7 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What `export.json` holds. `format` is the suffix of the other files."""
+    """The content of `export.json`. `format` is the suffix of the other files."""
 
     version: int
     format: Format
@@ -43,13 +43,13 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NotEmpty(Exception):
-    """The folder to export into holds something already."""
+    """The folder to export into is not empty."""
 
 
 def counts_of(state: State) -> RowCounts:
     unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
     deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
-    unlisted = sum(map(state.votes.voters, state.listings.orphans))  # nobody could take these back
+    unlisted = sum(map(state.votes.voters, state.listings.orphans))  # an export leaves these out
     return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries)
 
 
@@ -61,9 +61,9 @@ def export_state(
     disk: Disk = OS_DISK,
     progress: Progress = lambda *_: None,
 ) -> Manifest:
-    """Writes the state into a new or empty folder, for one user only, durably. `progress` counts rows.
+    """Write the state into a new or empty folder, for one user only, durably. `progress` counts rows.
 
-    Raises NotEmpty and OSError; then nothing is left in the folder.
+    Raises NotEmpty and OSError, and leaves nothing in the folder then.
     """
     out.mkdir(mode=0o700, exist_ok=True)
     if any(out.iterdir()):
@@ -82,7 +82,7 @@ def export_state(
         disk.sync_folder(out)
     except BaseException:
         for path in reversed(written):
-            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 disk.unlink(path)
         raise
     return manifest
@@ -125,7 +125,7 @@ def _votes(state: State) -> Iterator[Row]:
 
 
 def _deliveries(state: State) -> Iterator[Row]:
-    """Finished ones as they finished: the oldest are the first to be dropped."""
+    """Yield all deliveries. Finished ones keep their order, because a start drops the oldest first."""
     yield from chain.from_iterable(state.deliveries.finished.values())
     for elsewhere in state.deliveries.remote.values():
         yield from elsewhere.values()

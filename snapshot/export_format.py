@@ -1,7 +1,7 @@
-"""Rows as text that other programs read: NDJSON, or CSV. Law: what was written is read back as it was.
+"""Rows as text that other programs read: NDJSON, or CSV. Law: a row that was written is read back equal.
 
-NDJSON is one JSON object a line. CSV has a head line and a column a field; a field that is always a text
-stands in its cell as it is, every other one as JSON: an absent text is `null`.
+NDJSON is one JSON object a line. CSV has a head line and one column for each field. A cell holds a field that
+is always a text as it is, and every other field as JSON: an absent text is `null`.
 """
 
 import csv
@@ -20,7 +20,7 @@ ROWS_PER_PIECE = 1_024
 
 
 class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What one user's votes for a listing come to; `last_ms` is the latest of them."""
+    """One user's votes for a listing, as a count. `last_ms` is the time of the latest one."""
 
     ref: str
     user: str
@@ -34,7 +34,7 @@ Kind = type[Listing] | type[Vote] | type[Delivery]
 
 
 class ExportCorrupt(Exception):
-    """The folder is no whole export of this version."""
+    """The folder is not a whole export of this version."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -43,7 +43,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def encoded(rows: Iterable[Row], kind: Kind, written_as: Format) -> Iterator[bytes]:
-    """The file of these rows, in pieces."""
+    """Yield the bytes of the file with these rows, in pieces."""
     rows = iter(rows)
     if written_as == "csv":
         yield _csv_lines([[field.name for field in msgspec.structs.fields(kind)]])
@@ -53,7 +53,7 @@ def encoded(rows: Iterable[Row], kind: Kind, written_as: Format) -> Iterator[byt
 
 
 def decoded(file: BinaryIO, path: Path, kind: Kind, written_as: Format) -> Iterator[Row]:
-    """The rows of a file that is open to read. Raises ExportCorrupt with the place of what is none."""
+    """Yield the rows of a file that is open to read. Raises ExportCorrupt with the number of a bad row."""
     number = 0
     rows = _from_ndjson(file, kind) if written_as == "ndjson" else _from_csv(file, kind)
     while True:
@@ -99,7 +99,7 @@ def _cells(kind: Kind) -> Callable[[Row], list[str]]:
 
 
 def _plain(kind: Kind) -> set[str]:
-    """The columns that are always texts."""
+    """Return the names of the columns that are always texts."""
     fields = msgspec.structs.fields(kind)
     return {field.name for field in fields if field.type is str or get_origin(field.type) is Literal}
 

@@ -1,4 +1,4 @@
-"""A snapshot file: the whole state as of a position, and votes possibly newer. Law: all of it, or none.
+"""A snapshot file: the state as of a position, with votes that may be newer. Law: a file is whole or refused.
 
     header   magic 8s | position u64 | created u64, Unix milliseconds | key id 8s | salt 16s
              | crc u32 of the fields before it, so that a damaged key id is told from a missing key
@@ -6,8 +6,8 @@
     ...
 
 All numbers are little-endian. A chunk is bound to the header and to its number in the file, and the last one
-counts the rows, so a file that is cut, damaged or put together from two is refused whole. Files are named
-"snapshot-<position, 20 digits>"; while one is written it is called ".tmp" and does not count.
+counts the rows, so a file that is cut, damaged or put together from two is refused whole. A file is named
+"snapshot-<position, 20 digits>". While it is written, its name ends with ".tmp" and it does not count.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _CRC = _LENGTH = struct.Struct("<I")
 HEADER_BYTES = _HEADER.size + _CRC.size
 _NUMBER = struct.Struct("<Q")
 SYNC_BYTES = 4 << 20
-"""So often a file is synced while it is written."""
+"""The writer syncs after this many bytes, so that the journal's syncs never wait for many dirty pages."""
 
 
 class Header(NamedTuple):
@@ -43,16 +43,16 @@ class Header(NamedTuple):
 
 
 class ListingsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="listings"):
-    """Written packed. Read from files that are older, or hold rows of another shape."""
+    """Listings as rows. The encoder packs them; a reader gets them from files with rows of another shape."""
 
     rows: list[Listing]
 
 
 class PackedChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="packed"):
-    """Listings as they are written, to be unpacked when they are first asked for: see core/packing.py.
+    """Listings as a file holds them. A look-up unpacks them later: see `core/packing.py`.
 
-    `shape` is that of the rows, `keys` how many API keys they have together; those `at_once` are unpacked at
-    the start.
+    `shape` is the shape of the rows, and `keys` the number of their API keys. A start unpacks the refs in
+    `at_once` right away.
     """
 
     shape: str
@@ -67,7 +67,7 @@ class DeliveriesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, t
 
 
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
-    """(ref, user ids and packed votes) for some or all voters of a listing: a leaf of `votes/table.py`."""
+    """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters."""
 
     rows: list[tuple[str, bytes]]
 
@@ -79,19 +79,19 @@ class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="p
 
 
 class FleetChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="fleet"):
-    """What a node of a fleet knows of it: one row."""
+    """The memory of a node about its fleet: one row."""
 
     rows: list[FleetRow]
 
 
 class RecordsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
-    """The journal behind the file's position, in a backup, which has no journal beside it."""
+    """The journal behind the file's position. Only a backup has it, because no journal lies beside that."""
 
     rows: list[bytes]
 
 
 class EndChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="end"):
-    """`durable`: nothing newer than this position is in the file, and it needs the journal up to there."""
+    """The last chunk. The file holds nothing newer than `durable`, and needs the journal up to there."""
 
     rows: int
     durable: int
@@ -123,7 +123,7 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
-    """Those that nobody has asked for since they were read."""
+    """Return a chunk of rows that are still packed, because nobody has asked for them."""
     return PackedChunk(
         SHAPE, [row.ref for row in rows], [row.content for row in rows], sum(row.keys for row in rows), []
     )
@@ -134,7 +134,7 @@ class SnapshotCorrupt(Exception):
 
 
 class SnapshotEncoder:
-    """The bytes of one file, piece by piece: first `header`, then one `encode` a chunk."""
+    """An encoder for the bytes of one file: first `header`, then one `encode` for each chunk."""
 
     def __init__(self, position: int, created_ms: int, seal: Seal) -> None:
         fields = _HEADER.pack(MAGIC, position, created_ms, seal.key_id, seal.salt)
@@ -182,24 +182,24 @@ class SnapshotFile:
         self._is_whole = True
 
     def close(self) -> None:
-        """Deletes the file unless it is whole."""
+        """Close the file, and delete it unless it is whole."""
         self._disk.close(self._file)
         if not self._is_whole:
-            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 self._disk.unlink(self._unfinished)
 
 
 class SnapshotReader:
-    """Reads one file."""
+    """A reader of one file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises SnapshotCorrupt when it is no snapshot of this version."""
+        """Read the header. Raises SnapshotCorrupt if the file is not a snapshot of this version."""
         if path.exists() and not path.is_file():  # a pipe can be read once only, and may wait for ever
             raise SnapshotCorrupt(f"{path} is a pipe or a folder; name a file")
         self.path = path
         self.size = path.stat().st_size
         self.read_bytes = _HEADER.size
-        """How far `chunks` has come."""
+        """The number of bytes that `chunks` has read."""
         with path.open("rb") as file:
             self._raw_header = file.read(HEADER_BYTES)
         if not self._raw_header.startswith(MAGIC[:-1]):
@@ -213,7 +213,7 @@ class SnapshotReader:
         self.header = Header(*_HEADER.unpack_from(self._raw_header)[1:])
 
     def chunks(self, keys: Keyring) -> Iterator[Chunk]:
-        """Raises SnapshotCorrupt, possibly after some chunks were given, and KeyMissing."""
+        """Yield the chunks. Raises KeyMissing, and SnapshotCorrupt, possibly behind some good chunks."""
         seal = keys.seal_of(self.path, self.header.key_id, self.header.salt)
         rows = 0
         chunk: Chunk | None = None
@@ -235,7 +235,7 @@ class SnapshotReader:
             raise SnapshotCorrupt(f"{self.path} is incomplete")
 
     def unsealed(self, seal: Seal) -> Iterator[bytes]:
-        """The chunks' bytes. Raises SnapshotCorrupt."""
+        """Yield the bytes of each chunk. Raises SnapshotCorrupt."""
         with self.path.open("rb") as file:
             file.seek(HEADER_BYTES)
             number = 0
@@ -249,7 +249,7 @@ class SnapshotReader:
 
     def _piece(self, file: BinaryIO, length: bytes) -> bytes:
         size = _LENGTH.unpack(length)[0] if len(length) == _LENGTH.size else 0
-        # A damaged length takes no memory for what is not there.
+        # A damaged length must not allocate more memory than the file has bytes.
         piece = file.read(min(size, self.size))
         if not NONCE_BYTES + TAG_BYTES <= len(piece) == size:
             raise SnapshotCorrupt(f"{self.path} is cut off or damaged at byte {file.tell() - len(piece)}")
@@ -261,5 +261,5 @@ def snapshot_path(folder: Path, position: int) -> Path:
 
 
 def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
-    """(position, path), oldest first; unfinished ones left out."""
+    """Return (position, path) of each whole snapshot, oldest first."""
     return list_numbered(folder, PREFIX)

@@ -1,8 +1,8 @@
-"""The disk folded by a process of its own. Law: whoever serves meanwhile feels nothing of it.
+"""A process that folds the disk. Law: the gateway that serves meanwhile is not slowed down.
 
-A second state takes as much memory as the first; sorting its listings, and freeing it, would hold the
-interpreter for longer than a vote check may wait. A process gives all of it back when it ends. It is a new
-one and no fork of the one that serves. Its order comes through a pipe, because there are keys in it.
+A second state takes as much memory as the first. Sorting its listings, or freeing it, would hold the
+interpreter for longer than a vote check may wait. A process returns all its memory when it ends. It is a new
+process and not a fork of the gateway. It gets its order through a pipe, because the order contains keys.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ FOLD_SECONDS = 3_600.0
 
 
 class Order(msgspec.Struct, frozen=True):
-    """To fold the folder at `path` up to position `until`. `keys` are its sealing keys as a text."""
+    """An order to fold the folder at `path` up to position `until`. `keys` is its key ring as a text."""
 
     path: str
     keys: str
@@ -33,14 +33,14 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Folded(msgspec.Struct, frozen=True):
-    """The digest of the state that it folds to, or why there is none."""
+    """The digest of the folded state, or the problem if there is none."""
 
     digest: str | None = None
     problem: str | None = None
 
 
 class Folding:
-    """A process that folds once: `command`, run in `place`, which calls `folded`."""
+    """A process that folds once. It runs `command` in the folder `place`, and the command calls `folded`."""
 
     def __init__(self, command: Sequence[str], place: Path) -> None:
         self._command = command
@@ -49,7 +49,7 @@ class Folding:
         self._stopped = False
 
     def run(self, order: Order) -> Folded:
-        """Returns when it has ended; to be called in a thread."""
+        """Run the process and return when it has ended. Call this in a thread."""
         try:
             process = subprocess.Popen(  # noqa: S603  # our own command, and no shell
                 self._command, cwd=self._place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -69,7 +69,7 @@ class Folding:
         return msgspec.json.decode(told, type=Folded)
 
     def stop(self) -> None:
-        """Ends it, if it runs or is about to."""
+        """End the process if it runs or is about to."""
         self._stopped = True
         if self._process is not None:
             self._process.kill()
@@ -81,11 +81,11 @@ async def folded_apart(folding: Folding, order: Order) -> Folded:
         try:
             return await asyncio.get_running_loop().run_in_executor(thread, folding.run, order)
         finally:
-            folding.stop()  # or nobody who waits for it any more would come away
+            folding.stop()  # or leaving the executor would wait for the process of a cancelled call
 
 
 def folded(order: Order, empty_state: EmptyState) -> Folded:
-    """Follows the order, in the process that it was given to."""
+    """Follow the order. Runs in the process that got it."""
     folder = Folder(Path(order.path), keyring_of(order.keys))
     try:
         return Folded(recover(folder, empty_state, order.until).state.digest())

@@ -1,6 +1,6 @@
-"""What a data folder or a file holds, told without building a state. Law: it reads, and no more than it must.
+"""An overview of a data folder or a file, without building a state. Law: it changes nothing and reads little.
 
-What is told of a folder stands in names and headers: they need no key, and stay as they are while a gateway
+The overview of a folder comes from names and headers. They need no key, and do not change while a gateway
 runs.
 """
 
@@ -42,14 +42,16 @@ class Found(msgspec.Struct, frozen=True):
     created_ms: int | None = None
     key_id: str | None = None
     cut_from: str | None = None
-    """Name of the segment that torn bytes were cut from, and at which byte."""
+    """The name of the segment that the torn bytes were cut from, at byte `cut_at`."""
     cut_at: int | None = None
     problem: str | None = None
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a snapshot or a backup holds. `records` stand behind the rest, as far as `last_position`; votes
-    may be newer than the header's position."""
+    """The contents of a snapshot or a backup, as numbers of rows.
+
+    `records` follow the other rows, up to `last_position`. Votes may be newer than the header's position.
+    """
 
     listings: int
     votes: int
@@ -59,7 +61,7 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def found_in(folder: Path) -> Iterator[Found]:
-    """The files of a data folder. One that goes while it is read is left out."""
+    """Yield the files of a data folder. A file that is deleted meanwhile is left out."""
     readers = [
         *[(_snapshot, path) for _, path in list_snapshots(folder)],
         *[(_segment, path) for _, path in list_segments(folder)],
@@ -72,14 +74,14 @@ def found_in(folder: Path) -> Iterator[Found]:
 
 
 def snapshot_found(path: Path) -> Found:
-    """A snapshot or backup by its header. Raises SnapshotCorrupt and OSError."""
+    """Describe a snapshot or a backup by its header. Raises SnapshotCorrupt and OSError."""
     reader = SnapshotReader(path)
     header = reader.header
     return Found(str(path), "snapshot", reader.size, header.position, header.created_ms, header.key_id.hex())
 
 
 def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
-    """Raises SnapshotCorrupt, KeyMissing and OSError."""
+    """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
     reader = SnapshotReader(path)
     listings = votes = deliveries = records = 0
     for chunk in reader.chunks(keys):

@@ -32,18 +32,18 @@ log = logging.getLogger(__name__)
 
 EmptyState = Callable[[], State]
 Progress = Callable[[int, int], None]
-"""Told now and then how many bytes of how many are read."""
+"""A call, now and then, with the number of bytes read so far and the total."""
 
 
 class Recovered(NamedTuple):
     state: State
     tail: Tail
     snapshot_position: int
-    """Position of the snapshot it began from; 0 without one."""
+    """The position of the snapshot that recovery began from; 0 without one."""
 
 
 class Loaded(NamedTuple):
-    """One file's state: exact as of `position` once every record up to `durable` is applied over it."""
+    """The state of one file. It is exact as of `position` once every record up to `durable` is applied."""
 
     state: State
     position: int
@@ -55,14 +55,14 @@ class UnreadableRecord(Exception):
 
 
 UNREADABLE = (JournalCorrupt, SnapshotCorrupt, UnreadableRecord, KeyMissing, OSError)
-"""Why what is on disk cannot be read."""
+"""The errors of a disk that cannot be read."""
 
 
 def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -> Recovered:
-    """Folds snapshot and journal into a fresh state, up to position `until` when it is given.
+    """Fold snapshot and journal into a fresh state, up to position `until` if it is given.
 
-    A damaged snapshot is passed over, loudly, for the one before it. Raises JournalCorrupt, KeyMissing,
-    UnreadableRecord, and SnapshotCorrupt when there are snapshots without any journal beside them.
+    Recovery logs a damaged snapshot as an error and takes the one before it. Raises JournalCorrupt,
+    KeyMissing, UnreadableRecord, and SnapshotCorrupt if there are snapshots without a journal.
     """
     if not list_segments(folder.path):
         if any(position for position, _ in list_snapshots(folder.path)):
@@ -85,7 +85,7 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
 def load_snapshot(
     path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
 ) -> Loaded:
-    """The state that one file holds. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
+    """Return the state of one file. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord."""
     reader, state = SnapshotReader(path), empty_state()
     position = durable = reader.header.position
     for chunk in reader.chunks(keys):
@@ -120,12 +120,12 @@ def _load(state: State, chunk: Copied) -> None:
 
 
 def apply_record(state: State, path: Path, number: int, record: bytes) -> None:
-    """Raises UnreadableRecord."""
+    """Apply a record to the state. Raises UnreadableRecord."""
     apply_events(state, events_of(path, number, record))
 
 
 def events_of(path: Path, number: int, record: bytes) -> list[Event]:
-    """Raises UnreadableRecord."""
+    """Return the events of a record. Raises UnreadableRecord."""
     try:
         return decode_record(record)
     except UnknownEvent as error:
@@ -154,7 +154,7 @@ def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
 
 @contextmanager
 def no_garbage() -> Iterator[None]:
-    """Rows have no cycles: looking for some while millions are made takes longer than making them."""
+    """Switch the garbage collector off: rows have no cycles, and a search for some outlasts the loading."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

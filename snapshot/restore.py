@@ -1,8 +1,8 @@
-"""From an export or a backup to a data folder. Law: the folder gets a whole state that was checked, or none.
+"""From an export or a backup to a data folder. Law: the folder gets a whole, checked state, or none.
 
-The state is built and checked in memory first. Then its snapshot is written and gets its name, and then the
-journal begins behind it. A folder that was left between the two has a snapshot and no journal, which a start
-refuses (`snapshot/recovery.py`).
+A restore first builds and checks the state in memory. Then it writes the snapshot and gives it its name, and
+then it begins the journal behind that. A restore that stops between the two leaves a snapshot without a
+journal, which a start refuses (`snapshot/recovery.py`).
 """
 
 import contextlib
@@ -45,7 +45,7 @@ _ADVICE = "the export is incomplete or was changed; make it anew"
 
 
 class Source(NamedTuple):
-    """A whole state, and the position that it is of."""
+    """A whole state and its position."""
 
     state: State
     position: int
@@ -54,7 +54,7 @@ class Source(NamedTuple):
 def read_backup(
     path: Path, keys: Keyring, empty_state: EmptyState, progress: Progress = lambda *_: None
 ) -> Source:
-    """Raises SnapshotCorrupt, KeyMissing, UnreadableRecord, OSError."""
+    """Return the state of a backup. Raises SnapshotCorrupt, KeyMissing, UnreadableRecord, OSError."""
     loaded = load_snapshot(path, keys, empty_state, progress)
     if loaded.position != loaded.durable:
         raise SnapshotCorrupt(
@@ -65,7 +65,7 @@ def read_backup(
 
 
 def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
-    """`progress` counts bytes. Raises ExportCorrupt and OSError."""
+    """Return the state of an export. `progress` counts bytes. Raises ExportCorrupt and OSError."""
     manifest = _manifest(folder)
     paths = {name: folder / f"{name}.{manifest.format}" for name in TABLES}
     for path in paths.values():
@@ -90,7 +90,7 @@ def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lamb
 
 
 def refuse_unless_empty(folder: Path) -> None:
-    """Raises FolderUnusable when the folder holds more than secrets and what was never finished."""
+    """Raise FolderUnusable if the folder holds more than secrets and unfinished files."""
     for path in sorted(folder.iterdir()):
         if path.name not in _MAY_BE_THERE and not path.name.endswith(UNFINISHED):
             raise FolderUnusable(f"{path} is there already; restore into a new or an empty data_dir")
@@ -98,9 +98,9 @@ def refuse_unless_empty(folder: Path) -> None:
 
 @contextlib.contextmanager
 def made_whole_or_not_at_all(folder: Path) -> Iterator[None]:
-    """Takes a new data folder away again, with its key and its lock, when it could not be filled.
+    """Remove a new data folder, with its key and its lock, if filling it has failed.
 
-    Nothing is taken away that another process has put there meanwhile.
+    A folder in which another process has put files meanwhile stays.
     """
     was_there = folder.exists()
     try:
@@ -117,9 +117,9 @@ def made_whole_or_not_at_all(folder: Path) -> Iterator[None]:
 
 
 def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
-    """Writes the state into an empty data folder, sealed with its newest key, durably.
+    """Write the state into an empty data folder, sealed with its newest key, durably.
 
-    Raises OSError; then nothing is left there, or what a start refuses.
+    Raises OSError, and leaves nothing there then, or a folder that a start refuses.
     """
     remove_unfinished(folder)
     path = snapshot_path(folder.path, source.position)
@@ -138,13 +138,13 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
         _begin_journal(folder, source.position)
     except OSError:
         for left in (segment_path(folder.path, source.position + 1), path):
-            with contextlib.suppress(OSError):  # what made it fail is the error to tell
+            with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 folder.disk.unlink(left)
         raise
 
 
 def _as_copy(chunk: Copied) -> Copied:
-    """The node that the state is of may live on: whoever gets it back is another node of the fleet."""
+    """Mark the fleet's row as a copy: its node may still run, so the restored node must be another one."""
     return (
         FleetChunk([replace(row, is_copy=True) for row in chunk.rows])
         if isinstance(chunk, FleetChunk)

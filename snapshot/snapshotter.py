@@ -1,8 +1,8 @@
-"""Taking snapshots while the gateway serves. Law: never fork, never hold the loop, never outrun the journal.
+"""Snapshots and backups while the gateway serves. Law: never fork, hold the loop, or outrun the journal.
 
-The loop copies the state in small steps (`snapshot/state_copy.py`); a thread seals and writes what was copied
-and syncs it every few megabytes, so that the journal's own syncs never queue behind a heap of dirty pages.
-The file counts only after everything it may hold is durable in the journal.
+The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
+syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
+only when everything that it may hold is durable in the journal.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class Snapshotter:
         interval_seconds: float,
         position: int,
     ) -> None:
-        """`position` is that of the snapshot which was recovered from, 0 without one."""
+        """`position` is that of the snapshot that recovery began from; 0 without one."""
         self.position = position
         self._folder = folder
         self._ledger = ledger
@@ -60,7 +60,7 @@ class Snapshotter:
         self._clock = clock
         self._interval_seconds = interval_seconds
         self._is_backing_up = False
-        self.lock = asyncio.Lock()  # held while files of the folder come and go
+        self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     async def run(self) -> None:
         while True:
@@ -68,7 +68,7 @@ class Snapshotter:
             await self.step()
 
     async def step(self) -> None:
-        """Takes a snapshot if there is anything new; a full disk is logged, and tried again next time."""
+        """Take a snapshot if anything is new. A full disk is logged, and the next step tries again."""
         if self._ledger.head == self.position:
             return
         try:
@@ -79,11 +79,11 @@ class Snapshotter:
             log.info("snapshot of position %d, %d bytes, %.2f s", *taken)
 
     async def take(self) -> SnapshotWritten:
-        """Writes a snapshot of the state as it is now. Raises OSError, Unavailable."""
+        """Write a snapshot of the state as it is now. Raises OSError, Unavailable."""
         async with self.lock:
             started_ns = self._clock.monotonic_ns()
             position = self._ledger.head
-            if position == self.position > 0:  # nothing new, and the one before it must stay
+            if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
                 size = snapshot_path(self._folder.path, position).stat().st_size
                 return SnapshotWritten(position, size, 0.0)
             with StateCopy(self._ledger.state) as copy:
@@ -106,13 +106,13 @@ class Snapshotter:
                 await loop.run_in_executor(thread, file.finish)
                 await loop.run_in_executor(thread, self._tidy)
         finally:
-            file.close()  # not before the thread has ended: it may be writing still
+            file.close()  # only when the thread has ended, because it may still be writing
         return file.size
 
     def _tidy(self) -> None:
-        """Keeps the new snapshot, the last good one before it, and the journal behind that one."""
+        """Keep the new snapshot, the last good one before it, and the journal behind that one."""
         disk = self._folder.disk
-        disk.sync_folder(self._folder.path)  # the new one is there for good before anything older goes
+        disk.sync_folder(self._folder.path)  # the new snapshot is durable before an older one is deleted
         for position, path in list_snapshots(self._folder.path):
             if position < self.position:
                 disk.unlink(path)
@@ -120,9 +120,9 @@ class Snapshotter:
             delete_behind(self._folder, self.position)
 
     def backup(self) -> AsyncGenerator[bytes, None]:
-        """The bytes of a file that holds the state with no journal beside it, as of when they end.
+        """Yield the bytes of a file that needs no journal. It holds the state as of the end of the backup.
 
-        Raises Unavailable, OSError. One at a time, because while it is read, no snapshot is taken.
+        There is one backup at a time, because no snapshot is taken during it. Raises Unavailable, OSError.
         """
         if self._is_backing_up:
             raise Unavailable("another backup is being read")
@@ -138,7 +138,7 @@ class Snapshotter:
             self._is_backing_up = False
 
     async def _backup_pieces(self) -> AsyncGenerator[bytes, None]:
-        await self._ledger.durable(self._ledger.head)  # now, when the answer can still be another one
+        await self._ledger.durable(self._ledger.head)  # before the first byte, while a 503 is still possible
         position, loop = self._ledger.head, asyncio.get_running_loop()
         with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup", give_way) as thread:
             self._journal.rotate()  # so that the records behind the position begin a segment
@@ -163,7 +163,9 @@ def _some_records(behind: Iterator[tuple[int, bytes]]) -> list[bytes]:
 
 
 def give_way() -> None:
-    """For a thread that nobody waits for: whenever the loop has something to do, it gets the core (nice(2) is
-    a thread's own on Linux)."""
-    with contextlib.suppress(OSError):  # a sandbox refuses it; raised from here, it would end the thread
+    """Lower the priority of this thread, so that the loop gets the core whenever it has work.
+
+    On Linux, nice(2) applies to a single thread.
+    """
+    with contextlib.suppress(OSError):  # a sandbox may refuse it, and an error here would end the thread
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)

@@ -1,8 +1,8 @@
 """The state as chunks of a file, copied while it changes. Law: no step takes longer than a millisecond.
 
-Rows are exact as of the start position. Votes are copied leaf by leaf while more of them arrive; votes newer
-than the start position may be among them, and replaying the journal over them changes nothing, because events
-carry results.
+Rows are exact as of the start position. Votes are copied leaf by leaf while more of them arrive, so some may
+be newer than the start position. Replaying the journal over those changes nothing, because events carry
+results.
 """
 
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ Copied = FleetChunk | ListingsChunk | PackedChunk | DeliveriesChunk | LeavesChun
 
 
 class StateCopy:
-    """The chunks of a state as it is now, except the last; `rows` counts what they held so far.
+    """The chunks of a state as it is now, except the last. `rows` counts their rows so far.
 
-    A context, because the state sets aside what changes for as long as its copy is under way.
+    It is a context, because the state sets changing rows aside while the copy is under way.
     """
 
     def __init__(self, state: State) -> None:
@@ -66,7 +66,7 @@ class StateCopy:
             yield PartsChunk(few)
 
     def _votes(self) -> Iterator[LeavesChunk]:
-        """Those whose listing is not known yet come first: it may come meanwhile."""
+        """Yield votes without a listing first, because the listing may arrive during the copy."""
         early: set[str] = set()
         for leaves in copy_votes(self._state.votes, self._state.listings.orphans):
             early.update(ref for ref, _ in leaves)

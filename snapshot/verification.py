@@ -1,4 +1,4 @@
-"""Whether everything on disk can be read. Law: it goes on behind what is bad, and changes nothing."""
+"""Verification of everything on disk. Law: it goes on behind bad bytes, and changes nothing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ from storage.folder import Folder
 from storage.sealing import Keyring
 
 Bars = Callable[[str], Progress]
-"""Makes a progress for each thing that is read, by its name; a total of 0 bytes is one not known."""
+"""A maker of one progress for each thing that is read, by its name. A total of 0 bytes is unknown."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class VerifiedDisk(msgspec.Struct):
-    """`position` and `digest` are those of the state that it all folds to, None when it does not."""
+    """The findings, with the position and the digest of the folded state, or None if it does not fold."""
 
     findings: list[Finding]
     position: int | None = None
@@ -42,7 +42,7 @@ class VerifiedDisk(msgspec.Struct):
 
 
 def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
-    """Reads a snapshot or a backup."""
+    """Read a snapshot or a backup."""
     try:
         loaded = load_snapshot(path, keys, empty_state, bars(path.name))
     except UNREADABLE as error:
@@ -51,7 +51,7 @@ def verify_file(path: Path, keys: Keyring, empty_state: EmptyState, bars: Bars) 
 
 
 def verify_folder(folder: Folder, empty_state: EmptyState, bars: Bars) -> VerifiedDisk:
-    """Reads every snapshot, the journal to its end, and then folds them as a start does."""
+    """Read every snapshot and the journal to its end, and then fold them as a start does."""
     verified = VerifiedDisk([])
     for position, path in list_snapshots(folder.path):
         verified.findings.append(_snapshot(folder, path, position, empty_state, bars(path.name)))
@@ -84,7 +84,7 @@ def _whole(path: Path, loaded: Loaded) -> Finding:
 
 
 def _journal(folder: Folder, progress: Progress) -> Finding:
-    """Every record that is there, but for those that the oldest snapshot makes superfluous."""
+    """Read every record of the journal that the oldest snapshot does not make superfluous."""
     progress(0, 0)
     what, segments = "the journal", list_segments(folder.path)
     if not segments:

@@ -1,7 +1,7 @@
-"""Every call that changes what is on disk. Law: journal and snapshots write through this port alone.
+"""The calls that change the disk. Law: journal and snapshots write through this port alone.
 
-So a test can stand in for the disk: fail one call, stop the process at it, or keep a trace and ask what a
-power cut could have left. Reading goes straight to the files.
+So a test can stand in for the disk: it can fail one call, stop the process at it, or keep a trace and derive
+what a power cut could have left. Readers open the files directly.
 """
 
 import os
@@ -12,33 +12,33 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Disk(Protocol):
-    """Each call raises OSError when the disk does. Files are descriptors."""
+    """The port. Each call raises OSError when the disk fails. Files are descriptors."""
 
     def create(self, path: Path) -> int:
-        """A new file for one user only (0600), open to write.
+        """Create a file for one user only (0600), open to write.
 
-        Whatever has the name is deleted first and never written into: it may lead somewhere else.
+        An older file of that name is deleted and never written into, because it may be a link.
         """
 
     def open(self, path: Path) -> int:
-        """An existing file, open to write; a symbolic link is refused."""
+        """Open an existing file to write. A symbolic link is refused."""
 
     def write(self, file: int, content: bytes | memoryview, offset: int) -> int:
-        """How many of the bytes were written, beginning with the first."""
+        """Write bytes at the offset. Return the number written, counted from the first."""
 
     def truncate(self, file: int, size: int) -> None: ...
     def sync(self, file: int) -> None:
-        """Returns when the file's content and size are durable (fdatasync)."""
+        """Return when the file's content and size are durable (fdatasync)."""
 
     def close(self, file: int) -> None: ...
     def rename(self, path: Path, to: Path) -> None: ...
     def unlink(self, path: Path) -> None: ...
     def sync_folder(self, folder: Path) -> None:
-        """Makes created, renamed and deleted entries of the folder durable."""
+        """Make created, renamed and deleted entries of the folder durable."""
 
 
 class OsDisk:
-    """The operating system's."""
+    """The disk of the operating system."""
 
     def create(self, path: Path) -> int:
         try:

@@ -1,8 +1,8 @@
-"""Who else may change the data folder or read its secrets. Law: nobody but its user and root may.
+"""The permissions of the data folder. Law: only its user and root may change it or read its secrets.
 
-Otherwise nothing starts: whoever may write the folder could plant files and links there for the gateway to
-follow, and a sticky bit keeps nobody from that. Everything that is wrong is told at once, with the
-one command that mends it.
+Otherwise the gateway refuses to start. Other users who may write the folder could plant files and links in it
+for the gateway to follow, and a sticky bit does not stop them. The refusal names everything that is wrong at
+once, with the one command that mends it.
 """
 
 import os
@@ -18,7 +18,7 @@ _ANY = stat.S_IRWXG | stat.S_IRWXO
 
 
 def refuse_exposed(folder: Path) -> None:
-    """Raises FolderUnusable when others may write the folder, or read or change a secret in it."""
+    """Raise FolderUnusable if others may write the folder, or read or change a secret in it."""
     user, whole = os.geteuid(), folder.stat()
     if whole.st_uid not in {0, user}:
         raise FolderUnusable(

@@ -1,4 +1,4 @@
-"""The data folder: one process at a time, no files but ours, secrets for one user only."""
+"""The data folder. Law: one process at a time, no files but ours, secrets for one user only."""
 
 import errno
 import fcntl
@@ -15,7 +15,7 @@ from storage.sealing import BadKeys, Keyring, keyring_of, new_key
 LOCK = "lock"
 KEYS = "sealing.keys"
 UNFINISHED = ".tmp"
-"""Suffix of a file that does not count yet: it is renamed when it is whole."""
+"""The suffix of a file that does not count yet. It is renamed when it is whole."""
 DIGEST_SECRET = "key-digest.secret"  # noqa: S105 (the name of its file)
 OPERATOR_TOKEN = "operator.token"  # noqa: S105 (the name of its file)
 LOST_AND_FOUND = "lost+found"  # a file system's own, where the folder is a mount point
@@ -41,15 +41,15 @@ _ADVICE = {
 
 
 class FolderUnusable(Exception):
-    """The data folder cannot be served, for a reason that one sentence tells."""
+    """The data folder cannot be used. The text is one sentence with the reason."""
 
 
 class FolderInUse(FolderUnusable):
-    """Another process has it."""
+    """Another process has locked the folder."""
 
 
 def what_to_do(error: Exception, folder: Path) -> str:
-    """One sentence on why the folder cannot be used, and what to do about it."""
+    """Return one sentence: why the folder cannot be used, and what to do about it."""
     if not isinstance(error, OSError) or (error.errno not in _ADVICE and error.filename is None):
         return str(error)
     return f"{error.filename or folder}: {_ADVICE.get(error.errno or 0, error.strerror)}"
@@ -57,7 +57,7 @@ def what_to_do(error: Exception, folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Folder:
-    """Where journal and snapshots are, the keys that seal them, the disk they are written through."""
+    """The folder of journal and snapshots, the keys that seal them, and the disk that writes them."""
 
     path: Path
     keys: Keyring
@@ -66,14 +66,14 @@ class Folder:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Holds the folder for this process; raises FolderUnusable at once when another has it.
+    """Hold the folder for this process. Raises FolderInUse at once when another process has it.
 
-    The lock is the kernel's (flock): it goes when the process goes, however it goes.
+    The lock is the kernel's (flock): it ends with the process, however that ends.
     """
     path = folder / LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        if os.fstat(descriptor).st_nlink > 1:  # the pid would go into a file that somebody else may need
+        if os.fstat(descriptor).st_nlink > 1:  # the pid would overwrite a file that somebody may need
             raise FolderUnusable(f"{path} is a hard link: its file has another name; delete {path}")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -90,20 +90,22 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
-    """Makes the folder and its missing parents, for one user only. Its entry is durable then, whoever made
-    it."""
+    """Make the folder and its missing parents, for one user only.
+
+    Its entry in its parent is durable then, whoever made the folder.
+    """
     if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing or [path]):  # `parents=True` would leave the mode of parents to the umask
         folder.mkdir(mode=0o700, exist_ok=True)
     for folder in missing or [path]:
-        with suppress(PermissionError):  # somebody else's folder, whose entries are not ours to sync
+        with suppress(PermissionError):  # a parent of another user, whose entries this process cannot sync
             disk.sync_folder(folder.parent)
 
 
 def refuse_foreign_files(folder: Path) -> None:
-    """Raises FolderUnusable when something in the folder is not ours: then it may be the wrong folder."""
+    """Raise FolderUnusable if the folder holds a foreign file: it may be the wrong folder."""
     foreign = sorted(path.name for path in folder.iterdir() if not _is_ours(path))
     if foreign:
         name = ascii(str(folder / foreign[0]))[1:-1]  # in one line, whatever it is
@@ -115,29 +117,32 @@ def refuse_foreign_files(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """A pipe or a folder under one of our names is not: reading it could take for ever. A symbolic link is
-    not: it may lead anywhere."""
+    """Return true for a file of ours.
+
+    A pipe or a folder with one of our names is foreign, because reading it could take for ever. So is a
+    symbolic link, because it may lead anywhere.
+    """
     is_file = path.is_file() and not path.is_symlink()
     return bool(_OURS.fullmatch(path.name)) and (is_file or path.name == LOST_AND_FOUND)
 
 
 def list_numbered(folder: Path, prefix: str) -> list[tuple[int, Path]]:
-    """(number, path) of the whole files named with the prefix and 20 digits, in the order of the numbers."""
+    """Return (number, path) of the files named with the prefix and 20 digits, by number. Those are whole."""
     name = re.compile(rf"{re.escape(prefix)}({_NUMBER})", re.ASCII)
     found = ((name.fullmatch(path.name), path) for path in folder.glob(prefix + "*") if path.is_file())
     return sorted((int(match[1]), path) for match, path in found if match)
 
 
 def remove_unfinished(folder: Folder) -> None:
-    """Deletes what a process that was cut off had not finished."""
+    """Delete the files that an interrupted process had not finished."""
     for path in folder.path.glob("*" + UNFINISHED):
         folder.disk.unlink(path)
 
 
 def kept_keys(folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
-    """The sealing keys kept in the folder; one is made when there are none, unless they are `needed`.
+    """Return the sealing keys of the folder. Without any, make one.
 
-    Raises FolderUnusable.
+    Raises FolderUnusable if keys are `needed` to read existing files and there are none, or if they are bad.
     """
     path = folder / KEYS
     if needed and not path.exists():
@@ -149,14 +154,14 @@ def kept_keys(folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
 
 
 def keep_keys(folder: Path, keys: Keyring, disk: Disk = OS_DISK) -> None:
-    """Replaces the sealing keys kept in the folder: all at once, and durably."""
+    """Replace the sealing keys of the folder, all at once and durably."""
     _write_secret(folder / KEYS, keys.to_text(), disk)
 
 
 def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = OS_DISK) -> str:
-    """The secret kept in a file of the folder; made, with mode 0600, when there is none yet.
+    """Return the secret in a file of the folder. Without the file, make it, with mode 0600.
 
-    Raises FolderUnusable for a file that holds no ASCII text.
+    Raises FolderUnusable for a file that is empty or holds no ASCII text.
     """
     path = folder / name
     try:
@@ -173,13 +178,12 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
 
 
 def _not_followed(path: str, flags: int) -> int:
-    """Opens a file, and no symbolic link, which raises OSError. A pipe is read as an empty file: it waits for
-    no writer."""
+    """Open a file. A symbolic link raises OSError. A pipe reads as empty, without waiting for a writer."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _write_secret(path: Path, secret: str, disk: Disk) -> None:
-    """Durably, and never half of it: whoever finds the file finds the secret."""
+    """Write the secret durably and at once: a file of that name always holds a whole secret."""
     unfinished = path.with_name(path.name + UNFINISHED)
     file = disk.create(unfinished)
     try:

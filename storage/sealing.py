@@ -1,13 +1,13 @@
 """Encryption at rest. Law: what is on disk cannot be read, or changed unseen, without a key of the ring.
 
-AES-256-GCM (NIST SP 800-38D). Each file has a key of its own, derived from a key of the ring and the file's
-random salt by HKDF-SHA256 (RFC 5869), so that a random nonce per piece never comes near its limit of 2^32.
-A sealed piece is
+The cipher is AES-256-GCM (NIST SP 800-38D). Each file has a key of its own, derived by HKDF-SHA256 (RFC 5869)
+from a key of the ring and the file's random salt, so that random nonces never come near their limit of 2^32
+pieces. A sealed piece is
 
     nonce 12s | ciphertext | tag 16s
 
-and is bound to where it stands by its associated bytes. A key's id is derived from the key: a file names
-the key it needs without telling anything about it.
+and its associated bytes bind it to its place. A key's id is derived from the key, so a file names the key
+that it needs without revealing it.
 """
 
 import os
@@ -37,7 +37,7 @@ class KeyMissing(Exception):
 
 
 class Unsealable(Exception):
-    """The piece is not what was sealed here with this key."""
+    """The piece was not sealed for this place with this key, or was changed since."""
 
 
 class BadKeys(ValueError):
@@ -45,7 +45,7 @@ class BadKeys(ValueError):
 
 
 class Seal:
-    """Seals and unseals the pieces of one file."""
+    """The cipher of one file: it seals and unseals pieces."""
 
     def __init__(self, key: bytes, key_id: bytes, salt: bytes) -> None:
         self.key_id = key_id
@@ -57,7 +57,7 @@ class Seal:
         return nonce + self._cipher.encrypt(nonce, piece, associated)
 
     def unseal(self, sealed: bytes, associated: bytes) -> bytes:
-        """Raises Unsealable."""
+        """Return the piece in plain. Raises Unsealable."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
         except (InvalidTag, ValueError):
@@ -65,7 +65,7 @@ class Seal:
 
 
 class Keyring:
-    """The keys of a data folder, newest first: the first seals, each of them unseals."""
+    """The keys of a data folder, newest first. The first one seals, and each of them unseals."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = {_key_id(key): key for key in keys}
@@ -76,25 +76,25 @@ class Keyring:
         return list(self._keys)
 
     def new_seal(self) -> Seal:
-        """For a new file."""
+        """Return a seal for a new file."""
         return Seal(self._keys[self.newest], self.newest, os.urandom(SALT_BYTES))
 
     def seal_of(self, path: Path, key_id: bytes, salt: bytes) -> Seal:
-        """For a file that is there. Raises KeyMissing."""
+        """Return the seal of an existing file. Raises KeyMissing."""
         key = self._keys.get(key_id)
         if key is None:
             raise KeyMissing(path, key_id)
         return Seal(key, key_id, salt)
 
     def without(self, unused: Collection[bytes]) -> "Keyring":
-        """The ring without the keys of these ids."""
+        """Return the ring without the keys of these ids."""
         return Keyring([key for key_id, key in self._keys.items() if key_id not in unused])
 
     def with_newest(self, key: bytes) -> "Keyring":
         return Keyring([key, *self._keys.values()])
 
     def to_text(self) -> str:
-        """One key a line, newest first, in URL-safe base64."""
+        """Return one key a line, newest first, in URL-safe base64."""
         return "\n".join(urlsafe_b64encode(key).decode() for key in self._keys.values())
 
 
@@ -103,7 +103,7 @@ def new_key() -> bytes:
 
 
 def keyring_of(text: str) -> Keyring:
-    """The ring that a text lists: keys in base64, newest first, parted by white space. Raises BadKeys."""
+    """Read the ring from a text: keys in base64, newest first, separated by white space. Raises BadKeys."""
     keys = []
     for word in text.split():
         try:
