@@ -1,10 +1,11 @@
 """The two clocks. Law: no other module reads the time.
 
-Wall time, in Unix milliseconds, dates facts that outlive the process (votes, listings, deliveries).
-Monotonic time, in nanoseconds, drives buckets and timers: it never jumps when the machine's clock is set.
-Steady time is monotonic time in the terms of wall time: it begins where the wall clock was when the process
-began, and nobody can set it. Timers of what wall time dates run on it: a fact is converted once, when its
-timer begins, by a `Moment`. All are integers, so that a promised wait is exact.
+* Wall time, in Unix milliseconds, dates facts that outlive the process (votes, listings, deliveries).
+* Monotonic time, in nanoseconds, drives buckets and timers. It does not jump when somebody sets the clock.
+* Steady time, in milliseconds, is monotonic time that started at the wall time of the process's start. It
+  drives the timers of dated facts: a `Moment` converts the date of a fact once, when its timer begins.
+
+All times are integers, so that a promised wait is exact.
 """
 
 import time
@@ -19,14 +20,14 @@ class Clock(Protocol):
         """Wall time in Unix milliseconds."""
 
     def monotonic_ns(self) -> int:
-        """Nanoseconds since some fixed moment; never goes back."""
+        """Nanoseconds since some fixed moment. They never go back."""
 
     def steady_ms(self) -> int:
-        """Steady time in milliseconds: monotonic, and wall time when the process began."""
+        """Steady time in milliseconds. It is monotonic, and was wall time when the process began."""
 
 
 class Moment(NamedTuple):
-    """What both clocks show at the same time."""
+    """The readings of both clocks at one moment."""
 
     steady_ms: int
     wall_ms: int
@@ -51,7 +52,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that stands still until told to advance, or set."""
+    """A clock that stands still until a test advances or sets it."""
 
     def __init__(self, now_ms: int = 1_750_000_000_000, monotonic_ns: int = 0) -> None:
         self._now_ms = now_ms
@@ -68,7 +69,7 @@ class FakeClock:
         return self._steady_ahead_ms + self._monotonic_ns // NS_PER_MS
 
     def set_wall(self, seconds: float) -> None:
-        """Sets the wall clock forth, or back, by so much. No time passes."""
+        """Set the wall clock forward, or back with a negative number. No time passes."""
         self._now_ms += round(seconds * 1_000)
 
     def advance(self, seconds: float) -> None:

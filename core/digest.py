@@ -1,7 +1,7 @@
 """An incremental digest of many listings. Law: equal states have equal digests, whatever led to them.
 
 The digest is the sum of one BLAKE2b digest for each listing. So only listings that changed since the last
-time are hashed again, and that in slices, because a listing may have a million voters.
+time are hashed again. They are hashed in slices, because a listing may have a million voters.
 `core/canonical.py` says which bytes are hashed.
 """
 

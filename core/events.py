@@ -1,11 +1,11 @@
-"""Every change of the state, as a value. Law: an event carries results, never intents.
+"""The changes of the state, as values. Law: an event carries results, never intents.
 
-"The count is now 7, cast at 12:00", not "add one": what an event sets it sets again when it is applied
-again, so records may be replayed, in order, over votes that already hold some of them. Each type has a
-name and a version in its tag; a record with an unknown one stops the start, because skipping a change would
+An event says "the count is now 7, cast at 12:00", not "add one". Applied again, it sets the same values
+again, so a start may replay records, in order, over votes that already hold some of them. Each type has a
+name and a version in its tag. A record with an unknown tag stops the start, because skipping a change would
 be worse than not starting.
 
-A record is what one `commit` appends: a list of events that happen together or not at all.
+One `commit` appends one record: a list of events that happen together or not at all.
 """
 
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ from core.rows import (
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
-    """What has a default is of a fleet, and not written outside of one."""
+    """The base of all events. Fields with a default belong to a fleet, and are not written outside one."""
 
 
 class Stamped(_Event, frozen=True, kw_only=True):
-    """Of two that are about the same, the one with the later stamp stands. 0 outside of a fleet."""
+    """An event with a stamp, 0 outside a fleet. Of two about the same thing, the later stamp wins."""
 
     stamp_ms: int = 0
 
 
 class ListingSaved(Stamped, frozen=True, tag="listing_saved.1"):
-    """Submitted or edited. `review` is in_review, or what it was when an approved listing is edited."""
+    """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit."""
 
     ref: str
     owner_id: str
@@ -58,13 +58,13 @@ class ListingReviewed(Stamped, frozen=True, tag="listing_reviewed.1"):
 
 
 class ListingRemoved(Stamped, frozen=True, tag="listing_removed.1"):
-    """Takes its keys, webhook, votes and deliveries with it."""
+    """A listing was removed, with its keys, webhook, votes and deliveries."""
 
     ref: str
 
 
 class KeySaved(Stamped, frozen=True, tag="key_saved.1"):
-    """Issued or rotated."""
+    """A key was issued or rotated."""
 
     ref: str
     key: Key
@@ -77,7 +77,7 @@ class KeyDeleted(Stamped, frozen=True, tag="key_deleted.1"):
 
 @final
 class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
-    """Both counts as they are now, also the one that the request left alone."""
+    """A stats update with both counts as they are now, including one that the request left alone."""
 
     ref: str
     server_count: int | None
@@ -92,7 +92,7 @@ class ActualCountSet(Stamped, frozen=True, tag="actual_count_set.1"):
 
 
 class LimitsSet(Stamped, frozen=True, tag="limits_set.1"):
-    """None means the deployment's default."""
+    """New limits for a bot. None means the deployment's default."""
 
     ref: str
     stats: Policy | None
@@ -105,14 +105,14 @@ class WebhookSaved(Stamped, frozen=True, tag="webhook_saved.1"):
 
 
 class WebhookRemoved(Stamped, frozen=True, tag="webhook_removed.1"):
-    """Takes what is pending for it, and its log, with it."""
+    """A webhook was removed, with its pending deliveries and its log."""
 
     ref: str
 
 
 @final
 class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
-    """`failed` events in a row have failed for good; `suspension` is None while events flow."""
+    """The health of an endpoint. The last `failed` events failed for good. A `suspension` may follow."""
 
     ref: str
     failed: int
@@ -121,9 +121,10 @@ class EndpointHealthSet(_Event, frozen=True, tag="endpoint_health_set.1"):
 
 @final
 class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
-    """`count` is the user's cumulative count at the node where the vote was cast, this vote included.
+    """A vote. `count` is the user's total at the node where it was cast, with this vote.
 
-    `node` is where, if it was another one. The greater of two counts of a node stands, and the later time.
+    `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
+    the later one.
     """
 
     ref: str
@@ -134,9 +135,9 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
 
 
 class UserErased(Stamped, frozen=True, tag="user_erased.1"):
-    """Takes the user's votes for these listings, and their deliveries that name the user.
+    """A user was erased: the votes for these listings, and their deliveries that name the user.
 
-    `mark` stands for the user where a fleet remembers who was erased; empty outside of one.
+    `mark` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
     """
 
     user: str
@@ -157,7 +158,7 @@ class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
 
 @final
 class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
-    """`number` counts the delivery's attempts from 1; `next_attempt_ms` is set when there will be another."""
+    """An attempt. `number` counts a delivery's attempts from 1. `next_attempt_ms` is None after the last."""
 
     delivery_id: str
     ref: str
@@ -169,7 +170,7 @@ class DeliveryAttempted(_Event, frozen=True, tag="delivery_attempted.1"):
 
 @final
 class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
-    """Given up without a further attempt, after `made` of them."""
+    """A delivery was given up after `made` attempts, without a further one."""
 
     delivery_id: str
     ref: str
@@ -179,7 +180,7 @@ class DeliveryDropped(_Event, frozen=True, tag="delivery_dropped.1"):
 
 
 class DeliveryTaken(_Event, frozen=True, tag="delivery_taken.1"):
-    """From now on this node sends what another one was to send."""
+    """This node has taken over a delivery of another node, and sends it from now on."""
 
     delivery_id: str
     ref: str
@@ -187,21 +188,24 @@ class DeliveryTaken(_Event, frozen=True, tag="delivery_taken.1"):
 
 
 class NodeNamed(_Event, frozen=True, tag="node_named.1"):
-    """What this journal holds behind it was done by the node of this label."""
+    """The label of the node that commits all later records of this journal."""
 
     label: str
 
 
 class Merged(_Event, frozen=True, tag="merged.1"):
-    """First of a record: the others in it say what came of other nodes' changes. All that the node of this
-    label has told up to `position` is merged then; without a label, nothing is said about that."""
+    """The first event of a record that merges other nodes' changes.
+
+    With this record, everything that the node of this label has told up to `position` is merged. An empty
+    label says nothing about that.
+    """
 
     label: str
     position: int
 
 
 class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
-    """The whole row. `updates` counts the other nodes' stats updates in it that are news here."""
+    """A merged listing, as a whole row. `updates` counts stats updates of other nodes that are new here."""
 
     row: Listing
     updates: int = 0
@@ -212,10 +216,10 @@ class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
 
 
 class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
-    """Votes for a listing, in a leaf as `core/vote_port.py` has it.
+    """Merged votes for a listing, in a leaf as `core/vote_port.py` describes it.
 
-    `nodes` are the labels of the nodes that the leaf numbers. `parts` are of voters of several nodes: (user,
-    label, count there, last vote).
+    `nodes` are the labels of the nodes that the leaf numbers. `parts` holds the users who voted at several
+    nodes: (user, label, count there, last vote).
     """
 
     ref: str
@@ -225,8 +229,10 @@ class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
 
 
 class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
-    """Votes that this node counted under a label which was another node's count under its own. `users` are
-    (user, what the count under that label is, what it is under the own one)."""
+    """Votes that moved from another node's label to this node's own, because this node had counted them.
+
+    `users` are (user, count under that label now, count under the own label now).
+    """
 
     ref: str
     label: str
@@ -234,7 +240,7 @@ class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
 
 
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
-    """The whole row."""
+    """A merged delivery, as a whole row."""
 
     row: Delivery
 
@@ -244,7 +250,7 @@ class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
 
 
 class DeliveryForgotten(_Event, frozen=True, tag="delivery_forgotten.1"):
-    """The node that was to send it has finished it, and has it in its log no more."""
+    """The node that sent a delivery has finished it and no longer keeps it in its log."""
 
     delivery_id: str
     ref: str
@@ -288,12 +294,12 @@ _decode = msgspec.json.Decoder(list[Event]).decode
 
 
 def encode_record(events: Sequence[Event]) -> bytes:
-    """One line of JSON without a newline: a list of tagged objects."""
+    """Return a record as one line of JSON without a newline: a list of tagged objects."""
     return _encode(events)
 
 
 def decode_record(record: bytes) -> list[Event]:
-    """The events of a record. Raises UnknownEvent."""
+    """Return the events of a record. Raises UnknownEvent."""
     try:
         return _decode(record)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -1,8 +1,7 @@
 """The one writer. Law: `commit` is a plain function, so nothing can happen between a rule and its events.
 
-Position n is the n-th record ever committed, from 1. `head` is the newest one applied; the journal's
-`durable` is the newest one on disk; `durable <= head` always. Effects (a reply, a webhook) wait for
-`durable(position)`.
+Position n is the n-th record ever committed, from 1. `head` is the position of the newest record applied, and
+never behind the newest one on disk. Effects (a reply, a webhook) wait for `durable(position)`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,18 +15,18 @@ Stamper = Callable[[Sequence[Event]], Sequence[Event]]
 
 
 class Journal(Protocol):
-    """Where records go. `journal.Journal` writes them to disk."""
+    """The port to the journal. `journal.Journal` writes records to disk."""
 
     def append(self, record: bytes) -> int:
-        """Takes the record to be written next and returns its position. Raises Unavailable."""
+        """Take the next record to write and return its position. Raises Unavailable."""
 
     async def durable(self, position: int) -> None:
-        """Returns once the record is on disk. Raises Unavailable when that cannot be promised."""
+        """Return once the record is on disk. Raises Unavailable if the journal cannot promise that."""
 
 
 class Ledger:
     def __init__(self, state: State, journal: Journal, head: int, stamp: Stamper | None = None) -> None:
-        """`stamp` makes of a record's events those that a fleet can put in order."""
+        """`stamp` returns a record's events with the stamps by which a fleet orders them."""
         self.state = state
         self.head = head
         self._journal = journal
@@ -35,13 +34,13 @@ class Ledger:
         self._readers: list[Reader] = []
 
     def subscribe(self, reader: Reader) -> None:
-        """Calls `reader(position, events)` after each commit; it may not commit itself."""
+        """Call `reader(position, events)` after each commit. A reader must not commit."""
         self._readers.append(reader)
 
     def commit(self, events: Sequence[Event]) -> int:
-        """Appends the events as one record and applies them. Returns its position; raises Unavailable.
+        """Append the events as one record, apply them, and return its position. Raises Unavailable.
 
-        Without events nothing is written, and the position is the head's.
+        Without events, nothing is written, and the position is that of the head.
         """
         if not events:
             return self.head

@@ -1,8 +1,8 @@
-"""The rows of the state: frozen values, replaced whole when an event changes them.
+"""The rows of the state: frozen values. An event replaces a row whole.
 
-A row nests everything that belongs to one listing and changes rarely (keys, webhook settings, limits), so
-that reading it needs one look-up and copying a table copies pointers only. Rows hold no reference cycles,
-so the garbage collector need not know of them: its pauses do not grow with the tables. Times are Unix
+A row nests everything that belongs to one listing and changes rarely (keys, webhook settings, limits). So a
+reader needs one look-up, and a copy of a table copies pointers only. Rows hold no reference cycles, and the
+garbage collector does not track them (`gc=False`), so its pauses do not grow with the tables. Times are Unix
 milliseconds.
 """
 
@@ -13,9 +13,9 @@ import msgspec
 
 Review = Literal["in_review", "approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
-"""`held`: an attempt that failed and is not counted as one of the delivery's tries."""
+"""`held`: an attempt that failed and does not count as one of the delivery's tries."""
 Dropped = Literal["expired", "overflow"]
-"""It waited for too long; or too many others waited already."""
+"""`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
@@ -26,7 +26,7 @@ SERVERS = "servers/"
 class BotProfile(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="bot", tag_field="kind"
 ):
-    """What the owner of a bot writes about it."""
+    """A bot's profile, written by its owner."""
 
     name: str
     short_description: str
@@ -39,7 +39,7 @@ class BotProfile(
 class ServerProfile(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="server", tag_field="kind"
 ):
-    """What the owner of a server writes about it."""
+    """A server's profile, written by its owner."""
 
     name: str
     description: str
@@ -48,10 +48,10 @@ class ServerProfile(
 
 
 class Stamp(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
-    """When and at which node of a fleet something was last written. Of two, the greater one stands.
+    """The time and the node of a fleet at which something was last written. The greater of two stamps wins.
 
-    The time is a node's wall time, or the newest time it has seen and one more, if that is later: what is
-    written in the knowledge of something else is always newer. Without a fleet nothing is stamped.
+    The time is the node's wall time, or one more than the newest time that the node has seen, if that is
+    later. So a change is newer than all changes that its node knew. Outside a fleet there are no stamps.
     """
 
     ms: int = 0
@@ -62,10 +62,10 @@ UNSTAMPED = Stamp()
 
 
 class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Of the parts of a listing that are written independently of each other."""
+    """The stamps of a listing's parts, which are written independently of each other."""
 
     profile: Stamp = UNSTAMPED
-    """Review included."""
+    """The stamp of the profile and the review."""
     counts: Stamp = UNSTAMPED
     actual: Stamp = UNSTAMPED
     limits: Stamp = UNSTAMPED
@@ -73,14 +73,14 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
-    """A key that was deleted, remembered so that no other node brings it back."""
+    """A deleted key. The row remembers it, so that no other node brings it back."""
 
     ms: int
     key_id: str
 
 
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """An API key without its value: only keyed digests are kept.
+    """An API key without its value: the row has only keyed digests.
 
     After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`.
     """
@@ -97,7 +97,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class KeyGrant(NamedTuple):
-    """What a presented key opens. `until_ms` bounds a rotated key's overlap; None means no end."""
+    """The listing that a key opens. `until_ms` ends the overlap of a rotated key; None means no end."""
 
     ref: str
     key_id: str
@@ -105,10 +105,9 @@ class KeyGrant(NamedTuple):
 
 
 class Suspension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """An endpoint that gets nothing before `probe_ms`, and then one event to probe it.
+    """The suspension of an endpoint. It gets no event before `probe_ms`, and then one as a probe.
 
-    `reason` is the error class of its last failure; `times` counts its failures as a whole: the suspension
-    itself and each probe.
+    `reason` is the error class of its last failure. `times` counts the suspension and each failed probe.
     """
 
     since_ms: int
@@ -118,11 +117,11 @@ class Suspension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
 
 
 class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """Where the events of a listing go, and how that has been going.
+    """The endpoint for the events of a listing, and its health.
 
-    `language` is set for a chat platform's webhook URL and for no other; such a one has no token and no
+    `language` is set for a chat platform's webhook URL and for no other. Such a URL has no token and no
     secrets. After a rotation with overlap, `old_secret` signs too, before `old_secret_until_ms`. `failed`
-    counts the events in a row that failed for good.
+    counts the latest events in a row that failed for good.
     """
 
     url: str
@@ -137,13 +136,13 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     @property
     def chat_token(self) -> str | None:
-        """The last part of a chat platform's URL: who knows it may write there."""
+        """The last part of a chat platform's URL. It is a secret: everyone who knows it may post there."""
         found = self._chat_token()
         return found[1] if found is not None else None
 
     @property
     def shown_url(self) -> str:
-        """The URL for views."""
+        """The URL for views, without the chat token."""
         found = self._chat_token()
         return self.url if found is None else f"{self.url[: found.start(1)]}...{self.url[found.end(1) :]}"
 
@@ -155,7 +154,7 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """`requests` per window of `window_seconds`."""
+    """A rate limit: `requests` per window of `window_seconds`."""
 
     requests: int
     window_seconds: int
@@ -169,7 +168,7 @@ class StatsWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 
 class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
-    """The same for the updates that another node of the fleet has committed."""
+    """The rate-limit window of the updates that another node of the fleet has committed."""
 
     node: str
     started_ms: int
@@ -179,7 +178,7 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
-    `stats_window` is of this node's updates, `windows` of those of other nodes, by their labels.
+    `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels.
     """
 
     ref: str
@@ -212,9 +211,9 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
 
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One request to an endpoint. `status` is None when no answer came; then `error` is its class.
+    """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
-    `excerpt` is the beginning of the answer's body, decoded loosely: never trusted, always escaped.
+    `excerpt` is the beginning of the answer's body, decoded loosely. It is never trusted and always escaped.
     """
 
     at_ms: int
@@ -225,13 +224,13 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
 
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One webhook event for one endpoint, and what became of it.
+    """One webhook event for one endpoint, with its outcome.
 
-    `made` counts all attempts, `tries` those of the current round that count: a redelivery starts a new round
-    at `round_ms`, under the same id. `attempts` are the latest of them. While pending, `next_attempt_ms` is
-    when the next attempt is due; None means that it is finished. `dropped` says why it was given up without
-    a further attempt. `owner` is the node of a fleet that sends it, since `owned_ms` if that is not the node
-    of the vote; empty for this one.
+    `made` counts all attempts, and `tries` the attempts of the current round that count. A redelivery starts
+    a new round at `round_ms`, under the same id. `attempts` holds the latest attempts. `next_attempt_ms` is
+    the time of the next attempt; None means that the delivery is finished. `dropped` is the reason for giving
+    it up without a further attempt. `owner` is the node of the fleet that sends it, or empty for this node. A
+    node other than that of the vote has done so since `owned_ms`.
     """
 
     id: str
@@ -252,12 +251,12 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
 
     @property
     def since_ms(self) -> int:
-        """When its current round began."""
+        """The beginning of the current round."""
         return self.queued_ms if self.round_ms is None else self.round_ms
 
 
 class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a node of a fleet knows beside listings, votes and deliveries: see `core/fleet_table.py`."""
+    """The memory of a node about its fleet: see `core/fleet_table.py`."""
 
     label: str
     labels: tuple[str, ...]

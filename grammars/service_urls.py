@@ -37,7 +37,7 @@ _REDIS_URL = re.compile(
 
 @dataclass(frozen=True)
 class TunnelProxy:
-    """Where a proxy is, and who we are to it; `user` is empty without credentials."""
+    """The address of a proxy and our credentials for it. Without credentials, `user` is empty."""
 
     scheme: str
     host: str
@@ -47,7 +47,7 @@ class TunnelProxy:
 
 
 class RedisTarget(NamedTuple):
-    """What a URL says of a Redis, as far as the settings beside it depend on it."""
+    """The facts in a Redis URL that other settings depend on."""
 
     is_tls: bool
     has_password: bool

@@ -1,7 +1,7 @@
-"""The fields of which forms are made. Law: a field's JSON Schema says what its validators say.
+"""The fields of forms. Law: a field's JSON Schema says the same as its validators.
 
-Lengths are in characters (Unicode code points) after the text is taken as it came; nothing is trimmed or
-repaired. Patterns are of ECMA-262, and spell white space out because engines differ.
+Lengths are in characters (Unicode code points). Nothing trims or repairs a text. Patterns are of ECMA-262,
+and spell white space out because engines differ.
 """
 
 import re
@@ -25,7 +25,7 @@ from listings.patterns import (
 )
 
 MAX_SERVER_COUNT = 10_000_000
-MAX_MS = (1 << 53) - 1  # what every JSON reader holds exactly
+MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
 
 BotCategory = Literal[
     "Moderation",
@@ -58,7 +58,7 @@ ServerCategory = Literal[
 
 
 def sized(least: int, most: int, description: str | None = None, **schema: Any) -> Any:
-    """A field of so many characters or items, with more keywords for its JSON Schema."""
+    """Return a field of `least` to `most` characters or items, with more keywords for its JSON Schema."""
     return Field(
         min_length=least or None, max_length=most, description=description, json_schema_extra=schema or None
     )
@@ -80,9 +80,9 @@ def _matching(pattern: str, reason: Callable[[str], str]) -> AfterValidator:
 
 
 def _without(refused: str) -> Callable[[str], str]:
-    """Why a text is refused that has one of these characters, or none that can be seen.
+    """Return a function that says why a text is refused: a refused character, or none that can be seen.
 
-    The character is named by its number and by Unicode's name, because its writer may not see it.
+    It names the character by its number and by Unicode's name, because its writer may not see it.
     """
 
     def reason(text: str) -> str:
@@ -113,7 +113,7 @@ def other_users(owners: list[str], info: ValidationInfo) -> list[str]:
 
 
 def _http_url(text: str) -> str:
-    """An http or https URL, as it came; nothing that two parsers could read in two ways."""
+    """Return the URL unchanged if it is an http or https URL that all parsers read in the same way."""
     read_url(text)
     return text
 

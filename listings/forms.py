@@ -1,6 +1,6 @@
-"""What a client may write about a listing. Law: a form that exists is valid.
+"""The forms that a client may send about a listing. Law: a form that exists is valid.
 
-`read` reports every wrong field at once. A form's JSON Schema says what its validators say, wherever JSON
+`read` reports every wrong field at once. A form's JSON Schema says the same as its validators, as far as JSON
 Schema can.
 """
 
@@ -36,13 +36,13 @@ from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 
 
 class Form(BaseModel):
-    """Strict: no field is converted from another type, none is unknown."""
+    """The base of all forms. It converts no field from another type and takes no unknown field."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class BotEdit(Form):
-    """What the owner of a bot writes about it."""
+    """A bot's profile, written by its owner."""
 
     owner_id: Snowflake
     name: Name
@@ -59,13 +59,13 @@ class BotEdit(Form):
 
 
 class BotSubmission(BotEdit):
-    """A bot and what its owner writes about it."""
+    """A new bot with its profile."""
 
     id: Snowflake
 
 
 class ServerEdit(Form):
-    """What the owner of a server writes about it."""
+    """A server's profile, written by its owner."""
 
     owner_id: Snowflake
     name: Name
@@ -81,31 +81,31 @@ class ServerEdit(Form):
 
 
 class ServerSubmission(ServerEdit):
-    """A server and what its owner writes about it."""
+    """A new server with its profile."""
 
     id: Snowflake
 
 
 class Denial(Form):
-    """Why a listing is denied."""
+    """The reason for denying a listing."""
 
     reason: Annotated[str, sized(1, 1_000, f"Shown to the owner. {IN_PROSE}", pattern=PROSE), IS_PROSE]
 
 
 class KeyName(Form):
-    """What the owner calls a key."""
+    """A name for a key."""
 
     name: Name
 
 
 class Rotation(Form):
-    """How long the old key goes on beside the new one."""
+    """The time for which the old key works beside the new one."""
 
     overlap_seconds: OverlapSeconds = 0
 
 
 class WebhookSettings(Form):
-    """Where votes are sent to. Saving replaces url, token and language together."""
+    """The endpoint for votes. Saving replaces url, token and language together."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -146,13 +146,13 @@ class WebhookSettings(Form):
 
 
 class Overlap(Form):
-    """How long the old secret signs beside the new one."""
+    """The time for which the old secret signs beside the new one."""
 
     overlap_seconds: OverlapSeconds = 0
 
 
 class FailedSince(Form):
-    """Which deliveries to send again."""
+    """The deliveries to send again."""
 
     failed_since: Annotated[
         int,
@@ -162,19 +162,19 @@ class FailedSince(Form):
 
 
 class User(Form):
-    """Who votes, or who a test says has voted."""
+    """The user who votes, or whom a test names as the voter."""
 
     user: Snowflake
 
 
 class Users(Form):
-    """Whose votes to look up."""
+    """The users whose votes to look up."""
 
     users: Annotated[list[Snowflake], sized(0, 1_000)]
 
 
 class ActualServerCount(Form):
-    """How many servers a bot is really in."""
+    """The number of servers that a bot is really in."""
 
     server_count: Annotated[int, Field(ge=0, le=MAX_SERVER_COUNT), WHOLE]
 
@@ -201,7 +201,7 @@ F = TypeVar("F", bound=Form)
 
 
 def read(form: type[F], body: Mapping[str, Any]) -> F:
-    """The form filled in from a JSON object. Raises Invalid with a reason for every wrong field."""
+    """Return the form, filled in from a JSON object. Raises Invalid with a reason for every wrong field."""
     try:
         return form.model_validate(body)
     except ValidationError as error:

@@ -1,7 +1,7 @@
-"""API keys. Law: the value of a key is shown once and never kept; what is kept is a keyed digest.
+"""API keys. Law: the value of a key is shown once and never kept. The state keeps a keyed digest.
 
 A key is "vg_" and 43 URL-safe characters: 256 random bits, so no slow hash is needed. The digest is keyed
-with a secret of the deployment, so that a copied journal cannot even be used to recognise a key.
+with a secret of the deployment, so that a copied journal does not even let its reader recognise a key.
 """
 
 import base64
@@ -23,7 +23,7 @@ FINGERPRINT = 8  # hex digits of the digest that are shown to tell keys apart
 
 @dataclass(frozen=True)
 class KeyDigester:
-    """Digests key values with the deployment's secret (at most 64 bytes, BLAKE2b's bound)."""
+    """A digest of key values with the deployment's secret (at most 64 bytes, BLAKE2b's bound)."""
 
     secret: bytes = field(repr=False)
 
@@ -35,12 +35,12 @@ class KeyDigester:
 
 
 def key_value(random: bytes) -> str:
-    """The key made of 32 random bytes."""
+    """Make a key of 32 random bytes."""
     return PREFIX + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
 
 
 def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
-    """Whether the key with this digest opens the listing now."""
+    """Return true if the key with this digest opens the listing now."""
     grant = state.listings.grants.get(digest)
     return grant is not None and grant.ref == ref and (grant.until_ms is None or now_ms < grant.until_ms)
 
@@ -59,7 +59,7 @@ def issue_key(
 def rotate_key(
     state: State, ref: str, key_id: str, *, digest: str, overlap_seconds: int, now_ms: int
 ) -> list[Event]:
-    """Gives the key a new value. The old one stops now, or after the overlap."""
+    """Give the key a new value. The old one stops now, or after the overlap."""
     key = _key_of(state, ref, key_id)
     rotated = replace(
         key,

@@ -1,12 +1,12 @@
-"""What a text may look like, as patterns. Law: one pattern is both the rule and its JSON Schema.
+"""The patterns of texts. Law: one pattern is both the rule and its JSON Schema.
 
-So they are written in what Python's `re` and ECMA-262 read alike: classes whose meaning differs between the
-two, such as digits and white space, are spelt out. The patterns of URLs and header values are in `grammars`.
+So the patterns use only syntax that Python's `re` and ECMA-262 read alike, and spell out classes that differ
+between the two, such as digits and white space. The patterns of URLs and header values are in `grammars`.
 
-A text on one line has a character that can be seen, and no control, line separator or Bidi_Control: otherwise
-a name is invisible, or turns the sentence around it. Joiners, variation selectors and tags stay, as parts of
-emoji. A longer text may have line breaks, and the marks that right-to-left languages need, but no embedding,
-override or isolate: one that is not closed reaches into the page behind the text.
+A text on one line must have a visible character, and no control, line separator or Bidi_Control. Otherwise a
+name could be invisible, or change the direction of the sentence around it. Joiners, variation selectors and
+tags are allowed, as parts of emoji. A longer text may have line breaks, and the marks that right-to-left
+languages need, but no embedding, override or isolate: an open one affects the page behind the text.
 """
 
 from core.snowflake import MAX
@@ -15,8 +15,8 @@ _CONTROLS, _ALL_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\x00-\x1f\x
 _LINE_SEPARATORS = r"\u2028\u2029"
 # Unicode's Bidi_Control: the marks, then embeddings, overrides and isolates with their ends.
 _BIDI_MARKS, _BIDI_EMBEDDINGS = r"\u061c\u200e\u200f", r"\u202a-\u202e\u2066-\u2069"
-# White space; format characters (Cf) and what else is Default_Ignorable_Code_Point, but for Bidi_Control; and
-# two symbols that are blank by design (U+2800, U+1D159).
+# White space; format characters (Cf) and other Default_Ignorable_Code_Points, without Bidi_Control; and two
+# symbols that are blank by design (U+2800, U+1D159).
 _BLANK = (
     r"\u0020\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
     r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200d\u2060-\u2065\u206a-\u206f\u2800\u3164"
@@ -42,7 +42,10 @@ def _beyond_ffff(first: int, last: int) -> str:
 
 
 def _seen(blank: str, refused: str) -> str:
-    """Not blank alone, and nothing that is refused. Linear in the text's length, whatever is in it."""
+    """Match a text with a character that is not blank, and with none that is refused.
+
+    The match takes linear time for any text.
+    """
     beyond = "|".join(_beyond_ffff(first, last) for first, last in _BLANK_BEYOND_FFFF)
     return f"^(?!(?:[{blank}]|{beyond})*$)[^{refused}]*$"
 
@@ -55,7 +58,7 @@ TEXT = f"^[^{NOT_IN_PROSE}]*$"
 
 
 def _snowflake_pattern() -> str:
-    """17 to 20 digits without a leading zero, up to 2^64 - 1."""
+    """Match 17 to 20 digits without a leading zero, up to 2^64 - 1."""
     top = str(MAX)
     lower = (f"{top[:i]}[0-{int(top[i]) - 1}][0-9]{{{19 - i}}}" for i in range(1, 20) if top[i] != "0")
     return rf"^(?:[1-9][0-9]{{16,18}}|{'|'.join(lower)}|{top})$"

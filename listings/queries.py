@@ -1,4 +1,4 @@
-"""Listings in pages. Law: a cursor names the last row shown, so rows may come and go between pages."""
+"""Pages of listings. Law: a cursor names the last row shown, so rows may come and go between pages."""
 
 from bisect import bisect_right
 
@@ -9,7 +9,7 @@ from core.state import State
 def page(
     state: State, prefix: str, *, after: str | None, review: Review | None, limit: int
 ) -> tuple[list[Listing], str | None]:
-    """Up to `limit` listings of a kind in the order of their ids as text, and the next cursor or None."""
+    """Return up to `limit` listings of a kind, ordered by their ids as text, and the next cursor or None."""
     start = bisect_right(state.listings.refs, prefix + (after or ""))
     found: list[Listing] = []
     for index in range(start, len(state.listings.refs)):
@@ -27,10 +27,10 @@ def page(
 def deliveries_page(
     state: State, ref: str, *, after: str | None, limit: int
 ) -> tuple[list[Delivery], str | None]:
-    """Up to `limit` deliveries of a listing, newest first, and the next cursor or None.
+    """Return up to `limit` deliveries of a listing, newest first, and the next cursor or None.
 
-    A cursor is `<queued_ms>-<id>`, because what it names may be forgotten by then, and older ones that still
-    wait may not.
+    A cursor is `<queued_ms>-<id>`. The time finds the place when the delivery of that id is no longer kept
+    and older ones, still pending, are.
     """
     kept = state.deliveries.newest_first(ref)
     start = 0

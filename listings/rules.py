@@ -1,7 +1,7 @@
-"""What may happen to a listing. Law: a rule reads the state and returns events, or refuses.
+"""The rules of a listing's life. Law: a rule reads the state and returns events, or refuses.
 
-Review: submitted -> in_review -> approved | denied; a denied listing that is edited is in review again; an
-approved one that is edited stays approved.
+Review: submitted -> in_review -> approved | denied. An edit sends a denied listing back to review. An
+approved listing stays approved.
 """
 
 import msgspec
@@ -15,7 +15,7 @@ from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, Se
 
 
 def listing_of(state: State, ref: str) -> Listing:
-    """The listing; raises NotFound."""
+    """Return the listing. Raises NotFound."""
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")

@@ -1,4 +1,4 @@
-"""The counts that a bot's owner pushes. Law: all of an update is right, or none of it is written."""
+"""The counts that a bot's owner pushes. Law: an update with one wrong field changes nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,14 +54,14 @@ class StatsWithCommandCount(StatsBody):
 
 @dataclass(frozen=True, slots=True)
 class StatsUpdate:
-    """What a request asks for; None leaves a count as it is."""
+    """The counts of one update. None leaves a count as it is."""
 
     server_count: int | None
     command_count: int | None
 
 
 def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
-    """The counts of a request body, in the order of the contract's checks. Unknown fields are ignored.
+    """Read the counts of a request body, in the order of the contract's checks. Unknown fields are ignored.
 
     Raises NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange.
     """
@@ -80,7 +80,7 @@ def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
 
 
 def check_difference(given: int, actual: int | None, max_difference: int) -> None:
-    """Raises ActualCountUnknown or ServerCountTooFarOff.
+    """Check a server count. Raises ActualCountUnknown or ServerCountTooFarOff.
 
     The allowed difference is the larger of `max_difference` and a tenth of the actual count.
     """
@@ -92,8 +92,10 @@ def check_difference(given: int, actual: int | None, max_difference: int) -> Non
 
 
 def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | None:
-    """The newest window of committed updates, over all nodes of a fleet: theirs are the same if they start
-    within half a window of each other."""
+    """Return the newest window of committed updates, over all nodes of a fleet.
+
+    Windows of several nodes are the same if they start within half a window of each other.
+    """
     known = [StatsWindow(window.started_ms, window.used) for window in listing.windows]
     if listing.stats_window is not None:
         known.append(listing.stats_window)
@@ -107,10 +109,11 @@ def committed_window(listing: Listing, window_seconds: int) -> StatsWindow | Non
 def update_stats(
     state: State, ref: str, update: StatsUpdate, *, window_started_ms: int, window_seconds: int, now_ms: int
 ) -> list[StatsUpdated]:
-    """The counts as they are now, and the updates committed in the limiter's window. Raises NotFound.
+    """Return an event with the new counts and the updates committed in the limiter's window. Raises NotFound.
 
-    `window_started_ms` is when the limiter's window opened, told by two clocks that drift apart; windows
-    start at least a window apart, so one that starts within half of that is the one already known.
+    `window_started_ms` is the start of the limiter's window. Monotonic and wall clock drift apart, so the
+    start of one window varies. Two windows start at least a window apart, so a start within half a window of
+    the known one means the same window.
     """
     listing = listing_of(state, ref)
     known = listing.stats_window
@@ -118,7 +121,7 @@ def update_stats(
     if known is not None and abs(window_started_ms - known.started_ms) * 2 < window_seconds * 1_000:
         window = StatsWindow(known.started_ms, known.used + 1)
     elif known is not None and window_started_ms < known.started_ms:  # the clock was set back
-        window = StatsWindow(known.started_ms + 1, 1)  # other nodes go by the latest
+        window = StatsWindow(known.started_ms + 1, 1)  # other nodes take the latest
     return [
         StatsUpdated(
             ref,
@@ -131,7 +134,7 @@ def update_stats(
 
 
 def _integer(value: object, maximum: int) -> int | None:
-    """The integer from 0 to `maximum` that the JSON value stands for (1.0 is 1), or None."""
+    """Return the integer from 0 to `maximum` that a JSON value stands for (1.0 is 1), or None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not 0 <= value <= maximum or value != int(value):

@@ -1,8 +1,8 @@
-"""What pushes of counts said that was not taken, for the bot's owner. Law: names and types, never a value.
+"""The problems in pushes of counts, for the bot's owner. Law: they hold names and types, never a value.
 
-Clients of other platforms send fields of other names, or the counts inside a text, and their authors never
-look at the answer. Kept in memory alone: the next push tells again, and none would be worth a record.
-Each of its sizes is bounded, because whoever holds a key chooses the names.
+Clients of other platforms send other field names, or the counts inside a text, and their authors never look
+at the answer. Problems are kept in memory only: the next push shows them again, and none is worth a record.
+All sizes are bounded, because everyone with a key chooses the names.
 """
 
 from collections import OrderedDict
@@ -50,7 +50,7 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class StatsProblem:
-    """A field that was not taken: its name (cut, readable), what it held last, how often and when last."""
+    """A field that was ignored or refused: its name (cut, readable), its last type, how often and when."""
 
     field: str
     problem: Problem
@@ -61,7 +61,7 @@ class StatsProblem:
 
 
 class StatsProblems:
-    """Of the bots whose pushes had some lately, the last fields of each."""
+    """The latest problems of each bot, for the bots that had some lately."""
 
     def __init__(self, bots: int = MAX_BOTS) -> None:
         self._room = bots
@@ -71,7 +71,7 @@ class StatsProblems:
         return len(self._bots)
 
     def note(self, ref: str, body: Mapping[str, Any], refusal: Exception | None, now_ms: int) -> None:
-        """Reads a push that had a valid key; `refusal` is what was raised against it."""
+        """Note the problems of a push with a valid key. `refusal` is the exception that it got, if any."""
         seen = 0
         for name, value in body.items():
             if name not in _FIELDS and (seen := seen + 1) <= FIELDS_PER_BOT:
@@ -83,7 +83,7 @@ class StatsProblems:
             self._add(ref, refused, "refused", body[refused], reason, now_ms)
 
     def of(self, ref: str) -> list[StatsProblem]:
-        """The newest first."""
+        """Return the problems of a bot, newest first."""
         return [*reversed(self._bots.get(ref, {}).values())]
 
     def forget(self, ref: str) -> None:
@@ -103,5 +103,5 @@ class StatsProblems:
 
 
 def _seen(name: str) -> str:
-    """The name with what nobody sees, or what turns the page around it, as `\\u200b`."""
+    """Return the name with invisible characters and direction controls escaped, as `\\u200b`."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in name)

@@ -1,4 +1,4 @@
-"""Webhook settings and deliveries by hand. Law: a test and a redelivery go the way of a real vote."""
+"""Webhook settings, tests and redeliveries. Law: tests and redeliveries take the path of a real vote."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ from grammars.http_urls import UrlRefused
 from listings.forms import WebhookSettings
 from listings.rules import listing_of
 
-TESTS_PENDING = 5  # of one endpoint: they go ahead of its votes
+TESTS_PENDING = 5  # of one endpoint, because they overtake its votes
 
 
 @dataclass(frozen=True)
 class WebhookPolicy:
-    """What the deployment has to say about webhooks."""
+    """The deployment's settings for webhooks."""
 
     is_chat: Callable[[str], bool]
-    """Whether a URL is a chat platform's webhook. Raises UrlRefused for one that nothing may be sent to."""
+    """Return true for a chat platform's webhook URL. Raises UrlRefused for a forbidden one."""
     new_secret: Callable[[], str]
     pending_per_endpoint: int
-    """How many deliveries may wait for one endpoint."""
+    """The number of deliveries that may wait for one endpoint."""
     pending_in_all: int
 
     def pending_most(self, state: State) -> int:
-        """How many may wait for one endpoint as things are: none when too many wait in all."""
+        """Return the number that may wait for one endpoint now: 0 if too many wait for all endpoints."""
         return self.pending_per_endpoint if len(state.deliveries.pending) < self.pending_in_all else 0
 
 
 def webhook_of(state: State, ref: str) -> Webhook:
-    """The listing's webhook; raises NotFound."""
+    """Return the listing's webhook. Raises NotFound."""
     webhook = listing_of(state, ref).webhook
     if webhook is None:
         raise NotFound("webhook")
@@ -43,8 +43,10 @@ def webhook_of(state: State, ref: str) -> Webhook:
 def save_webhook(
     state: State, ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int
 ) -> list[Event]:
-    """Replaces url, token and language together: what is left out is removed. The signing secret stays, or is
-    made; a suspension ends."""
+    """Replace url, token and language together. A field that is left out is removed.
+
+    The signing secret stays, or is made if there is none. A suspension ends.
+    """
     before = listing_of(state, ref).webhook
     try:
         chat = policy.is_chat(form.url)
@@ -66,7 +68,7 @@ def save_webhook(
 def rotate_secret(
     state: State, ref: str, policy: WebhookPolicy, *, overlap_ms: int, now_ms: int
 ) -> list[Event]:
-    """A new signing secret; the old one signs too until the overlap has passed."""
+    """Make a new signing secret. The old one signs too until the overlap has passed."""
     webhook = webhook_of(state, ref)
     if webhook.language is not None:
         raise Conflict("not_signed")
@@ -93,7 +95,7 @@ def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: in
 
 
 def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, now_ms: int) -> list[Event]:
-    """Sends a finished delivery again, under its own id."""
+    """Send a finished delivery again, under its own id."""
     webhook_of(state, ref)
     found = state.deliveries.find(ref, delivery_id)
     if found is None:
@@ -108,7 +110,7 @@ def redeliver(state: State, ref: str, delivery_id: str, policy: WebhookPolicy, n
 def redeliver_failed(
     state: State, ref: str, since_ms: int, policy: WebhookPolicy, now_ms: int
 ) -> list[Event]:
-    """Sends again what has failed since then, in the order of votes, as far as there is room to wait."""
+    """Send the deliveries again that have failed since then, in the order of votes, while more may wait."""
     webhook_of(state, ref)
     room = max(policy.pending_most(state) - len(state.deliveries.pending_of(ref)), 0)
     failed = [
@@ -121,7 +123,7 @@ def redeliver_failed(
 
 
 def _failed_ms(row: Delivery) -> int:
-    """When it was given up."""
+    """Return the time at which a delivery failed for good."""
     if row.dropped_ms is not None:
         return row.dropped_ms
     last = row.attempts[-1]

@@ -25,7 +25,7 @@ from outbound.result import Fault
 TRY_SECONDS = 1.0  # doubled by c-ares for the second try
 TRIES = 2
 MAX_ADDRESSES = 16
-"""Of each family. An answer may hold thousands, and the guard checks each one."""
+"""The limit for each family. An answer may hold thousands, and the guard checks each one."""
 SECOND_FAMILY_SECONDS = 0.25
 """The longest wait for the second family once the first has addresses."""
 ABSENT_SECONDS = 1.0

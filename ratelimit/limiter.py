@@ -1,4 +1,4 @@
-"""Who may ask how often. Law: a request that ends in 400 or above costs its bot nothing.
+"""The limits of bots and callers. Law: a request that ends in 400 or above costs its bot nothing.
 
 A caller with a valid key is counted per bot and endpoint, over all keys of the bot. Any other caller is known
 by its address alone, and only its failures count, with API keys and with operator tokens alike. An address

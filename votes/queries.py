@@ -20,7 +20,7 @@ LastVote = Annotated[
 
 
 class VoteStatus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, rename={"last_ms": "lastVote"}):
-    """How a user stands with a listing: the contract's vote status, in JSON too."""
+    """The contract's vote status of a user, with its JSON names."""
 
     voted: Voted
     vote: VoteCount

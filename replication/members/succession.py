@@ -1,4 +1,4 @@
-"""Who sends the webhooks of a node that is gone. Law: one successor, and only what is known to be unsent.
+"""The succession to a node that is gone. Law: one successor, and it sends only webhooks known to be unsent.
 
 A node is gone if its status has not changed for the length of a lease; so is an older epoch of a node that is
 there. The successor is the node that gets the lease in Redis after it has read the gone node's stream to the
