@@ -12,7 +12,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def machine() -> str:
-    """What the numbers were measured on."""
+    """Return a line on the machine that the numbers were measured on."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

@@ -1,4 +1,4 @@
-"""What one decision costs: the parts of a vote check and of a vote, without HTTP."""
+"""The cost of one decision: the parts of a vote check and of a vote, without HTTP."""
 
 from collections.abc import Callable
 from typing import NamedTuple

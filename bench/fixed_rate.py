@@ -31,11 +31,11 @@ class _Connection:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket.setblocking(False)
         self.due_ns = 0
-        """When the request under way was due; 0 when none is."""
+        """The time at which the request under way was due; 0 without one."""
         self.waiting: deque[int] = deque()
 
     def answered(self) -> bool:
-        """Whether the answer is whole. Every one ends with the brace that closes its JSON object."""
+        """Return true if the answer is whole: every one ends with the brace that closes its JSON object."""
         data = self.socket.recv(READ_BYTES)
         if not data or (data.startswith(b"HTTP/") and data[9:12] != b"200"):
             raise SystemExit(f"not an answer to go on with: {data[:300]!r}")

@@ -1,4 +1,4 @@
-"""How fast what was told arrives: votes between two nodes that are up, a backlog, and a copy."""
+"""The speed at which votes arrive at another node: while both are up, as a backlog, and as a copy."""
 
 import shutil
 import statistics
@@ -18,15 +18,15 @@ from tests.support.redis_server import RedisServer
 
 ROUNDS = 3
 BURST = 20_000
-"""Votes cast as fast as it goes."""
+"""The number of votes cast as fast as possible."""
 BACKLOG = 100_000
-"""Votes that were cast while the other node was away."""
+"""The number of votes cast while the other node is away."""
 COPIED = 1_000_000
 LISTINGS = 1_000
 STEADY_RATE = 200.0
 SINGLE_RATE = 500.0
 SINGLE_SECONDS = 4.0
-"""So seldom that no two votes become durable together."""
+"""A rate so low that no two votes become durable together."""
 FIRST_STEADY, FIRST_SINGLE = 10**9, 2 * 10**9
 """Numbers of votes."""
 STEADY_STRETCH = 5
@@ -56,10 +56,10 @@ class Arrived(NamedTuple):
     copy: CaughtUp
     live: CaughtUp
     cast_seconds: float
-    """What casting the votes of `live` took."""
+    """The seconds that casting the votes of `live` took."""
     backlog: CaughtUp
     single: CaughtUp
-    """As much as `backlog`, but for how long it took."""
+    """As many votes as `backlog`, cast one by one. The time is not measured."""
     lag: Lag
 
 
@@ -69,7 +69,7 @@ def used_bytes(redis: RedisServer) -> int:
 
 
 def entries(redis: RedisServer) -> int:
-    """Of the stream of node a."""
+    """Return the number of entries in the stream of node a."""
     with redis.client() as client:
         return int(client.xlen("votegate:stream:a"))
 
@@ -109,7 +109,7 @@ def _single(a: FleetNode) -> None:
 
 
 def _kept(redis: RedisServer, a: FleetNode, cast: Callable[[], object]) -> CaughtUp:
-    """What votes take in Redis that nobody reads."""
+    """Measure the memory in Redis of votes that nobody reads."""
     held, used = a.votes(), used_bytes(redis)
     cast()
     until(lambda: used_bytes(redis), _settled())
@@ -125,7 +125,7 @@ def until(look: Callable[[], int], is_over: Callable[[int], bool]) -> None:
 
 
 def _settled() -> Callable[[int], bool]:
-    """Whether a number has stayed about the same for a while."""
+    """Return a function that is true once a number has stayed about the same for a while."""
     seen: list[int] = []
 
     def is_settled(number: int) -> bool:
@@ -137,7 +137,7 @@ def _settled() -> Callable[[int], bool]:
 
 
 def _caught_up(redis: RedisServer, node: FleetNode, held: int, before: int) -> CaughtUp:
-    """Counts from when the node serves until it holds so many votes."""
+    """Count the seconds from the node's first answer until it holds so many votes."""
     started, used, most = time.perf_counter(), used_bytes(redis), [0]
 
     def look() -> int:
@@ -171,7 +171,7 @@ def _lag(a: FleetNode, b: FleetNode, seconds: float) -> Lag:
 
 
 def lag_of(a: FleetNode, b: FleetNode, first: int, count: int) -> Lag:
-    """Of these votes, cast at node a."""
+    """Return the lags of these votes, cast at node a."""
     durable, merged = a.moments_ns(first, count), b.moments_ns(first, count)
     took = array("q", (there - here for here, there in zip(durable, merged, strict=True)))
     return Lag(quantile_ms(took, 0.5), quantile_ms(took, 0.99), max(took) / 1e6)

@@ -63,7 +63,7 @@ class FleetNode(NamedTuple):
         return int(self._ask("votes"))
 
     def cpu_seconds(self) -> float:
-        """What the process has used so far."""
+        """Return the CPU time of the process so far."""
         return float(self._ask("cpu"))
 
     def pid(self) -> int:

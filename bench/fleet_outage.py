@@ -1,4 +1,4 @@
-"""What was taken while Redis was away, told when it is back: time, memory, and what vote checks feel.
+"""The end of an outage of Redis, when a node sends its backlog: time, memory, and the delay of vote checks.
 
     python -m bench.fleet_outage [--votes 250000]
 
@@ -53,7 +53,7 @@ class Outage(NamedTuple):
 
 
 class _Checking:
-    """Asks a node at fixed moments, and notes how long it took."""
+    """A client that asks a node at fixed moments, and notes the time that each answer took."""
 
     def __init__(self, node: FleetNode, caller: Caller) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", node.port)

@@ -1,4 +1,4 @@
-"""What a pace costs in lag and saves in CPU: two nodes, one of which casts single votes at a fixed rate."""
+"""The lag and the CPU of each pace: two nodes, one of which casts single votes at a fixed rate."""
 
 import sys
 import time

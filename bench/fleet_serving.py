@@ -1,4 +1,4 @@
-"""What a fleet costs those who ask and those who vote: the same gateway with and without one, in turns."""
+"""The cost of a fleet for vote checks and votes: the same gateway with and without one, in turns."""
 
 import contextlib
 import http.client
@@ -28,23 +28,23 @@ HANGING = "in a fleet, Redis hangs"
 CHECKS_PER_SECOND = 2_000.0
 VOTES_PER_LISTING = 100
 WARM_SHARE = 0.25
-"""bench/fixed_rate.py asks for so much longer, before it measures."""
+"""The share of its time for which bench/fixed_rate.py asks before it measures."""
 MARGIN_SECONDS = 2.5
-"""What the load programs need to start and to get warm."""
+"""The seconds that the load programs need to start and to get warm."""
 FIRST_VOTER = 7 * 10**17
 
 
 class Checks(NamedTuple):
     closed: Measured
     closed_cpu_us: float
-    """What the node's process used for each check while as many as possible were asked."""
+    """The CPU time of the node's process for each check, under as many checks as possible."""
     fixed: Measured
     cpu_us: float
-    """The same at the fixed rate."""
+    """The CPU time of the node's process for each check, at the fixed rate."""
 
 
 class Votes(NamedTuple):
-    """How long one call took, milliseconds; `late` is the share that took longer than 50 ms."""
+    """The duration of one call in milliseconds. `late` is the share that took longer than 50 ms."""
 
     p50: float
     p99: float

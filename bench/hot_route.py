@@ -1,4 +1,4 @@
-"""Where the time of a vote check goes, from the bytes of a request to the bytes of its answer.
+"""The parts of the time of a vote check, from the bytes of a request to the bytes of its answer.
 
 The transport does nothing, so what the kernel and the loop cost is not in these numbers: the benchmark over
 HTTP has them.

@@ -46,7 +46,7 @@ def serving(main: Callable[[Connection], None]) -> Iterator[int]:
 
 @contextlib.contextmanager
 def on_cores(cores: set[int]) -> Iterator[None]:
-    """What is started meanwhile stays on these cores, with all of its threads."""
+    """Keep the processes that are started meanwhile on these cores, with all of their threads."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores)
     try:
@@ -63,9 +63,9 @@ class Measured(NamedTuple):
     p99: float
     p999: float
     late_p99: float = 0
-    """How late the load itself was, at a fixed rate: what the latencies hold that is not the server's."""
+    """The delay of the load itself, at a fixed rate: the part of the latencies that is not the server's."""
     answered: int = 0
-    """How many requests a closed loop got answered, those of its warming up included."""
+    """The number of answers that a closed loop got, including those of its warming up."""
 
 
 def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> Measured:
@@ -90,7 +90,7 @@ def fixed_rate(port: int, rate: float, connections: int, seconds: float, request
 
 
 def _printed(command: list[str]) -> list[str]:
-    """What a load program says, in words."""
+    """Run a load program and return the words that it prints."""
     with on_cores(LOAD_CORES):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -113,7 +113,7 @@ def ask(connection: socket.socket, request: bytes) -> bytes:
 
 
 def idle_bytes(port: int, resident: Callable[[], int], request: bytes, connections: int) -> float:
-    """What a connection takes of the server's memory that was answered once and is kept open."""
+    """Return the server's memory for one connection that was answered once and is kept open."""
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(socket.create_connection(("127.0.0.1", port)))]
         for _ in range(connections):

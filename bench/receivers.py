@@ -25,15 +25,15 @@ LOOK_SECONDS = 0.05
 
 class Arrivals(NamedTuple):
     at_ns: dict[str, int]
-    """By webhook id."""
+    """The time of each arrival, by webhook id."""
     repeats: int
-    """How many came again."""
+    """The number of webhooks that came again."""
     busy_seconds: float
-    """What the process has taken of its core since it was last asked."""
+    """The CPU time of the process since the last question."""
 
 
 class Receivers:
-    """What the benchmark asks of the process."""
+    """The process, as the benchmark speaks to it."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -47,8 +47,10 @@ class Receivers:
         self._arrivals()
 
     def arrivals(self, expected: Collection[str]) -> Arrivals:
-        """What came since this was last asked, once as many are there as are expected. Raises AssertionError
-        when others came than those, or one came twice."""
+        """Return the arrivals since the last call, once all expected ones are there.
+
+        Raises AssertionError if one came that is not expected, or one came twice.
+        """
         give_up = time.monotonic() + PATIENCE_SECONDS
         while self.count() < len(expected) and time.monotonic() < give_up:
             time.sleep(LOOK_SECONDS)
@@ -63,12 +65,12 @@ class Receivers:
         return arrivals
 
     def count(self) -> int:
-        """How many ids have come."""
+        """Return the number of ids that have come."""
         self._pipe.send(("count",))
         return int(self._pipe.recv())
 
     def so_far(self) -> dict[str, int]:
-        """Arrivals until now, which nothing is expected of but that each came once."""
+        """Return the arrivals until now. Raises AssertionError if one came twice."""
         arrivals = self._arrivals()
         if arrivals.repeats:
             raise AssertionError(f"{arrivals.repeats} webhooks came again")

@@ -19,7 +19,7 @@ from bench.world import LIMIT
 ROOT = Path(__file__).parent.parent
 PEERS = ROOT / "bench" / "peers"
 PEERS_PYTHON = ROOT / ".venv" / "peers" / "bin" / "python"
-"""Where Sanic and FastAPI are: in an environment of their own, see requirements-bench.in."""
+"""The environment with Sanic and FastAPI, apart from ours: see requirements-bench.in."""
 START_SECONDS = 60
 OURS = "Votegate"
 FLOOR = "constant answer, httptools and uvloop"

@@ -1,4 +1,4 @@
-"""`make bench-state`: what ten million votes cost in memory, on disk, at a start and during a snapshot.
+"""`make bench-state`: the cost of ten million votes in memory, on disk, at a start and during a snapshot.
 
 The votes are spread as on a real platform: ten huge listings have half of them, 99,990 small ones the rest.
 Each part runs in a process of its own, so that no part measures what another left in memory.
@@ -24,11 +24,11 @@ from votes.table import VoteTable
 LISTINGS = 100_000
 HUGE = 10
 MODEL_SHARE = 10
-"""A dict takes so much more that every tenth listing has to do."""
+"""A dict takes so much memory that the benchmark fills it with every tenth listing only."""
 
 
 def in_process(call: Callable[..., Any], *args: Any) -> Any:
-    """What the call returns, made in a fresh process."""
+    """Return the result of the call, made in a fresh process."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_answer, args=(theirs, call, args))
     process.start()

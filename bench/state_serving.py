@@ -37,20 +37,20 @@ PHASES = (
 
 
 class Seen(NamedTuple):
-    """What the server has seen since it was last asked."""
+    """The measurements of the server since the last question."""
 
     late_ms: float
-    """How late the loop was at worst."""
+    """The longest delay of the loop."""
     resident: int
     """Bytes of memory now."""
     peak: int
     """Bytes of memory at most."""
     journal_syncs: list[float]
-    """How many seconds each sync of the journal took."""
+    """The seconds that each sync of the journal took."""
 
 
 class TimedDisk(OsDisk):
-    """Times the journal's syncs, which somebody waits for."""
+    """A disk that times the syncs of the journal, for which requests wait."""
 
     def __init__(self) -> None:
         self.journal_syncs: list[float] = []
@@ -63,7 +63,7 @@ class TimedDisk(OsDisk):
 
 
 def state_server(pipe: Connection, folder: Path) -> None:
-    """Serves the folder; asked through the pipe, tells what it has Seen."""
+    """Serve the folder, and answer each question through the pipe with a Seen."""
     late_ms, disk = 0.0, TimedDisk()
 
     async def beat() -> None:

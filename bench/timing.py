@@ -1,4 +1,4 @@
-"""How long one call takes."""
+"""The duration of one call."""
 
 import time
 from collections.abc import Callable

@@ -8,7 +8,7 @@ import shutil
 import sys
 
 PACKAGES = {"wrk": "wrk", "node": "nodejs", "npm": "npm"}
-"""Debian's, of each program. A Node that came otherwise brings its own npm, and conflicts with Debian's."""
+"""Debian's package of each program. A Node from elsewhere brings its own npm and conflicts with Debian's."""
 
 
 def missing() -> list[str]:
@@ -16,12 +16,12 @@ def missing() -> list[str]:
 
 
 def packages() -> str:
-    """What to install for the programs that are missing."""
+    """Return the packages to install for the missing programs."""
     return " ".join(PACKAGES[program] for program in missing())
 
 
 def require_programs() -> None:
-    """Ends the process with status 2 when one is missing."""
+    """End the process with status 2 if a program is missing."""
     if missing():
         print(
             f"make bench needs {', '.join(missing())}: make bench-packages, or as root "

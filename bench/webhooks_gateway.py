@@ -39,7 +39,7 @@ def ref_of(number: int) -> str:
 
 
 def webhook_id(number: int) -> str:
-    """Of the delivery of the vote with this number."""
+    """Return the id of the delivery of the vote with this number."""
     return f"{number:024x}"
 
 
@@ -66,7 +66,7 @@ class Fed(NamedTuple):
         self._ask("add", webhooks, suspended)
 
     def vote(self, ref: str, number: int) -> None:
-        """Commits it as soon as the gateway's loop comes to it."""
+        """Commit the vote as soon as the gateway's loop comes to it."""
         self.pipe.send(("vote", ref, number))
 
     def burst(self, refs: Sequence[str], first: int, seconds: float, backlog: int) -> Burst:
@@ -77,11 +77,11 @@ class Fed(NamedTuple):
         return Pending(*self._ask("fill", refs, votes))
 
     def busy_seconds(self) -> float:
-        """How long the loop's thread has been at work."""
+        """Return the CPU time of the loop's thread."""
         return float(self._ask("busy"))
 
     def lift(self, refs: Sequence[str]) -> None:
-        """Sends nothing from now on, and ends the suspension of these."""
+        """Send nothing from now on, and end the suspension of these."""
         self._ask("lift", refs)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""What a webhook sender would be written with elsewhere: bare loops around aiohttp's client and Node's fetch.
+"""The usual tools for a webhook sender: bare loops around aiohttp's client and Node's fetch.
 
 They post the same body and as many headers as the gateway does, and nothing else: no journal, no outbox, no
 signing, no outcome that is written down. So they are the clients' own speed.
@@ -51,9 +51,9 @@ console.log(JSON.stringify([sent, rate]))
 
 class Sent(NamedTuple):
     ids: list[str]
-    """Of all that were sent, those that warmed it included."""
+    """The ids of all webhooks sent, including those of the warming up."""
     rate: float
-    """How many a second, while it was measured."""
+    """The webhooks a second while it was measured."""
 
 
 def by_aiohttp(urls: Sequence[str], under_way: int, seconds: float, warm: float) -> Sent:
@@ -63,7 +63,7 @@ def by_aiohttp(urls: Sequence[str], under_way: int, seconds: float, warm: float)
 
 
 def by_fetch(urls: Sequence[str], under_way: int, seconds: float, warm: float) -> Sent | None:
-    """None where there is no Node."""
+    """Return None on a machine without Node."""
     if shutil.which("node") is None:
         return None
     arguments = {"urls": urls, "underWay": under_way, "seconds": seconds, "warm": warm}

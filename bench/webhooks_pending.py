@@ -1,4 +1,4 @@
-"""What a hundred thousand webhooks cost that wait: memory, a start with them, and how they leave after it.
+"""The cost of a hundred thousand waiting webhooks: memory, a start with them, and their rate after it.
 
 The endpoints are suspended while the votes come in. Then the gateway is killed and started on its journal,
 stopped and started on its snapshot, and at last started to send, to receivers that answer.
@@ -19,7 +19,7 @@ STARTS = 3
 
 
 class Waited(NamedTuple):
-    """What was measured: starts in seconds, and how many webhooks arrived in each second after the last."""
+    """The measurements: starts in seconds, and the webhooks in each second after the last start."""
 
     pending: Pending
     empty_start: float

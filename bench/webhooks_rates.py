@@ -1,4 +1,4 @@
-"""How many webhooks a second leave, beside what bare HTTP clients reach with as many under way."""
+"""Webhooks sent a second, beside bare HTTP clients with as many requests under way."""
 
 import statistics
 import sys
@@ -17,13 +17,13 @@ OURS = "Votegate"
 WARM_SECONDS = 1.0
 MANY = 1_000
 BACKLOG = 2_000
-"""Deliveries that are pending all the time: more than can be under way."""
+"""The number of deliveries that are always pending: more than can be under way."""
 NUMBERS_APART = 10**7
-"""The first votes of two bursts are so far apart, that none has the other's numbers."""
+"""The distance between the first votes of two bursts, so that no two votes have one number."""
 
 
 class Shape(NamedTuple):
-    """Where webhooks go, and how many are under way at once."""
+    """The endpoints of webhooks, and the number of attempts under way at once."""
 
     name: str
     first_listing: int
@@ -32,7 +32,7 @@ class Shape(NamedTuple):
     in_flight_per_endpoint: int
 
     def webhooks(self) -> dict[str, str | None]:
-        """By listing."""
+        """Return the URLs of the webhooks by listing."""
         return {ref_of(self.first_listing + number): url for number, url in enumerate(self.urls)}
 
 

@@ -50,7 +50,7 @@ def median(measured: Sequence[Measured]) -> Measured:
 
 @dataclass
 class Results:
-    """What was measured, by server, in the order in which they are shown."""
+    """The measurements, by server, in the order in which they are shown."""
 
     idle: dict[str, float] = field(default_factory=dict)
     closed: dict[int, dict[str, Measured]] = field(default_factory=dict)

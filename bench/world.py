@@ -1,4 +1,4 @@
-"""Who is asked about: the bots, their votes, and callers that every server knows.
+"""The data of the benchmarks: the bots, their votes, and callers that every server knows.
 
 Votegate gets them through its own API, on a data folder that holds the other votes already; the peers get
 them as a file.
@@ -47,7 +47,7 @@ def post(connection: http.client.HTTPConnection, operator: str, path: str, body:
 
 
 def add_callers(port: int, operator: str, voters: Sequence[tuple[str, int]]) -> list[Caller]:
-    """Gives bots all over the listings a key and a voter; in no order that a cache could like."""
+    """Give bots all over the listings a key and a voter, in an order that no cache predicts."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     callers = []
     for number, (ref, _) in enumerate(voters[:: max(len(voters) // CALLERS, 1)][:CALLERS]):
@@ -61,7 +61,7 @@ def add_callers(port: int, operator: str, voters: Sequence[tuple[str, int]]) -> 
 
 
 def check_work(port: int, caller: Caller) -> None:
-    """Raises AssertionError when a server does less than it is measured for."""
+    """Raise AssertionError if a server does less than it is measured for."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     for key, status in ((caller.key, 200), (caller.key[::-1], 401)):
         path = f"/bots/{caller.bot}/voters/{caller.user}"
@@ -82,7 +82,7 @@ def write_requests(path: Path, callers: Sequence[Caller]) -> None:
 def write_world(
     path: Path, secret: str, voters: Sequence[tuple[str, int]], callers: Sequence[Caller]
 ) -> None:
-    """What bench.peers.work and bench/peers/express read."""
+    """Write the file that bench.peers.work and bench/peers/express read."""
     world = {
         "secret": secret,
         "limit": LIMIT,
