@@ -16,7 +16,7 @@ Copied = list[tuple[Listing, tuple[Delivery, ...]]]
 
 
 def place(row: Delivery) -> tuple[str, str]:
-    """What came from another node may have the id of one that is pending here."""
+    """Return the key of a delivery. One from another node may have the id of one that is pending here."""
     return row.id, row.owner
 
 

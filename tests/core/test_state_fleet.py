@@ -52,7 +52,7 @@ def state_after(*events: Event) -> State:
 
 
 def leaf_of(*votes: tuple[int, int, int, int], ref: str = BOT_REF) -> bytes:
-    """Of (user, count, last vote, node)."""
+    """Return a leaf of these votes: (user, count, last vote, node)."""
     table = VoteTable()
     for user, count, last_ms, node in votes:
         table.put(ref, user, count, last_ms, node)

@@ -33,7 +33,7 @@ UNSYNCED = Unsynced()
 
 class Damage(NamedTuple):
     at: int
-    """Where the segment is cut, or which byte has the flipped bit."""
+    """The offset of the cut, or of the byte with the flipped bit."""
     content: bytes
 
 
@@ -68,7 +68,7 @@ def journal_of(folder: Path, policy: JournalPolicy = POLICY, *, crash: bool) -> 
 def outcomes(
     folder: Path, files: dict[str, bytes], name: str, damages: Damages
 ) -> list[tuple[int, list[bytes] | None]]:
-    """What is read, by damage to one of the files; None where the journal is refused."""
+    """Return the records read, by damage to one of the files; None for a refused journal."""
 
     async def main() -> list[tuple[int, list[bytes] | None]]:
         return [(damage.at, await outcome(folder, files, name, damage)) for damage in damages(files[name])]
@@ -77,7 +77,7 @@ def outcomes(
 
 
 async def outcome(folder: Path, files: dict[str, bytes], name: str, damage: Damage) -> list[bytes] | None:
-    """What is read then, and was continued; None when it is refused, and nothing was touched."""
+    """Return the records read from the continued journal; None for a refused one, which stays as it was."""
     refill(folder, {**files, name: damage.content})
     try:
         found = records_of(folder)
@@ -103,12 +103,12 @@ def refill(folder: Path, files: dict[str, bytes]) -> None:
 
 
 def frames_of(segment: bytes) -> list[int]:
-    """Where each frame begins, and the end of the segment."""
+    """Return the offset of each frame, and the end of the segment."""
     return [at for at in range(len(segment)) if segment.startswith(FRAME_MAGIC, at)] + [len(segment)]
 
 
 def left_by_cut(segment: bytes, length: int) -> list[bytes] | None:
-    """What a cut of the newest segment leaves: the frames before it."""
+    """Return the records that a cut of the newest segment leaves: those of the frames before it."""
     if length < HEADER_BYTES:
         return None
     whole = sum(end <= length for end in frames_of(segment)[1:])

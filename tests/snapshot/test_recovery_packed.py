@@ -1,4 +1,4 @@
-"""What a start takes up packed: from a snapshot of this version's rows, and from no other."""
+"""Packed rows at a start: it takes them from a snapshot with rows of this version's shape, and no other."""
 
 from collections.abc import Sequence
 from pathlib import Path

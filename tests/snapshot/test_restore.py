@@ -164,7 +164,7 @@ def test_a_snapshot_that_needs_its_journal_is_no_backup(tmp_path: Path) -> None:
 
 
 def after_restore(folder: Path) -> str:
-    """What a start makes of the folder."""
+    """Return the outcome of a start with the folder."""
     try:
         recovered = recover(on(folder), empty_state)
     except (JournalCorrupt, SnapshotCorrupt):

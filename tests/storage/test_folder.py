@@ -42,7 +42,7 @@ except FolderUnusable as error:
 
 
 def lock_elsewhere(folder: Path) -> str:
-    """What another process gets that tries to lock the folder."""
+    """Lock the folder in another process and return what it gets."""
     command = [sys.executable, "-c", LOCK_IN_ANOTHER_PROCESS, str(folder)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 

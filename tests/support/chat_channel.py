@@ -27,7 +27,7 @@ def channel(folder: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
 
 
 def described(call: Received) -> str:
-    """What the only embed of a message says of the vote."""
+    """Return the text of a message's only embed."""
     (embed,) = json.loads(call.body)["embeds"]
     text: str = embed["description"]
     return text

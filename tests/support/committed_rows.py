@@ -1,4 +1,4 @@
-"""What a test finds when it begins: listings, keys, webhooks and deliveries, already committed."""
+"""Rows that are committed before a test begins: listings, keys, webhooks and deliveries."""
 
 from core.events import (
     DeliveryAttempted,

@@ -36,7 +36,7 @@ MALFORMED_IDS = {
 """As they stand in a path, by what is wrong with them."""
 
 SHORT_DRAIN_SECONDS = 0.1
-"""Of a gateway that is to be stopped while a receiver hangs."""
+"""The settings of a gateway that a test stops while a receiver hangs."""
 
 
 class Limit(NamedTuple):
@@ -171,7 +171,7 @@ def counts(gateway: Client) -> Any:
 
 
 def pending(gateway: Client) -> int:
-    """How many webhooks are still to be delivered."""
+    """Return the number of pending webhooks."""
     found: int = counts(gateway)["webhooks_pending"]
     return found
 

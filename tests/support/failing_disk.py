@@ -81,7 +81,7 @@ SYNCS = {point for point in Point if point.endswith("_sync")}
 
 
 class _SyncLost(OSError):
-    """What was to be synced is gone."""
+    """A sync failed, and the bytes that it covered are gone."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class FailingDisk:
     def __init__(self, plan: Iterable[Fault] = (), inner: Disk = OS_DISK) -> None:
         self.plan = list(plan)
         self.reached: Counter[tuple[Point, Moment]] = Counter()
-        """How often each point was reached, before and after its call."""
+        """The number of times that each point was reached, before and after its call."""
         self.fired: list[Fault] = []
         self.reached_when_fired: Counter[tuple[Point, Moment]] = Counter()
         """`reached` when the last fault happened."""
@@ -127,7 +127,7 @@ class FailingDisk:
         self._lock = threading.Lock()  # two threads write: the journal's and the snapshot's
 
     def fill(self, is_full: bool) -> None:
-        """Whether there is no space: then a file cannot be made, and a write fails with half of its bytes."""
+        """Take all space, or give it back. Without space no file can be made, and a write fails half done."""
         self._is_full = is_full
 
     def create(self, path: Path) -> int:

@@ -44,7 +44,7 @@ class Edge(ProcessGateway):
         self.signal(signal.SIGKILL)
 
     def votes_of(self, users: Sequence[str], bot: str = BOT) -> list[int]:
-        """How often each of them has voted, as far as this node knows."""
+        """Return the vote counts of these users, as far as this node knows."""
         checked = self.done("POST", f"/manage/bots/{bot}/votes/check", {"users": users})["votes"]
         return [vote["vote"] for vote in checked]
 

@@ -30,7 +30,7 @@ LOOPS = {
     "following": "reading other nodes",
     "usage": "telling what limits allow",
 }
-"""What a node asks of Redis, as its log calls it."""
+"""The requests of a node to Redis, as its log calls them."""
 
 
 class Visitors:
@@ -46,7 +46,7 @@ class Visitors:
 
     @property
     def next_user(self) -> str:
-        """Who votes next."""
+        """Return the user who votes next."""
         return str(self._first_user + len(self.voted))
 
     def vote(self, edge: Client) -> str:

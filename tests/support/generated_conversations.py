@@ -22,7 +22,7 @@ class Asked(NamedTuple):
     version: str
     content: bytes
     last: bool = False
-    """Whether the connection ends behind it."""
+    """The connection ends behind this request."""
 
 
 bots = st.sampled_from([*[BOT] * 4, OTHER_BOT, "%31" + BOT[1:], "0" + BOT, "1" * 3_000, "x", "%E9", ""])
@@ -141,7 +141,7 @@ last_requests = st.sampled_from(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> tuple[list[Asked], list[bytes]]:
-    """What is asked, and the pieces that it is sent in."""
+    """The requests, and the pieces in which they are sent."""
     shared = st.sampled_from(draw(st.lists(fields(), min_size=1, max_size=2)))
     asked: list[Asked] = []
     for _ in range(draw(st.integers(1, 7))):

@@ -27,7 +27,7 @@ GIVEN_SECRETS = {
     "redis.password": REDIS_PASSWORD,
 }
 NEEDED_BESIDE = {"redis.url": {"redis.node": "paris"}}
-"""What has to be given together with a secret."""
+"""The settings that a secret needs beside it."""
 
 
 def from_file(folder: Path, text: str, environment: Mapping[str, str] | None = None) -> Settings:

@@ -95,7 +95,7 @@ def _prf(secret: bytes, seed: bytes, length: int) -> bytes:
 
 
 Say = Callable[[asyncio.StreamWriter, Sealing], Awaitable[None]]
-"""What comes for a request."""
+"""A function that writes the answer to a request."""
 
 
 class Secured:

@@ -66,7 +66,7 @@ def key_ids_of(folder: Path) -> list[bytes]:
 
 
 def set_aside(folder: Path) -> list[bytes]:
-    """What was cut off the journal and kept beside it."""
+    """Return the bytes that were cut off the journal and kept beside it."""
     return [path.read_bytes() for path in sorted(folder.glob("journal-*.torn"))]
 
 

@@ -77,7 +77,7 @@ class KillableGateway:
 
     @property
     def has_told(self) -> bool:
-        """Whether it serves already, or has ended by itself."""
+        """Return true once the gateway serves, or has ended by itself."""
         return self._told.poll()
 
     def kill(self) -> None:
@@ -90,7 +90,7 @@ class KillableGateway:
 
     @property
     def was_killed(self) -> bool:
-        """Whether it ends, within a generous while, because it was killed."""
+        """Return true if the gateway ends, within a generous bound, because it was killed."""
         return self._status() == -signal.SIGKILL
 
     def log_tail(self) -> str:

@@ -58,7 +58,7 @@ class Step(StrEnum):
 
 
 def events_of(position: int, random: Random) -> list[Event]:
-    """What a record holds: events of every kind that changes something large, or takes something away."""
+    """Return the events of one record: every kind that changes something large or takes something away."""
     if position == 1:
         return [*listed(BOT_REF, "https://receiver.example/votes"), *listed(OTHER_REF)]
     user, at_ms, ref = random.randrange(1, 40), NOW_MS + position, random.choice([BOT_REF, OTHER_REF])
@@ -77,7 +77,7 @@ def events_of(position: int, random: Random) -> list[Event]:
 
 
 class Record:
-    """What was committed, as an outsider keeps it, and the digest of each beginning of it."""
+    """The committed records, as an outsider keeps them, and the digest of each prefix of them."""
 
     def __init__(self, committed: Iterable[Sequence[Event]] = ()) -> None:
         self.committed = list(committed)
@@ -88,13 +88,13 @@ class Record:
         self.committed.append(events)
 
     def cut(self, head: int) -> None:
-        """What was committed behind `head` is gone, and was never on disk."""
+        """Forget the records behind `head`, which were never on disk."""
         del self.committed[head:]
         if len(self._digests) > head + 1:
             self._state, self._digests = empty_state(), [empty_state().digest()]
 
     def digest(self, head: int) -> str:
-        """Of the fold, in memory, of the first `head` records."""
+        """Return the digest of the first `head` records, folded in memory."""
         while len(self._digests) <= head:
             for event in self.committed[len(self._digests) - 1]:
                 self._state.apply(event)

@@ -40,7 +40,7 @@ def answer(log: AccessLog, path: str = PATH, status: int = 200, times: int = 1) 
 
 
 def written(log: AccessLog, pages: Pages) -> list[str]:
-    """What the next step writes."""
+    """Return the lines that the next step writes."""
     pages.pages.clear()
     run(log.step())
     return "".join(pages.pages).split("\n")[:-1]

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Told(NamedTuple):
-    """What the record at `position` said to others."""
+    """The facts that the record at `position` told others."""
 
     author: str
     position: int
@@ -78,7 +78,7 @@ class Node:
         return self.state.fleet.label
 
     def commit(self, *events: Event) -> list[Fact]:
-        """What the record tells others."""
+        """Commit the events, and return the facts that their record tells others."""
         self.ledger.commit(events)
         return self.capture.facts(self.records[-1])
 
@@ -95,7 +95,7 @@ class Node:
         return [event for record in self.records[before:] for event in record[1:]]
 
     def everything(self) -> list[Fact]:
-        """What a copy of the node says of listings and votes."""
+        """Return the facts about listings and votes in a copy of the node."""
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
         return [*(fact for fact in listings if fact is not None), *self._votes()]
 
@@ -120,7 +120,7 @@ class Node:
 
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine, which may wait for its next turn only, comes to."""
+    """Return the result of a coroutine that waits for nothing but its next turn."""
     while True:
         try:
             work.send(None)

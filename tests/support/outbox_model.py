@@ -58,7 +58,7 @@ class Post:
         return self.outbox.take(self.now_ms, self.ledger.head)
 
     def left(self) -> list[str]:
-        """What leaves now, when each attempt is over at once."""
+        """Return the attempts that leave now if each one ends at once."""
         names: list[str] = []
         while taken := self.take():
             names += [due.delivery_id for due in taken]
@@ -67,7 +67,7 @@ class Post:
         return names
 
     def leaving(self) -> list[str]:
-        """What leaves from now on, each when its time has come."""
+        """Return the attempts that leave from now on, each at its time."""
         names = self.left()
         while (due_ms := self.outbox.next_due_ms()) is not None:
             self.now_ms = due_ms

@@ -170,7 +170,7 @@ async def posted(
     timeout_seconds: float = WAIT_SECONDS,
     address: str = "127.0.0.1",
 ) -> Posted:
-    """What becomes of two posts to a name."""
+    """Return the results of two posts to a name."""
     async with (
         naming([address]) as names,
         receiving(answering(), authority.server(NAME) if secure else None) as peer,

@@ -117,7 +117,7 @@ def _chunks(rest: bytes) -> tuple[bytes, bytes]:
 
 
 def error_text(answer: Answer) -> str:
-    """What an error in the common shape says."""
+    """Return the text of an error in the common shape."""
     error = json.loads(answer.body)
     assert answer.named("content-type") == "application/json"
     assert error == {**error, "success": False, "status": answer.status}

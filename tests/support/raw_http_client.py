@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     version: str
     status: int
     names: list[str]
-    """Of the headers, in their order and spelling."""
+    """The headers in their order and spelling."""
     headers: dict[str, str]
     """Names in lower case."""
     body: bytes
@@ -70,7 +70,7 @@ class Caller:
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_hostname=name)
         self.pace_seconds = 0.0
-        """How long it rests before it reads a little more; 0 reads as fast as it can."""
+        """The seconds of rest between two small reads; 0 reads as fast as it can."""
         self._received = b""
 
     def send(self, data: bytes) -> None:

@@ -106,7 +106,7 @@ async def pour(writer: asyncio.StreamWriter) -> None:
 
 
 def unused_url() -> str:
-    """Where nobody listens."""
+    """Return a URL at which nobody listens."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{bound.getsockname()[1]}"

@@ -50,7 +50,7 @@ class Allowing:
 
 
 def _open_sockets() -> set[str]:
-    """Of this process, as the kernel names them."""
+    """Return the sockets of this process, as the kernel names them."""
     names = set()
     for entry in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):
@@ -175,7 +175,7 @@ async def receiving(
 
 
 async def posted(answer: Answering, timeout_seconds: float = WAIT_SECONDS) -> HttpResult:
-    """What the sender makes of an answer."""
+    """Return the sender's result for an answer."""
     async with receiving(answer) as peer, sending(timeout_seconds) as sender:
         return await sender.post(peer.url, {}, BODY)
 
@@ -253,7 +253,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 
 def unused_port() -> int:
-    """Where nobody listens."""
+    """Return a port on which nobody listens."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port: int = bound.getsockname()[1]

@@ -19,7 +19,7 @@ from tests.support.gateways import BOT_SUBMISSION, OPERATOR_TOKEN
 VOTED_BOT = "100000000000000000"
 USERS_PER_CALL = 1_000
 SETTINGS = {"limits.stats.requests": 1_000_000}
-"""What the gateway must allow."""
+"""The settings of the gateway that the load needs."""
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
@@ -100,7 +100,7 @@ class Load(Protocol):
         """Makes the change of that number; the first is 1."""
 
     async def recovered(self, connection: Connection) -> int:
-        """How many changes the gateway holds. Raises Lost."""
+        """Return the number of changes that the gateway holds. Raises Lost."""
 
 
 class Voter:
@@ -138,7 +138,7 @@ class Voter:
 
 @dataclass(frozen=True)
 class View:
-    """What an owner's changes have led to, as the debug page shows it. None: there is no guest."""
+    """The result of an owner's changes, as the debug page shows it. None means that there is no guest."""
 
     command_count: int | None = None
     webhook: str | None = None
@@ -275,7 +275,7 @@ async def run(base_url: str, loads: Sequence[Load], most: int = 1 << 62) -> None
 
 
 async def check(base_url: str, loads: Sequence[Load]) -> list[int]:
-    """How many changes of each client were recovered beyond those acknowledged. Raises Lost, Gone."""
+    """Return the number of changes of each client recovered beyond those acknowledged. Raises Lost, Gone."""
     beyond = []
     async with connected(base_url) as connection:
         for load in loads:

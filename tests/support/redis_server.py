@@ -48,7 +48,7 @@ class RedisServer:
 
     @property
     def dump(self) -> Path:
-        """What the last `save` has left, and a start loads."""
+        """The dump of the last `save`, which a start loads."""
         return self.folder / "dump.rdb"
 
     @property

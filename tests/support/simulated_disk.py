@@ -157,21 +157,21 @@ class Cut:
     unsynced: list[Change] = field(default_factory=list)
     promised: int = 0
     steps: int = 0
-    """How many calls came before it."""
+    """The number of calls before it."""
 
 
 class Fill(Enum):
-    """What is in the part of a file that has grown where no write was kept."""
+    """The bytes in the grown part of a file where no write was kept."""
 
     NOTHING = 0
     """The file ends with what was kept; before that there are zeros."""
     ZEROS = 1
     OLD_BYTES = 2
-    """What other files had there before."""
+    """The bytes that other files had there before."""
 
 
 Kept = frozenset[int] | bool
-"""What is kept of a change: all or nothing, or some sectors of a write."""
+"""The part of a change that survives: all or nothing, or some sectors of a write."""
 
 
 def cuts(disk: RecordingDisk) -> Iterator[Cut]:
@@ -219,7 +219,7 @@ def some_image(cut: Cut, random: Random, old: bytes) -> dict[str, bytes]:
 
 
 def old_bytes(disk: RecordingDisk, cut: Cut) -> bytes:
-    """What is in other sectors of the disk: whatever was written and synced before, files one by one."""
+    """Return the contents of other sectors of the disk: all bytes written and synced before, file by file."""
     files: dict[int, bytes] = {}
     for call in disk.trace[: cut.steps]:
         if isinstance(call, Write) and call not in cut.unsynced:
@@ -286,7 +286,7 @@ def _written(before: bytes, write: Write, keep: Kept, grown: bytes = b"") -> byt
 
 
 def _gap(begin: int, end: int, grown: bytes) -> bytes:
-    """What is in a file between its end and where it goes on: zeros, and in whole sectors what was there."""
+    """Return the bytes between a file's end and a later write: zeros, and old bytes in whole sectors."""
     gap = bytearray(max(end - begin, 0))
     there = len(_no_sector_is_shared(begin))
     if grown and there < len(gap):

@@ -38,12 +38,12 @@ class Step(NamedTuple):
 
 class Script(NamedTuple):
     skews_ms: list[int]
-    """Of the clocks, one for each node."""
+    """The offsets of the clocks, one for each node."""
     before: list[Step]
-    """What the nodes do before they are a fleet."""
+    """The steps of the nodes before they are a fleet."""
     steps: list[Step]
     seed: int
-    """Of the order in which everything is heard in the end."""
+    """The seed of the order in which everything is heard in the end."""
 
 
 class Simulation:

@@ -1,4 +1,4 @@
-"""What a state holds, and what every state must keep whatever led to it."""
+"""The contents of a state, and the laws that every state must keep, whatever led to it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

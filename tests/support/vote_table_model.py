@@ -22,7 +22,7 @@ MANY_NODES = 71
 
 
 class Vote(NamedTuple):
-    """What is put."""
+    """A vote that a step puts."""
 
     count: int  # type: ignore[assignment] # a tuple's method, which nothing here calls
     last_ms: int
@@ -30,7 +30,7 @@ class Vote(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """What is known then."""
+    """The votes of a user for a listing: a count for each node, and the latest time."""
 
     counts: Mapping[int, int]
     last_ms: int

@@ -28,7 +28,7 @@ class WatchedDisk:
         self.sync_error: int | None = None
         self.write_error: int | None = None
         self.write_most: int | None = None
-        """How many bytes a write takes before it fails."""
+        """The number of bytes that a write takes before it fails."""
         self.refused = threading.Event()
         """Set as soon as a write is about to fail."""
         self.may_fail = threading.Event()
@@ -68,7 +68,7 @@ class WatchedDisk:
         self.write_error = None
 
     def durable_bytes(self, path: Path) -> int:
-        """How much of a file a power cut would leave at least: its size at its last sync."""
+        """Return the bytes of a file that a power cut leaves at least: its size at its last sync."""
         return self._durable.get(path.stat().st_ino, 0)
 
     def after_power_cut(self, folder: Path, copy: Path) -> Path:

@@ -105,7 +105,7 @@ class Asked(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a client does, and how long it waits then: turns of the loop, or seconds."""
+    """The action of a client, and its wait after that: turns of the loop, or seconds."""
 
     deed: bytes | str
     turns: int
@@ -115,19 +115,19 @@ class Step(NamedTuple):
 class Story(NamedTuple):
     asked: list[Asked]
     whole: int
-    """How many of the requests come as they are."""
+    """The number of requests that arrive whole."""
     steps: list[Step]
     tls: bool
     late: bool
 
     @property
     def hurried(self) -> bool:
-        """Whether the connection may have ended before all was answered."""
+        """Return true if the connection may have ended before all was answered."""
         return self.cut_off or sum(step.seconds for step in self.steps) >= LIMITS.header_seconds
 
     @property
     def cut_off(self) -> bool:
-        """Whether the client leaves before it has all answers; TLS ends both ways at once."""
+        """Return true if the client leaves before it has all answers. TLS ends both ways at once."""
         leaving = {"reset", "end"} if self.tls else {"reset"}
         return any(step.deed in leaving for step in self.steps)
 
