@@ -1,21 +1,25 @@
 """`admin`: the management API from a terminal. Law: it does nothing that another HTTP client could not do.
 
-Tables are for people, `--json` prints the API's answer (of a list, all pages as one).
+Tables are for people, `--json` prints the API's answer. `call` has a command for every row of the routes that
+answers the operator in JSON. The other commands are shorter to type, and `bots` reads all pages as one.
 """
 
 import json
 import logging
 import os
+import re
 import shutil
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import fields
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -23,6 +27,8 @@ from tornado.httpclient import HTTPClient, HTTPError, HTTPRequest
 from tornado.netutil import Resolver
 
 from grammars.header_values import is_header_value
+from handlers.reply import JSON
+from handlers.routes import ROUTES, Route
 
 UNIX = "unix:"
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)
@@ -195,14 +201,59 @@ def vote(remote: Remote, bot_id: str, user_id: str) -> None:
 @pass_remote
 def state(remote: Remote) -> None:
     """Show positions, counts and health of the gateway."""
-    answer = remote.call("GET", "/debug/state")
+    _show_fields(remote, remote.call("GET", "/debug/state"))
 
-    def table() -> Table:
-        return _table(
-            ["what", "value"], _flat({name: value for name, value in answer.items() if name != "success"})
-        )
 
-    remote.show(answer, table)
+@admin.group("call")
+def every_call() -> None:
+    """Make any call of the management and debug API.
+
+    Each command is an operation of the API's description (/docs), under the same name.
+    """
+
+
+def _command(route: Route) -> click.Command:
+    """Return the command that makes the call of a row."""
+    names = re.findall(r"\{(\w+)\}", route.path)
+    query = [each.name for each in fields(route.query)] if route.query is not None else []
+    parameters: list[click.Parameter] = [click.Argument([name]) for name in names]
+    parameters += [click.Option([f"--{name}"], help="See the API's description.") for name in query]
+    if route.body is not None:
+        parameters.append(click.Option(["--body"], type=_JsonObject(), default="{}", show_default=True))
+
+    @pass_remote
+    def run(remote: Remote, /, body: dict[str, Any] | None = None, **values: str | None) -> None:
+        path = route.path.format(**{name: quote(str(values[name]), safe="") for name in names})
+        asked = urlencode({name: values[name] for name in query if values[name] is not None})
+        _show_fields(remote, remote.call(route.method, f"{path}?{asked}" if asked else path, body))
+
+    return click.Command(route.name, callback=run, params=parameters, help=f"{route.summary}.")
+
+
+class _JsonObject(click.ParamType[dict[str, Any]]):
+    """A body in JSON."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
+        try:
+            body = json.loads(value)
+        except ValueError as error:
+            self.fail(f"it is not JSON: {error}", param, ctx)
+        if not isinstance(body, dict):
+            self.fail("it must be a JSON object", param, ctx)
+        return body
+
+
+for _route in ROUTES:
+    if _route.access == "operator" and _route.content_type == JSON:
+        every_call.add_command(_command(_route))
+
+
+def _show_fields(remote: Remote, answer: dict[str, Any]) -> None:
+    """Print an answer with a row for each of its values."""
+    shown = {name: value for name, value in answer.items() if name != "success"}
+    remote.show(answer, lambda: _table(["what", "value"], _flat(shown)))
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name_width: int = TABLE_WIDTH) -> Table:
@@ -215,14 +266,15 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name_width: in
     return table
 
 
-def _flat(values: dict[str, Any], before: str = "") -> list[list[str]]:
-    """Yield a row for each value, at any depth: `replication.nodes.oslo.state`."""
+def _flat(values: Mapping[Any, Any], before: str = "") -> list[list[str]]:
+    """Return a row for each value, at any depth: `replication.nodes.oslo.state`, `categories.0`."""
     rows: list[list[str]] = []
     for name, value in values.items():
-        if isinstance(value, dict) and value:
-            rows += _flat(value, f"{before}{name}.")
+        held = dict(enumerate(value)) if isinstance(value, list) else value
+        if isinstance(held, dict) and value:
+            rows += _flat(held, f"{before}{name}.")
         else:
-            rows.append([before + name, _shown(value if value != {} else None)])
+            rows.append([f"{before}{name}", _shown(value if value != {} else None)])
     return rows
 
 

@@ -64,7 +64,6 @@ from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
 HTML, BYTES = "text/html", "application/octet-stream"
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 Access = Literal["bot key", "operator", "anyone"]
 """Who may call: the holder of one of the bot's API keys, the holder of the operator token, or anyone."""
 

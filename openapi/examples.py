@@ -1,6 +1,7 @@
 """The example values of the OpenAPI document. Law: a row is shown by the view that shows it in answers.
 
-The cast: one bot, one server, their owner, and a user who has voted.
+The cast: one bot, one server, their owner, and a user who has voted. An answer or a body without an
+example here shows those of its fields: `Meta(examples=[...])` in a view, `Field(examples=[...])` in a form.
 """
 
 from collections.abc import Mapping
@@ -8,7 +9,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, fields, replace
+from pydantic import BaseModel
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
 from handlers.debug import (
@@ -28,6 +30,7 @@ from handlers.debug import (
     Verified,
 )
 from handlers.reply import encode_json
+from handlers.routes import ROUTES
 from handlers.views import (
     ApprovedBot,
     BotPage,
@@ -226,6 +229,28 @@ def _example(summary: str, view: Struct, only: str = "") -> Example:
     return Example(summary, msgspec.json.decode(encode_json(view)), name_of(type(view)), only)
 
 
+def answer_of_fields(kind: type[Struct]) -> Example:
+    """Return an answer made of the examples of its fields. Raises TypeError for a field that has none."""
+    metas = [(each.name, meta) for each in fields(kind) for meta in getattr(each.type, "__metadata__", ())]
+    return _example(_summary(kind), kind(**{name: meta.examples[0] for name, meta in metas if meta.examples}))
+
+
+def body_of_fields(form: type[BaseModel]) -> Example:
+    """Return a body made of the examples of the form's fields. Fields without one are left out."""
+    given = {name: each.examples[0] for name, each in form.model_fields.items() if each.examples}
+    return Example(_summary(form), given)
+
+
+def _summary(kind: type[Any]) -> str:
+    """Return the first sentence of a type's docstring, without its full stop."""
+    return (kind.__doc__ or "").partition(".")[0]
+
+
+def _key(kind: type[Any]) -> str:
+    name = name_of(kind)
+    return f"{name[0].lower()}{name[1:]}"
+
+
 def _webhook(webhook: Webhook, pending: int = 0) -> dict[str, Any]:
     return asdict(webhook_view(webhook, pending, NOW_MS))
 
@@ -234,7 +259,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
     return asdict(bot_view(listing))
 
 
-ANSWERS: Mapping[str, Example] = {
+_ANSWERS: Mapping[str, Example] = {
     "done": _example("Done", Success()),
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
     "votedBefore": _example("The last vote is older", VoteStatus(False, 3, NOW_MS - 2 * DAY_MS)),
@@ -298,6 +323,17 @@ ANSWERS: Mapping[str, Example] = {
 }
 
 
+_ANSWERED = {example.answer for example in _ANSWERS.values()}
+ANSWERS: Mapping[str, Example] = {
+    **_ANSWERS,
+    **{
+        _key(route.answer): answer_of_fields(route.answer)
+        for route in ROUTES
+        if route.answer is not None and name_of(route.answer) not in _ANSWERED
+    },
+}
+
+
 def answers_of(operation: str, answer: str) -> list[str]:
     """Return the names of the examples that an operation shows for the answer of its type."""
     of_type = {name: example for name, example in ANSWERS.items() if example.answer == answer}
@@ -322,7 +358,7 @@ _SERVER_PROFILE: dict[str, Any] = {
     "category": "Community",
 }
 
-BODIES: Mapping[str, Mapping[str, Example]] = {
+_BODIES: Mapping[str, Mapping[str, Example]] = {
     "Stats": {
         "bothCounts": Example("Both counts", {"server_count": SERVER_COUNT, "command_count": 42}),
         "serverCountAlone": Example("The server count alone", {"server_count": SERVER_COUNT}),
@@ -362,6 +398,14 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
         "botVote": Example("A vote for a bot", {"bot": BOT, "user": USER, "test": False}),
         "serverVote": Example("A vote for a server", {"guild": SERVER, "user": USER, "test": False}),
         "testVote": Example("A test", {"user": USER, "test": True}),
+    },
+}
+BODIES: Mapping[str, Mapping[str, Example]] = {
+    **_BODIES,
+    **{
+        name_of(route.body): {_key(route.body): body_of_fields(route.body)}
+        for route in ROUTES
+        if route.body is not None and issubclass(route.body, BaseModel) and name_of(route.body) not in _BODIES
     },
 }
 """By the name of the body's schema."""

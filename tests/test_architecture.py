@@ -288,7 +288,7 @@ TESTED_ELSEWHERE = {
     ],
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
-        *("openapi/answer_headers", "openapi/examples", "openapi/schemas"),
+        *("openapi/answer_headers", "openapi/schemas"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from cli import admin as admin_module
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
+from handlers.routes import ROUTES
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -137,6 +138,46 @@ def test_the_state_is_shown(gateway: ThreadGateway, admin: Admin) -> None:
     assert (shown["ready"], shown["counts.bots"], shown["counts.votes"]) == ("True", "1", "1")
     assert shown["not_ready_because"] == "-"
     assert "success" not in shown
+
+
+def test_every_call_of_the_operator_that_is_answered_in_json_is_a_command() -> None:
+    binary = {"backUp"}
+    assert (
+        admin_module.every_call.commands.keys()
+        == {route.name for route in ROUTES if route.access == "operator"} - binary
+    )
+    listed = run_admin(unused_url(), "call", "--help").output
+    assert re.search(r"^  showBot +Show a bot\.$", listed, re.MULTILINE)
+
+
+def test_a_call_shows_every_value_of_its_answer_whatever_it_is(gateway: ThreadGateway, admin: Admin) -> None:
+    gateway.list_bot()
+    shown = dict(rows(admin("call", "showBot", BOT)))
+    assert (shown["name"], shown["categories.0"], shown["limits.stats"]) == ("Test bot", "Utility", "-")
+    assert json.loads(admin("--json", "call", "showBot", BOT).output) == gateway.done(
+        "GET", f"/manage/bots/{BOT}"
+    )
+
+
+def test_a_call_takes_a_body_and_a_query(gateway: ThreadGateway, admin: Admin) -> None:
+    gateway.list_bot()
+    limits = '{"stats": {"requests": 7, "window_seconds": 60}}'
+    assert dict(rows(admin("call", "setLimits", BOT, "--body", limits)))["stats.requests"] == "7"
+    assert dict(rows(admin("call", "listBots", "--state", "denied", "--limit", "5")))["bots"] == "[]"
+
+
+def test_a_call_sends_an_id_as_one_segment_of_the_path(gateway: ThreadGateway) -> None:
+    refused = run_admin(gateway.base_url, "call", "showBot", f"{BOT}/keys?a=b")
+    assert error(refused) == "There is no such listing."
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"), [("[]", "it must be a JSON object"), ("{", "it is not JSON: Expecting property name")]
+)
+def test_a_body_that_is_no_json_object_is_refused_before_it_is_sent(body: str, reason: str) -> None:
+    result = run_admin(unused_url(), "call", "setLimits", BOT, "--body", body)
+    assert result.exit_code == 2
+    assert reason in result.output
 
 
 def test_json_is_the_api_s_answer(gateway: ThreadGateway, admin: Admin) -> None:

@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "handlers": {"core", "votes", "listings", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit", "wire"},
     "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"core", "grammars", "handlers", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
