@@ -14,5 +14,5 @@ has an equal state with an equal digest. So `apply` does no I/O, reads no clock 
     digest, canonical, row_copy incremental digests, and copies of one moment
     sharing                     a row as other nodes of a fleet may have it
     ledger                      the one writer
-    clock, snowflake, urls      time, ids and URLs, read in one way
+    clock, snowflake            time and ids, read in one way
 """

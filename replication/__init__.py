@@ -19,7 +19,7 @@ stream     The facts of one node in Redis, in the order of its journal. An *entr
            `<epoch>-<position>` and all facts behind one position and up to its own.
 cursor     The position up to which this node has merged another one. It stands in the journal, in the same
            record as the facts.
-gap        ReadPositions that other nodes know and that no stream will bring, because it was cut or lost.
+gap        Positions that other nodes know and that no stream will bring, because it was cut or lost.
 copy       The whole state of a *donor* as facts. A node with a gap takes it through Redis.
 status     A node's report on itself, written with every *heartbeat*: its node id, its cursors, the top of
            its stream, the copy that it wants.

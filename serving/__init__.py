@@ -1,7 +1,7 @@
 """The way between the HTTP server and the endpoints.
 
-In: requests, from Tornado's parser or straight from `wire/`. Out: the bytes of responses, and lines of the
-access log.
+In: requests from `wire/`, vote checks straight and all others through Tornado. Out: the bytes of responses,
+and lines of the access log.
 
 Invariants. An endpoint's reply becomes the same bytes with Tornado and without it. No response waits for the
 access log, and no log line holds a key or a query.
