@@ -53,7 +53,7 @@ are over; the others go by what the node knows."""
 
 
 PACED_STRETCH = 2
-"""So many times SECONDS is the stretch at each pace."""
+"""The stretch at each pace, as a multiple of SECONDS."""
 
 
 def main() -> None:

@@ -30,14 +30,14 @@ SINGLE_SECONDS = 4.0
 FIRST_STEADY, FIRST_SINGLE = 10**9, 2 * 10**9
 """Numbers of votes."""
 STEADY_STRETCH = 5
-"""So many times SECONDS is the stretch at that rate."""
+"""The stretch at that rate, as a multiple of SECONDS."""
 PATIENCE_SECONDS = 120
 LOOK_SECONDS = 0.01
 REFS = [f"bots/{10**17 + number}" for number in range(LISTINGS)]
 
 
 class CaughtUp(NamedTuple):
-    """So many votes came within so many seconds; `redis_bytes` is the most that Redis took for it."""
+    """The number of votes that came, and the seconds. `redis_bytes` is the most that Redis took for them."""
 
     votes: int
     seconds: float
@@ -45,7 +45,7 @@ class CaughtUp(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """From durable at one node to merged at the other, milliseconds."""
+    """The lag from durable at one node to merged at the other, in milliseconds."""
 
     p50: float
     p99: float

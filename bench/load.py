@@ -24,7 +24,7 @@ WARM_SECONDS = 1
 
 @contextlib.contextmanager
 def asking(main: Callable[..., None], *args: object) -> Iterator[tuple[int, Connection]]:
-    """Runs `main(pipe, *args)` in a process, which is ended with the context; gives the port that it sends
+    """Run `main(pipe, *args)` in a process, which is ended with the context; gives the port that it sends
     through the pipe first, and the pipe."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=main, args=(theirs, *args), daemon=True)

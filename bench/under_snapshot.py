@@ -23,7 +23,7 @@ second one would be the load's own, and what the load loses there would be count
 
 @contextmanager
 def _snapshots(server: Running, ref: str) -> Iterator[list[float]]:
-    """Takes snapshots until the context ends; the list grows by how many seconds each took."""
+    """Take snapshots until the context ends. The list gets the seconds that each took."""
     enough, seconds, failed = threading.Event(), list[float](), list[Exception]()
 
     def take() -> None:

@@ -37,7 +37,7 @@ from bench.wire import ROUNDS, fixed_table
 
 LATENCY_STRETCH = 3
 SPREAD_STRETCH = 3
-"""So many times SECONDS are these stretches."""
+"""The length of these stretches, as a multiple of SECONDS."""
 
 METHOD = f"""The gateway runs on one core, with its journal's thread; so do the peers, each in its turn. The
 receivers and the load are on another, when the machine has two or more. A number is the median of {ROUNDS}

@@ -27,7 +27,7 @@ from bench.world import add_callers
 ENDPOINTS = 50
 VOTES_PER_SECOND = 500
 FURTHER = 500
-"""So many endpoints beside them, with a vote a second each."""
+"""The number of further endpoints, with a vote a second each."""
 CHECKS_PER_SECOND = 200
 CHECK_CONNECTIONS = 8
 WARM_SECONDS = 1.5
@@ -35,7 +35,7 @@ WARM_SECONDS = 1.5
 ASKING = 10**6
 """The number of the listing that is asked about its voters."""
 FURTHER_VOTES = 10**9
-"""From here on votes are numbered that are for the further endpoints."""
+"""The number of the first vote for the further endpoints."""
 
 ALONE = "alone"
 ANSWERING, SILENT = f"beside {FURTHER} that answer", f"beside {FURTHER} that never answer"

@@ -26,7 +26,7 @@ IDLE_CONNECTIONS = 2_000
 ROUNDS = 3
 COMMON_RATE = 2_000.0
 HIGHEST_RATE = 30_000.0
-"""As many a second as the load can still send at their moments."""
+"""The highest rate at which the load can still send each request at its moment."""
 
 METHOD = f"""Every server runs on one core and the load on another, when the machine has two or more. All have
 the same number of votes in memory, and are asked by 1,000 bots in turn, each with its own key, about a user

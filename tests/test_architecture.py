@@ -1,4 +1,4 @@
-"""Who may import whom, as DESIGN lays the rooms out; and the few rules that a reader relies on everywhere."""
+"""The import directions of the rooms, as DESIGN has them, and the few rules that hold everywhere."""
 
 import ast
 import itertools

@@ -19,7 +19,7 @@ class Voters(RequestHandler):
         self.finish(content)
 
     def compute_etag(self) -> None:
-        """Not for answers that nobody asks for again."""
+        """Compute no ETag: nobody asks for these answers again."""
 
 
 async def main() -> None:

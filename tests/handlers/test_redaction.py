@@ -1,4 +1,4 @@
-"""What is taken out of a log's lines: everything that is shaped like a key, and the operator token."""
+"""The redaction of a log's lines: everything that is shaped like a key, and the operator token."""
 
 import logging
 import string

@@ -1,4 +1,4 @@
-"""What is read of a response, and when a connection is used again."""
+"""Reading a response, and using its connection again."""
 
 import asyncio
 import contextlib

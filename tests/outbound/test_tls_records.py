@@ -1,4 +1,4 @@
-"""How the records of a TLS peer are cut apart, and when there are too many."""
+"""Cutting a TLS peer's bytes into records, and counting them."""
 
 import contextlib
 import ssl

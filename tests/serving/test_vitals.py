@@ -1,4 +1,4 @@
-"""How the process is doing."""
+"""The vital numbers of the process."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What a setting may be, and which of them go together."""
+"""The values that a setting may have, and the settings that go together."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where the actual server count comes from: the operator, an outside lookup, or nowhere."""
+"""The source of the actual server count: the operator, an outside lookup, or none."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Who is let in: the key of the bot, and for the management view the operator's token."""
+"""Authentication: the key of the bot, and for the management view the operator's token."""
 
 import base64
 from collections.abc import Callable

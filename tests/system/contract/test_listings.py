@@ -1,4 +1,4 @@
-"""What a listing may say, bot or server: lengths, categories, owners, ids, at both edges."""
+"""The fields of a listing, bot or server: lengths, categories, owners, ids, at both edges."""
 
 import json
 from typing import Any, get_args

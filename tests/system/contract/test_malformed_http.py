@@ -1,4 +1,4 @@
-"""What is not HTTP, or too much of it, over a raw socket."""
+"""Bytes that are not HTTP, or too many, over a raw socket."""
 
 import json
 

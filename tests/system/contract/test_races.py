@@ -1,4 +1,4 @@
-"""What may change while a request waits: the key, the bot, the state, the disk."""
+"""Changes while a request waits: of the key, the bot, the state, the disk."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How often each endpoint may be asked, and what its headers say."""
+"""The rate limits of each endpoint, and its headers."""
 
 from pathlib import Path
 from typing import Any

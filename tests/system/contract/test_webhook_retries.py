@@ -1,4 +1,4 @@
-"""What is tried again when a webhook was not delivered, when, and for how long."""
+"""Retries of a webhook that was not delivered: which failures, when, and for how long."""
 
 import socket
 from collections.abc import Iterator

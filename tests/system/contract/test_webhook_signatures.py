@@ -1,4 +1,4 @@
-"""What makes a webhook believable: an id that stays, a timestamp of its own, and signatures."""
+"""Proofs of a genuine webhook: an id that stays, a timestamp of its own, and signatures."""
 
 import base64
 import hmac

@@ -1,4 +1,4 @@
-"""Where webhooks may go: public addresses alone, when the URL is saved and again at every attempt."""
+"""The targets of webhooks: public addresses alone, when the URL is saved and again at every attempt."""
 
 import asyncio
 import socket
