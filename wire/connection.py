@@ -305,7 +305,7 @@ class Connection(asyncio.Protocol):
         """End a connection over which no other request will be answered."""
         if self._phase in (IDLE, FRESH) and self.closing:
             self.linger()
-        elif self._phase is BODY and self._at_eof and not self._waiting:
+        elif self._phase in (HEAD, BODY) and self._at_eof and not self._waiting:
             self._give_up()
 
     def _give_up(self) -> None:
@@ -343,7 +343,7 @@ class Connection(asyncio.Protocol):
                 self._held = rest + self._held
                 self._server.loop.call_soon(self.go_on)
             case Malformed(status, text, target):
-                if self._phase in READS:  # not behind an answer that began early, and so is the last
+                if self._phase in READS:  # else a refusal or an early answer is the last
                     self._refuse(status, text, target)
 
     def _take_head(self, head: RequestHead, data: bytes) -> None:

@@ -39,7 +39,7 @@ as soon as it is there, whatever led to it:
 * IDLE with a client that does not read, or with bytes that are not parsed yet, becomes HELD. It is IDLE again
   as soon as the client has read and the bytes have their turn.
 * IDLE on a connection that will see no other request, because the client has sent its last or the server
-  stops, becomes LINGERING; so does BODY when the client has sent its last.
+  stops, becomes LINGERING; so do HEAD and BODY when the client has sent its last.
 
 `Connection` takes these as it goes on (`Connection.go_on`); everything else is in the table.
 

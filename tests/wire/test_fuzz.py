@@ -204,6 +204,25 @@ def test_what_is_no_request_behind_an_answer_that_closes_breaks_nothing_off(
     assert not complaints
 
 
+def test_a_head_that_is_never_finished_behind_a_running_answer_is_not_waited_for() -> None:
+    """Nor is it refused: what is missing will never come."""
+    begun = b"GET /big/0 HTTP/1.1\r\nHost: g\r\n\r\nGET /echo"
+    steps = [Step("stall", 0, 0.0), Step(begun, 0, 1.0), Step("end", 0, 1.0)]
+    pipe = told(Story([], 0, steps, tls=False, late=False))
+    assert pipe.written.count(b"HTTP/1.1 ") == 1
+    assert pipe.written.endswith(b"\r\n0\r\n\r\n")
+
+
+@pytest.mark.usefixtures("complaints")
+def test_what_is_no_request_behind_one_too_many_changes_nothing() -> None:
+    asked = b"GET /echo/0 HTTP/1.1\r\nHost: g\r\n\r\n" * (LIMITS.pipelined + 2) + b"\0"
+    steps = [Step(asked, 0, 0.5), Step("end", 0, 0.0)]
+    pipe = told(Story([], 0, steps, tls=False, late=False))
+    assert pipe.written.count(b"HTTP/1.1 200 ") == LIMITS.pipelined + 1
+    assert pipe.written.count(b"HTTP/1.1 429 ") == pipe.written.count(b"X-Refused") == 1
+    assert not pipe.aborted
+
+
 # Over a socket.
 
 STATS = b"PATCH /bots/1/stats HTTP/1.1\r\nHost: g\r\n"
