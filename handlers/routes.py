@@ -65,7 +65,7 @@ from votes.queries import VoteStatus
 
 HTML, BYTES = "text/html", "application/octet-stream"
 Access = Literal["bot key", "operator", "anyone"]
-"""Who may call: the holder of one of the bot's API keys, the holder of the operator token, or anyone."""
+"""The caller holds one of the bot's API keys, holds the operator token, or is anyone."""
 
 
 class RefusalKind(NamedTuple):

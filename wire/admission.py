@@ -1,10 +1,12 @@
-"""Who may stay when there is not room for all. Law: nobody with a request under way is ended for a newcomer,
-no newcomer is turned away while somebody is idle, and no address has more than its share.
+"""Admission of connections when there is not room for all. Law: no connection with a request under way is
+ended for a newcomer, no newcomer is refused while another connection is idle, and no address has more than
+its share.
 
-Those that have asked nothing are ended first, in the order in which they came: a client that means to ask
-asks at once. Then come those that are kept alive, by their last request. That is noted when a connection is
-looked at and not with each request, so that a request costs nothing here. What was noted is never later
-than what is, so the longest idle is on top of a heap by it once those above are noted anew.
+Connections that have asked nothing are ended first, in the order in which they came: a client that means to
+ask asks at once. Then come idle ones, the longest idle first. They lie in a heap by their deadline, which is
+noted when a connection is looked at and not with each request, so that a request costs nothing here. A noted
+deadline is never later than the real one. So the longest idle connection is on top of the heap once all above
+it are noted anew.
 """
 
 import heapq
@@ -15,9 +17,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 LOOKS = 256
-"""How many connections are looked at, at most, to find one that is idle: newcomers must not cost much."""
+"""The most connections that are looked at to find an idle one: a newcomer must not cost much."""
 QUIET_SECONDS = 60
-"""Who was turned away gets in again if nobody was for so long; only then is another WARNING due."""
+"""A time without refusals that ends a warning; the next refusal begins another."""
 _SLACK = 64
 
 CountedAs = Callable[[str], str | None]
@@ -30,14 +32,14 @@ class Guest(Protocol):
     """A connection."""
 
     deadline: float
-    """The later, the less long idle, if it is."""
+    """Of two idle connections, the one with the earlier deadline has been idle for longer."""
 
     @property
     def idle(self) -> bool:
-        """Whether it can be ended without anybody missing an answer."""
+        """True when the connection can be ended and nobody misses an answer."""
 
     def make_room(self) -> None:
-        """Ends at once."""
+        """End at once."""
 
 
 class Admission:
@@ -56,8 +58,10 @@ class Admission:
         self.refused = self.ended = 0
 
     def admits(self, guest: Guest, peer: str, now: float, idle_deadline: float) -> bool:
-        """Whether a newcomer may stay; ends another if there has to be room first. `idle_deadline` is that of
-        whoever begins to be idle now."""
+        """Return True when a newcomer may stay. End another connection if there has to be room first.
+
+        `idle_deadline` is the deadline of a connection that begins to be idle now.
+        """
         key = self._counted_as(peer)
         has = self._counts.get(key, 0) if key is not None else 0
         if key is not None and has >= self._per_address:
@@ -75,7 +79,7 @@ class Admission:
         return True
 
     def asked(self, guest: Guest, idle_deadline: float) -> None:
-        """Note that somebody has asked; only the first time counts."""
+        """Note that a connection has asked; only the first time counts."""
         if guest not in self._unasked:
             return
         del self._unasked[guest]
@@ -85,7 +89,7 @@ class Admission:
         heapq.heappush(self._asked, (idle_deadline, next(self._order), guest))
 
     def left(self, guest: Guest) -> None:
-        """Somebody is gone, or as good as gone; may be said twice."""
+        """Forget a connection that is gone or about to be. A second call does nothing."""
         if guest not in self._inside:
             return
         key = self._inside.pop(guest)
@@ -96,7 +100,7 @@ class Admission:
                 del self._counts[key]
 
     def step(self, now: float) -> None:
-        """Tells of those that are turned away no longer."""
+        """Log the end of refusals that have stopped."""
         while self._turned_away:
             key, (who, times, last) = next(iter(self._turned_away.items()))
             if now < last + QUIET_SECONDS:
@@ -132,7 +136,7 @@ class Admission:
         return None
 
     def _idle_asked(self, idle_deadline: float) -> Guest | None:
-        """The longest idle, or the longest idle of those that were looked at."""
+        """Return the longest idle connection, or the longest idle of those that were looked at."""
         heap, found = self._asked, None
         looks = min(LOOKS, len(heap))
         while heap and looks:

@@ -54,11 +54,11 @@ OPENING, FRESH, IDLE, HEAD, HELD = Phase.OPENING, Phase.FRESH, Phase.IDLE, Phase
 BODY, ANSWERING, LAST = Phase.BODY, Phase.ANSWERING, Phase.LAST
 LINGERING, CLOSED = Phase.LINGERING, Phase.CLOSED
 AT_ONCE = (IDLE, FRESH, HEAD)
-"""What comes is parsed at once: nothing has its turn."""
+"""The phases in which bytes are parsed at once: nothing has its turn."""
 READS = (*AT_ONCE, BODY, ANSWERING, HELD)
-"""What comes is kept: it may be a request."""
+"""The phases in which bytes are kept: they may be a request."""
 ENDED = (OPENING, LINGERING, CLOSED)
-"""Nothing is begun."""
+"""The phases in which nothing begins."""
 
 log = logging.getLogger(__name__)
 

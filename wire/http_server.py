@@ -28,7 +28,7 @@ from wire.limits import DRAIN_SECONDS, ConnectionLimits
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
-"""How exact time-outs and the Date of answers are."""
+"""The precision of time-outs and of the Date of answers."""
 ACCEPTS_AT_ONCE = 64
 ROUNDS = 64  # of those, at most, that a stop accepts
 RETRY_SECONDS = 0.2
@@ -167,7 +167,7 @@ class WireServer:
             self.loop.remove_reader(listening)
 
     def _accept(self, listening: socket.socket) -> bool:
-        """Whether there may be more to accept."""
+        """Accept what waits. Return True when there may be more."""
         for _ in range(ACCEPTS_AT_ONCE):
             try:
                 accepted, address = listening.accept()

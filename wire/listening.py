@@ -109,13 +109,13 @@ def activated(environment: Mapping[str, str]) -> list[socket.socket]:
 
 
 def forget_activation(environment: MutableMapping[str, str]) -> None:
-    """Takes out of `os.environ` what `activated` reads, so that no child believes it is meant."""
+    """Take out of `os.environ` what `activated` reads, so that no child process believes it is meant."""
     for name in _ACTIVATION:
         environment.pop(name, None)
 
 
 def url_of(listening: socket.socket, scheme: str = "http") -> str:
-    """Where a client on this machine reaches a bound socket: a URL, or "unix:" and the path."""
+    """Return the URL by which a client on this machine reaches a bound socket, or "unix:" and the path."""
     name = listening.getsockname()
     if listening.family == socket.AF_UNIX:
         # A name without a file begins with a null byte, and is written with an @ in its place.
@@ -126,7 +126,7 @@ def url_of(listening: socket.socket, scheme: str = "http") -> str:
 
 
 def _places(address: str, port: int) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
-    """What `bind` takes, IPv4 first."""
+    """Return the addresses for `bind`, IPv4 first."""
     found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     places = {(family, place) for family, *_, place in found}
     if any(place[0] == _ALL_IPV6 for _, place in places):
@@ -149,13 +149,13 @@ class _UnixSocket(socket.socket):
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """Of a file; with its time, because the number of a deleted one is used again."""
+    """Identify a file. Its time is a part, because the system gives the number of a deleted file again."""
     found = path.lstat()
     return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def _make_way(path: Path) -> None:
-    """Removes a socket that nobody listens on any more."""
+    """Remove a socket file that nobody listens on any more."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

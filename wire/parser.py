@@ -68,7 +68,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """What is to be answered, and what is known of the target that was asked for."""
+    """A request that cannot be read: its answer, and what is known of its target."""
 
     status: int
     text: str
@@ -81,7 +81,7 @@ REQUEST_END = RequestEnd()
 
 
 class Stage(Enum):
-    """Where the next byte belongs."""
+    """The part of a message to which the next byte belongs."""
 
     BETWEEN = auto()  # to no message yet; empty lines may come
     HEAD = auto()
