@@ -76,10 +76,11 @@ def known(dictionary: str) -> dict[str, object]:
     return {"dictionary": dictionary, "probability": 0.7}
 
 
+EXAMPLES = 10 if "VOTEGATE_ALL_EXAMPLES" in os.environ else 5
 CONFIG = SchemathesisConfig.from_dict(
     {
         "seed": 1,
-        "generation": {"deterministic": True, "database": "none", "max-examples": 10},
+        "generation": {"deterministic": True, "database": "none", "max-examples": EXAMPLES},
         # They judge how requests are made up, not how they are answered.
         "suppress-health-check": ["filter_too_much", "too_slow"],
         "auth": {"openapi": {"apiKey": {"api_key": KEY}, "operator": {"bearer": OPERATOR_TOKEN}}},

@@ -142,7 +142,7 @@ def wired(folder: Path, *arguments: str) -> Iterator[Place]:
             first, second = (fleet.edge(name, **UNLIMITED, **PATIENT) for name in ("rome", "oslo"))
             visitors = Visitors(fleet, first.list_bot(actual=ACTUAL_COUNT))
             visitors.vote(first)
-            eventually(lambda: second.operate("GET", BOT_PATH).status_code == 200)
+            eventually(lambda: second.operate("GET", BOT_PATH).json().get("state") == "approved")
             visitors.vote(second)
             visitors.all_known(first, second)
             yield Place(server, proxy, visitors)

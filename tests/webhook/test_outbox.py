@@ -17,6 +17,7 @@ from core.events import (
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.dispatcher_stage import URL
+from tests.support.generated_events import affordable
 from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from webhook.endpoint_queue import PATIENT_PROBES
@@ -214,7 +215,9 @@ class OutboxMachine(OutboxModel):
 
 
 TestOutbox = OutboxMachine.TestCase
-TestOutbox.settings = settings(max_examples=100, stateful_step_count=50, derandomize=True, deadline=None)
+TestOutbox.settings = settings(
+    max_examples=affordable(100), stateful_step_count=50, derandomize=True, deadline=None
+)
 
 
 def test_what_was_due_before_a_start_leaves_after_it_in_batches() -> None:

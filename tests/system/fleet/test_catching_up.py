@@ -128,7 +128,7 @@ def test_a_user_whom_a_node_erased_unheard_does_not_come_back_with_a_copy(
                 a.cast(user)
             b = fleet.edge("b", redis.url.replace("//", "//b:of-b@"))
             eventually(lambda: b.replication["failing"].get("publishing"))
-            eventually(lambda: b.operate("GET", BOT_PATH).status_code == 200)
+            eventually(lambda: b.operate("GET", BOT_PATH).json().get("state") == "approved")
             eventually(lambda: b.votes_of([USER, OTHER_USER]) == [1, 1])
             b.done("DELETE", f"/manage/users/{USER}")
             b.kill()

@@ -223,7 +223,7 @@ def test_a_node_of_another_fleet_is_refused_and_refuses_until_it_gets_the_secret
     bern.start()
     eventually(lambda: not place.refused("bern"))
     place.goes_on()
-    eventually(lambda: bern.operate("GET", f"/manage/bots/{BOT}").status_code == 200)
+    eventually(lambda: bern.operate("GET", f"/manage/bots/{BOT}").json().get("state") == "approved")
     place.visitors.vote(bern)
     place.visitors.all_known(*place.nodes, bern)
     bern.close()
