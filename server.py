@@ -12,18 +12,15 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 import uvloop
 
-from cli.admin import admin
 from cli.demo import demo_lines, make_demo
-from cli.place import Place
-from cli.rotate_key import rotate_key
-from cli.snapshots import snapshot
 from core.clock import SystemClock
-from gateway.certificates import certificate_findings
 from gateway.serve import VERSION, Gateway, serve, tune_interpreter
 from gateway.store import empty_state, held_folder
 from handlers.redaction import RedactingFormatter, Redactor
@@ -33,10 +30,28 @@ from snapshot.recovery import UNREADABLE
 from storage.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
 from storage.sealing import keyring_of
 
+if TYPE_CHECKING:
+    from cli.place import Place
+
 log = logging.getLogger("votegate")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Imports a command of `cli/` when it is called: `serve` needs neither tables nor an HTTP client."""
+
+    OTHERS: ClassVar = {"admin": "cli.admin", "rotate-key": "cli.rotate_key", "snapshot": "cli.snapshots"}
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted([*super().list_commands(context), *self.OTHERS])
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.OTHERS:
+            return super().get_command(context, name)
+        command: click.Command = getattr(import_module(self.OTHERS[name]), name.replace("-", "_"))
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Votegate, the API gateway of a bot-listing platform."""
@@ -138,6 +153,8 @@ def check_config(config: Path | None, **flags: object) -> None:
 
     Also read the certificates and keys that the settings name. Ends with status 2 if there is a mistake.
     """
+    from gateway.certificates import certificate_findings
+
     settings = _settings(config, **flags)
     mistakes, warnings = certificate_findings(settings, os.environ, SystemClock().now_ms())
     for warning in warnings:
@@ -153,8 +170,10 @@ def version() -> None:
     click.echo(VERSION)
 
 
-def _place(config: Path | None, data_dir: Path | None) -> Place:
+def _place(config: Path | None, data_dir: Path | None) -> "Place":
     """Return the data folder for a command that needs no gateway."""
+    from cli.place import Place
+
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None
@@ -167,9 +186,6 @@ def _place(config: Path | None, data_dir: Path | None) -> Place:
         frozenset(name for name, secret in secrets_of.items() if secret is not None),
     )
 
-
-for command in (admin, snapshot, rotate_key):
-    cli.add_command(command)
 
 if __name__ == "__main__":
     cli()

@@ -13,7 +13,7 @@ from gateway.delivery import Delivering
 from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
-from guild_counts.counts import NoCounts, OperatorCounts, open_http_counts
+from guild_counts.counts import NoCounts, OperatorCounts
 from handlers.debug import Debug, DebugSources, Verification, verification
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
@@ -116,6 +116,8 @@ async def open_guild_counts(
     elif counts.source == "operator":
         yield OperatorCounts(state)
     else:
+        from guild_counts.http_counts import open_http_counts  # its HTTP client is a fifth of a start
+
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         source = open_http_counts(
             counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock

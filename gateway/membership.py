@@ -1,62 +1,33 @@
-"""The replication part of the composition root: this gateway as a node of a fleet. No logic."""
+"""The membership of this gateway in a fleet, for those who have one and those who do not. No logic.
+
+Replication and Redis's client are imported only by a gateway that joins a fleet: one that serves alone would
+pay for them with a tenth of its start.
+"""
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.clock import Clock
-from core.events import NodeNamed
 from core.rows import Policy
-from core.state import State
 from gateway.readers import FleetReaders
 from gateway.store import Secrets, Store
 from ratelimit.shared import SharedBuckets
-from replication.copies.donor import Donor
-from replication.copies.fetcher import Fetcher
-from replication.copies.forgetting import Forgetting
-from replication.facts.applying import Applying
-from replication.facts.capture import Capture
-from replication.facts.keyed_digests import KeyedDigests
-from replication.facts.merge import Merge
-from replication.members.claims import ClaimPolicy, Claims
-from replication.members.differences import Differences
-from replication.members.epochs import node_id_at_start
-from replication.members.eviction import Eviction
-from replication.members.fence import Fence
-from replication.members.registry import Registry
-from replication.members.silence import Silence
-from replication.members.succession import Succession
-from replication.members.warnings import Warnings
-from replication.node import Copies, Members, Node, Pace, Streams
-from replication.streams.follower import Follower
-from replication.streams.gaps import Gaps
-from replication.streams.identity import Identity
-from replication.streams.journal_records import JournalRecords
-from replication.streams.lag import Lag
-from replication.streams.outgoing import Outgoing
-from replication.streams.own_stream import OwnStream
-from replication.streams.positions import ReadPositions
-from replication.streams.provisional import ProvisionalVotes
-from replication.streams.publisher import Publisher
-from replication.streams.queue import Queue
-from replication.streams.usage import Usage
-from replication.transport.envelopes import Envelopes
-from replication.transport.link import Link, RedisPlace, SealedLink
-from replication.transport.pacing import Pacing
 from settings.model import RedisSettings, Settings
 from votes.search import Searches
-from votes.table import VoteTable
 
-READY_SECONDS = 10.0
+if TYPE_CHECKING:
+    from replication.members.claims import Claims
+    from replication.node import Node
 
 
 @dataclass(frozen=True)
 class Membership:
     """The parts of the fleet that the rest of the gateway uses."""
 
-    node: Node
-    claims: Claims
+    node: "Node"
+    claims: "Claims"
     digest_of: Callable[[str], str]
     """Returns the keyed digest by which a fleet remembers an erased user."""
     readers: FleetReaders
@@ -74,24 +45,6 @@ class FleetTerms:
     voters: Policy
 
 
-@dataclass(frozen=True)
-class VotersAllowances:
-    """The limiter of vote checks, as the fleet sees it."""
-
-    buckets: SharedBuckets
-    default: Policy
-    state: State
-    clock: Clock
-
-    def drain(self) -> Mapping[str, int]:
-        return self.buckets.told()
-
-    def add(self, ref: str, used: int) -> None:
-        bot = self.state.listings.get(ref)
-        if bot is not None:
-            self.buckets.heard(ref, bot.voters_limit or self.default, self.clock.monotonic_ns(), used)
-
-
 @asynccontextmanager
 async def open_fleet(
     redis: RedisSettings,
@@ -102,61 +55,14 @@ async def open_fleet(
     searches: Searches,
     spawn: Callable[[Coroutine[None, None, None]], object],
 ) -> AsyncIterator[Membership | None]:
-    """Yield None without `redis.url`. The other nodes are told what this gateway does from now on."""
+    """Yield None without `redis.url`."""
     if redis.url is None or redis.node is None:
         yield None
         return
-    name, ledger, state, fleet = redis.node, store.ledger, store.ledger.state, store.ledger.state.fleet
-    node_id = node_id_at_start(fleet, name, clock.now_ms())
-    if node_id is not None:
-        ledger.commit([NodeNamed(node_id)])
-    digests, place, lease_seconds = KeyedDigests(secrets.digest.encode()), _place(redis), redis.lease_seconds
-    sealed_link, claims_link = SealedLink(Link(place), Envelopes(store.folder.keys)), Link(place)
-    link, warnings, voters = sealed_link.link, Warnings(), SharedBuckets()
-    registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms.alike)
+    from gateway.fleet_node import open_node
 
-    identity_votes = ProvisionalVotes(ledger, VoteTable)
-    queue = Queue(Capture(state, digests.user), ledger.head)
-    publisher = Publisher(
-        OwnStream(sealed_link, name),
-        ledger,
-        Outgoing(ledger, store.journal, JournalRecords(store.folder), queue),
-        Identity(name, ledger, clock, identity_votes),
-        registry,
-        Pacing(clock, redis.pace_seconds),
-    )
-    applying = Applying(ledger, Merge(state, digests.user), searches)
-    positions, gaps = ReadPositions(fleet), Gaps(registry, fleet, clock, lease_seconds)
-    usage = Usage(sealed_link, fleet, VotersAllowances(voters, terms.voters, state, clock))
-    reading = Pacing(clock, redis.pace_seconds)
-    follower = Follower(sealed_link, registry, positions, gaps, applying, usage, clock, reading)
-
-    forgetting = Forgetting(ledger, applying, digests.user)
-    donor = Donor(sealed_link, registry, ledger, Capture(state, digests.user), clock)
-    fetcher = Fetcher(sealed_link, registry, ledger, applying, forgetting)
-
-    claim_policy = ClaimPolicy(terms.cooldown_ms, redis.claim_timeout_seconds)
-    claims = Claims(claims_link, digests, state, clock, spawn, claim_policy)
-    members = Members(
-        registry,
-        Differences(name, terms.alike, clock, warnings, redis.beat_seconds),
-        Silence(registry, warnings),
-        Succession(link, registry, ledger, clock, lease_seconds, positions),
-        claims,
-        Eviction(link, warnings),
-        Fence(clock, lease_seconds, READY_SECONDS),
-        warnings,
-    )
-    lag = Lag(name, ledger, publisher, gaps, clock, warnings)
-    streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)
-    pace = Pace(redis.beat_seconds, redis.usage_seconds, READY_SECONDS, redis.stream_bytes)
-    node = Node(link, ledger, members, streams, copies, pace, clock)
-    try:
-        readers = FleetReaders(forgetting, queue, identity_votes, publisher)
-        yield Membership(node, claims, digests.user, readers, voters)
-    finally:
-        await claims_link.close()
-        await link.close()
+    async with open_node(redis, redis.node, terms, store, secrets, clock, searches, spawn) as membership:
+        yield membership
 
 
 def fleet_terms(settings: Settings) -> FleetTerms:
@@ -179,12 +85,3 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
     }
-
-
-def _place(redis: RedisSettings) -> RedisPlace:
-    options: dict[str, Any] = {}
-    if redis.password is not None:
-        options["password"] = redis.password.get_secret_value()
-    if redis.ca is not None:
-        options["ssl_ca_certs"] = str(redis.ca)
-    return RedisPlace(redis.url.get_secret_value() if redis.url is not None else "", redis.prefix, options)

@@ -18,28 +18,31 @@ nodes only lag.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from journal.journal import Journal
-from replication.copies.forgetting import Forgetting
-from replication.streams.provisional import ProvisionalVotes
-from replication.streams.publisher import Publisher
-from replication.streams.queue import Queue
 from votes.search import Searches
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
+
+if TYPE_CHECKING:  # see membership.py
+    from replication.copies.forgetting import Forgetting
+    from replication.streams.provisional import ProvisionalVotes
+    from replication.streams.publisher import Publisher
+    from replication.streams.queue import Queue
 
 
 @dataclass(frozen=True)
 class FleetReaders:
     """The readers that a gateway has as a node of a fleet."""
 
-    forgetting: Forgetting
-    queue: Queue
-    provisional: ProvisionalVotes
-    publisher: Publisher
+    forgetting: "Forgetting"
+    queue: "Queue"
+    provisional: "ProvisionalVotes"
+    publisher: "Publisher"
 
 
 @dataclass(frozen=True)

@@ -270,8 +270,8 @@ TESTED_ELSEWHERE = {
         *("serving/application", "serving/direct", "serving/rendering"),
     ],
     "Every gateway of tests/system is built by it.": [
-        *("gateway/delivery", "gateway/endpoints", "gateway/front", "gateway/membership"),
-        *("gateway/readers", "gateway/serve", "gateway/store"),
+        *("gateway/delivery", "gateway/endpoints", "gateway/fleet_node", "gateway/front"),
+        *("gateway/membership", "gateway/readers", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [
         *("replication/copies/donor", "replication/copies/fetcher", "replication/copies/forgetting"),

@@ -1,0 +1,108 @@
+"""The actual server count of a bot, as an HTTP service of the platform tells it. Law: a number or None.
+
+Whatever the service does wrong (slow, down, redirecting, wrong types or ranges), the result is None and never
+an error.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+import aiohttp
+import msgspec
+
+from core.clock import NS_PER_SECOND, Clock
+
+log = logging.getLogger(__name__)
+
+READ_BYTES = 16 * 1024
+MAX_CACHED = 10_000
+
+
+class _LookupAnswer(msgspec.Struct):
+    server_count: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+
+
+_decode = msgspec.json.Decoder(_LookupAnswer, strict=True).decode
+
+
+class HttpCounts:
+    """The source `http`: `GET <url with {id} filled in>` has to answer 200, `{"server_count": <integer>}`.
+
+    An answer is cached for `cache_seconds`. Callers who ask for the same bot meanwhile share one request.
+    `open_http_counts` makes the source.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, url: str, cache_seconds: float, clock: Clock) -> None:
+        self._session = session
+        self._url = url
+        self._cache_ns = round(cache_seconds * NS_PER_SECOND)
+        self._clock = clock
+        self._cached: dict[str, tuple[int, int]] = {}  # ref -> (count, asked at, monotonic ns)
+        self._asking: dict[str, asyncio.Task[int | None]] = {}
+
+    async def close(self) -> None:
+        """Cancel the requests that run."""
+        for asking in self._asking.values():
+            asking.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+
+    async def actual(self, ref: str) -> int | None:
+        known = self._cached.get(ref)
+        if known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns:
+            return known[0]
+        asking = self._asking.get(ref)
+        if asking is None:
+            asking = self._asking[ref] = asyncio.create_task(self._ask(ref))
+            asking.add_done_callback(lambda _: self._asking.pop(ref, None))
+        return await asyncio.shield(asking)
+
+    def missing(self, ref: str) -> str | None:  # noqa: ARG002 (the protocol's signature)
+        """Return None: only a request can tell."""
+        return None
+
+    async def _ask(self, ref: str) -> int | None:
+        asked_ns = self._clock.monotonic_ns()
+        try:
+            count = await self._fetch(self._url.replace("{id}", ref.partition("/")[2]))
+        except (aiohttp.ClientError, OSError, ValueError, RecursionError) as error:
+            # The message may quote the URL, which may hold a secret: the class says enough.
+            log.warning("guild-count look-up for %s failed: %s", ref, type(error).__name__)
+            return None
+        self._cached.pop(ref, None)
+        self._cached[ref] = (count, asked_ns)
+        if len(self._cached) > MAX_CACHED:
+            del self._cached[next(iter(self._cached))]
+        return count
+
+    async def _fetch(self, url: str) -> int:
+        """The count; raises ValueError for an answer that holds none."""
+        async with self._session.get(url, allow_redirects=False) as response:
+            if response.status != 200:
+                raise ValueError("not a 200")
+            body = b""
+            async for piece in response.content.iter_any():
+                body += piece
+                if len(body) > READ_BYTES:
+                    raise ValueError("too long")
+        return _decode(body).server_count
+
+
+@asynccontextmanager
+async def open_http_counts(
+    url: str, authorization: str | None, timeout_seconds: float, cache_seconds: float, clock: Clock
+) -> AsyncIterator[HttpCounts]:
+    """Open a source whose connections close with the context. `timeout_seconds` covers a whole exchange."""
+    async with aiohttp.ClientSession(
+        headers={"Authorization": authorization} if authorization else {},
+        timeout=aiohttp.ClientTimeout(total=timeout_seconds),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+    ) as session:
+        counts = HttpCounts(session, url, cache_seconds, clock)
+        try:
+            yield counts
+        finally:
+            await counts.close()
