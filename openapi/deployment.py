@@ -4,6 +4,7 @@ The composition root makes the value from the settings. Texts name a number as `
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from string import Template
 
 _UNITS = ((86_400, "days"), (3_600, "hours"), (60, "minutes"))
@@ -40,8 +41,9 @@ class Deployment:
     webhook_suspend_after: int
     webhook_kept_seconds: float
 
+    @cached_property
     def words(self) -> dict[str, str]:
-        """Return what stands in a text for each `$name`."""
+        """What stands in a text for each `$name`."""
         failures = self.failures
         return {
             "stats_limit": str(self.stats),
@@ -62,7 +64,7 @@ class Deployment:
 
     def filled(self, text: str) -> str:
         """Return the text with the numbers for its `$name`s. Raises KeyError for a name that there is not."""
-        return Template(text).substitute(self.words())
+        return Template(text).substitute(self.words)
 
 
 def span(seconds: float) -> str:
