@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,10 @@ SHORTEST_LAST = ["system", "replication", "published", "docs"]
 """Rooms with modules that take long come first; modules that end close together come last."""
 
 
-def turn(item: pytest.Item) -> int:
-    """The place of an item's room in the order; rooms that are not named share the place in the middle."""
-    path = item.path.relative_to(TESTS)
+@cache
+def turn(module: Path) -> int:
+    """The place of a module's room in the order; rooms that are not named share the place in the middle."""
+    path = module.relative_to(TESTS)
     order = [*LONGEST_FIRST, None, *SHORTEST_LAST]
     named = [place for place, room in enumerate(order) if room is not None and path.is_relative_to(room)]
     return min(named, default=len(LONGEST_FIRST))
@@ -48,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Tracing makes a test twice as slow. A property would pay that for each of its examples, and covers no
     more by them than the examples by hand beside it.
     """
-    items.sort(key=turn)
+    items.sort(key=lambda item: turn(item.path))
     if config.pluginmanager.hasplugin("_cov"):  # otherwise pytest-cov 7.1 trips over its own marker
         for item in items:
             if item.get_closest_marker("hypothesis"):

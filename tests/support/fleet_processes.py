@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from storage.folder import DIGEST_SECRET, KEYS
-from tests.support.gateways import BOT, ProcessGateway, eventually
+from tests.support.forked_gateway import ForkedGateway
+from tests.support.gateways import BOT, eventually
 
 SHARED_SECRETS = (KEYS, DIGEST_SECRET)
 BEAT_SECONDS = 0.1
 
 
-class Edge(ProcessGateway):
+class Edge(ForkedGateway):
     """A node of a fleet, not started yet. Its folder has the secrets of the fleet."""
 
     def __init__(self, folder: Path, name: str, url: str, **environment: str) -> None:

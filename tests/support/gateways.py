@@ -12,9 +12,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import requests
 import uvloop
@@ -215,6 +215,18 @@ class ThreadGateway(Client):
         self.on_loop(self.gateway.dispatcher.wake)
 
 
+class Process(Protocol):
+    """What a ProcessGateway needs of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def stdout(self) -> IO[str] | None: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+
+
 class ProcessGateway(Client):
     """`server.py serve` in a process of its own, to be killed."""
 
@@ -234,14 +246,7 @@ class ProcessGateway(Client):
         self.log = ""
 
     def start(self, *arguments: str) -> "ProcessGateway":
-        self.process = subprocess.Popen(
-            [sys.executable, *self.program, *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self.process = self.opened(arguments)
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.log += line
@@ -253,6 +258,16 @@ class ProcessGateway(Client):
         self.process.wait()
         self.process.stdout.close()
         raise AssertionError(f"the gateway did not start:\n{self.log}")
+
+    def opened(self, arguments: Sequence[str]) -> Process:
+        return subprocess.Popen(
+            [sys.executable, *self.program, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
 
     def _read_on(self) -> None:
         assert self.process.stdout is not None

@@ -1,20 +1,16 @@
 """The real gateway in a process of its own, to be killed. Law: it differs from `server.py serve` in its disk.
 
-Processes are forked off one that has imported everything already, so that a thousand starts take no longer
-than they must. What a process logs goes to a file beside its data folder.
+What a process logs goes to a file beside its data folder.
 """
 
 import asyncio
-import contextlib
 import logging
-import multiprocessing
 import os
 import signal
 import sys
-import threading
 from collections.abc import Mapping
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as ready
 from pathlib import Path
 
 from core.clock import SystemClock
@@ -23,14 +19,10 @@ from settings.model import load_settings
 from snapshot.recovery import UNREADABLE
 from storage.folder import FolderUnusable
 from tests.support.failing_disk import FailingDisk, Fault
+from tests.support.forked_process import ForkedProcess
 from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS
 
 LOG_LINES = 5  # of the end: they tell why
-
-_processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload([__name__])
-_one_at_a_time = threading.Lock()
-"""`multiprocessing` asks after all of its processes whenever one is started, and an answer comes once."""
 
 
 class DidNotStart(Exception):
@@ -53,11 +45,8 @@ class KillableGateway:
 
     def launch(self, *plan: Fault) -> None:
         """Returns before the process serves."""
-        self._told, telling = _processes.Pipe(duplex=False)
-        arguments = (self._flags, plan, telling, self.log)
-        self._process = _processes.Process(target=_serve_until_told, args=arguments, daemon=True)
-        with _one_at_a_time:
-            self._process.start()
+        self._told, telling = Pipe(duplex=False)
+        self._process = ForkedProcess(_serve_until_told, self._flags, plan, telling, self.log)
         telling.close()
 
     def served(self) -> str | None:
@@ -86,29 +75,20 @@ class KillableGateway:
     def stop(self) -> None:
         """Lets it finish what runs and save everything."""
         self._end(signal.SIGTERM)
-        assert self._status() == 0, self.log_tail()
+        assert self._process.wait(WAIT_SECONDS) == 0, self.log_tail()
 
     @property
     def was_killed(self) -> bool:
         """Return true if the gateway ends, within a generous bound, because it was killed."""
-        return self._status() == -signal.SIGKILL
+        return self._process.wait(WAIT_SECONDS) == -signal.SIGKILL
 
     def log_tail(self) -> str:
         return "\n".join(self.log.read_text(encoding="utf-8").splitlines()[-LOG_LINES:])
 
     def _end(self, number: signal.Signals) -> None:
-        if self._status(0) is None and self._process.pid is not None:
-            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
-                os.kill(self._process.pid, number)
-        assert self._status() is not None, "the process does not end"
+        self._process.send_signal(number)
+        self._process.wait(WAIT_SECONDS)
         self._told.close()
-
-    def _status(self, seconds: float = WAIT_SECONDS) -> int | None:
-        """The exit status; None when it has not ended after some seconds."""
-        if not ready([self._process.sentinel], seconds):
-            return None
-        with _one_at_a_time:
-            return self._process.exitcode
 
 
 def _serve_until_told(

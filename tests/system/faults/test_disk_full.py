@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from journal.segments import list_segments
-from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, ProcessGateway, eventually
+from tests.support.forked_gateway import ForkedGateway
+from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
 
 DISK_BYTES = 1 << 20
 PAGE_BYTES = 4_096
@@ -33,8 +34,8 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def gateway(mounted: Path) -> Iterator[ProcessGateway]:
-    gateway = ProcessGateway(mounted)
+def gateway(mounted: Path) -> Iterator[ForkedGateway]:
+    gateway = ForkedGateway(mounted)
     yield gateway
     if hasattr(gateway, "process"):
         gateway.close()
@@ -69,7 +70,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def refused_start(gateway: ProcessGateway) -> str:
+def refused_start(gateway: ForkedGateway) -> str:
     """What a start that must be refused says."""
     before = files_of(gateway.folder)
     ended = _run(sys.executable, "server.py", "serve", **gateway.environment)
@@ -84,7 +85,7 @@ def refused_start(gateway: ProcessGateway) -> str:
 class Voters:
     """Users who vote one after another, and what they were told."""
 
-    def __init__(self, gateway: ProcessGateway) -> None:
+    def __init__(self, gateway: ForkedGateway) -> None:
         self.voted: list[str] = []
         """Whose vote was acknowledged."""
         self._gateway = gateway
@@ -109,7 +110,7 @@ class Voters:
         return {vote["user"] for vote in found if vote["voted"]}
 
 
-def test_without_space_reads_go_on_and_writes_answer_503_until_there_is_some(gateway: ProcessGateway) -> None:
+def test_without_space_reads_go_on_and_writes_answer_503_until_there_is_some(gateway: ForkedGateway) -> None:
     gateway.start()
     key = gateway.list_bot()
     voters = Voters(gateway)
@@ -134,13 +135,13 @@ def test_without_space_reads_go_on_and_writes_answer_503_until_there_is_some(gat
     assert voters.found() == set(voters.voted)
 
 
-def test_a_first_start_without_space_is_refused_in_one_line(gateway: ProcessGateway) -> None:
+def test_a_first_start_without_space_is_refused_in_one_line(gateway: ForkedGateway) -> None:
     fill(gateway.folder)
     refused_start(gateway)
 
 
 def test_a_start_that_needs_space_and_has_none_is_refused_in_one_line_and_works_once_there_is_some(
-    gateway: ProcessGateway,
+    gateway: ForkedGateway,
 ) -> None:
     gateway.start()
     gateway.list_bot()
@@ -156,7 +157,7 @@ def test_a_start_that_needs_space_and_has_none_is_refused_in_one_line_and_works_
     assert voters.found() == set(voters.voted)
 
 
-def test_a_start_on_a_read_only_disk_is_refused_in_one_line(gateway: ProcessGateway) -> None:
+def test_a_start_on_a_read_only_disk_is_refused_in_one_line(gateway: ForkedGateway) -> None:
     gateway.start()
     gateway.list_bot()
     gateway.close()

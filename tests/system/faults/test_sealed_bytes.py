@@ -25,6 +25,7 @@ from storage.folder import KEYS, LOCK, UNFINISHED, kept_keys
 from storage.sealing import Keyring, new_key
 from tests.support.failing_disk import Action, Fault, Point
 from tests.support.folder_bytes import bytes_of
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import (
     BOT,
     BOT_SUBMISSION,
@@ -38,7 +39,6 @@ from tests.support.gateways import (
     USER,
     WAIT_SECONDS,
     Client,
-    ProcessGateway,
     eventually,
 )
 from tests.support.killable_gateway import KillableGateway
@@ -88,7 +88,7 @@ class Used(NamedTuple):
 @pytest.fixture(scope="module")
 def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
     path = tmp_path_factory.mktemp("sealed")
-    gateway = ProcessGateway(path / "data")
+    gateway = ForkedGateway(path / "data")
     with receiving() as receiver:
         try:
             yield _used(gateway, receiver, path)
@@ -96,7 +96,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Used]:
             gateway.close()
 
 
-def _used(gateway: ProcessGateway, receiver: Receiver, path: Path) -> Used:
+def _used(gateway: ForkedGateway, receiver: Receiver, path: Path) -> Used:
     copies: list[Path] = []
 
     def copy() -> None:
@@ -136,7 +136,7 @@ def _tear(folder: Path) -> None:
     assert torn.was_killed
 
 
-def _fill(gateway: ProcessGateway, receiver: Receiver) -> list[str]:
+def _fill(gateway: Client, receiver: Receiver) -> list[str]:
     """Makes something of everything; returns the API keys."""
     bot, hooks = f"/manage/bots/{BOT}", {"url": receiver.url + PATH, "token": WEBHOOK_TOKEN}
     receiver.default = status(200, ANSWER.encode())
@@ -258,12 +258,12 @@ def sealed_bytes(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def copied(used: Used, tmp_path: Path) -> ProcessGateway:
+def copied(used: Used, tmp_path: Path) -> ForkedGateway:
     """A gateway, not started, on a copy of the folder."""
-    return ProcessGateway(shutil.copytree(used.folder, tmp_path / "data"))
+    return ForkedGateway(shutil.copytree(used.folder, tmp_path / "data"))
 
 
-def test_a_start_with_another_key_is_refused_and_touches_nothing(copied: ProcessGateway) -> None:
+def test_a_start_with_another_key_is_refused_and_touches_nothing(copied: ForkedGateway) -> None:
     kept = (copied.folder / KEYS).read_text().strip()
     other = Keyring([new_key()]).to_text()
     before = sealed_bytes(copied.folder)
@@ -277,7 +277,7 @@ def test_a_start_with_another_key_is_refused_and_touches_nothing(copied: Process
     assert sealed_bytes(copied.folder) == before
 
 
-def test_a_start_without_the_key_file_is_refused_and_touches_nothing(copied: ProcessGateway) -> None:
+def test_a_start_without_the_key_file_is_refused_and_touches_nothing(copied: ForkedGateway) -> None:
     kept = (copied.folder / KEYS).read_text().strip()
     (copied.folder / KEYS).unlink()
     before = sealed_bytes(copied.folder)
@@ -288,7 +288,7 @@ def test_a_start_without_the_key_file_is_refused_and_touches_nothing(copied: Pro
     assert sealed_bytes(copied.folder) == before
 
 
-def test_a_start_with_the_key_from_the_environment_needs_no_key_file(copied: ProcessGateway) -> None:
+def test_a_start_with_the_key_from_the_environment_needs_no_key_file(copied: ForkedGateway) -> None:
     kept = (copied.folder / KEYS).read_text().strip()
     (copied.folder / KEYS).unlink()
     copied.environment["VOTEGATE_SEALING__KEYS"] = kept

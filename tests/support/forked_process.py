@@ -1,0 +1,55 @@
+"""Processes forked off one that has imported the program already.
+
+Imports take most of a second, and fleets and kills need processes by the hundred. From there on such a
+process is like any other: its signals, files, sockets and its end are its own.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import subprocess
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import wait as ready
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["server", "tests.support.killable_gateway"])
+_one_at_a_time = threading.Lock()
+"""`multiprocessing` asks after all of its processes whenever one is started, and an answer comes once."""
+
+
+class ForkedProcess:
+    """A call in a process of its own, to be used as `subprocess.Popen` is."""
+
+    def __init__(self, target: Callable[..., None], *args: object) -> None:
+        self._process = _processes.Process(target=target, args=args, daemon=True)
+        with _one_at_a_time:
+            self._process.start()
+
+    @property
+    def pid(self) -> int:
+        pid = self._process.pid
+        assert pid is not None
+        return pid
+
+    def send_signal(self, sig: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(self.pid, sig)
+
+    def poll(self) -> int | None:
+        """Returns the exit status, or minus the number of the signal that ended it; None while it runs."""
+        return self._status(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Returns the exit status as `poll`; raises `subprocess.TimeoutExpired`."""
+        status = self._status(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired(self._process.name, timeout or 0)
+        return status
+
+    def _status(self, timeout: float | None) -> int | None:
+        if not ready([self._process.sentinel], timeout):
+            return None
+        with _one_at_a_time:
+            return self._process.exitcode
