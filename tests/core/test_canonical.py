@@ -30,7 +30,8 @@ from core.rows import (
     Webhook,
 )
 from core.state import State
-from tests.support.generated_events import OF_TYPE, examples, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import OF_TYPE, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
 from tests.support.state_laws import picture

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import NS_PER_SECOND, Clock, FakeClock, Moment, SystemClock, moment
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 
 def test_wall_time_is_in_unix_milliseconds() -> None:

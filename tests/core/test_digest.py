@@ -10,7 +10,8 @@ from core import digest
 from core.events import Event, ListingReviewed, ListingSaved
 from core.state import State
 from core.vote_port import leaves_of
-from tests.support.generated_events import examples, frequent, histories, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS
 from tests.support.state_laws import reloaded

@@ -20,7 +20,8 @@ from core.events import (
     encode_record,
 )
 from core.rows import Webhook
-from tests.support.generated_events import OF_TYPE, examples
+from tests.support.examples import examples
+from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 
 TYPES: tuple[type[msgspec.Struct], ...] = get_args(Event)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.fleet_table import FleetTable, label_of, name_and_epoch
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 changes = st.one_of(
     st.tuples(st.just("heard"), st.sampled_from(["a.1", "b.1"]), st.integers(0, 5)),

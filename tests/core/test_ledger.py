@@ -12,7 +12,8 @@ from core.events import ActualCountSet, Event, ListingReviewed, UserErased, Vote
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from tests.support.committed_rows import a_listing
-from tests.support.generated_events import events, examples
+from tests.support.examples import examples
+from tests.support.generated_events import events
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 

@@ -10,7 +10,8 @@ from core.packing import PackedRow, pack, unpack
 from core.rows import Listing
 from core.state import State
 from tests.support.committed_rows import a_key, a_listing
-from tests.support.generated_events import events, examples, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import events, sequences
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
 from tests.support.state_laws import assert_indexes_agree, leaves_by_ref, parts_of, picture, reloaded

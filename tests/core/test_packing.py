@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from core.events import ListingMerged
 from core.packing import PackedRow, pack, shape_of, unpack
 from core.rows import Key, Listing
-from tests.support.generated_events import OF_TYPE, examples
+from tests.support.examples import examples
+from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)

@@ -9,7 +9,8 @@ from core import row_copy
 from core.events import Event
 from core.rows import Delivery, Listing
 from core.state import State
-from tests.support.generated_events import examples, frequent, histories, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 
 Copied = list[tuple[Listing, tuple[Delivery, ...]]]

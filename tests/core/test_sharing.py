@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from core.events import ListingMerged
 from core.rows import Listing, NodeWindow, StatsWindow, Suspension, Webhook
 from core.sharing import as_own, shared, without_health
-from tests.support.generated_events import OF_TYPE, examples, labels
+from tests.support.examples import examples
+from tests.support.generated_events import OF_TYPE, labels
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.snowflake import MAX, is_snowflake
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 
 @examples(200)

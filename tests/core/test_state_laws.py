@@ -28,7 +28,8 @@ from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
 from core.vote_port import leaves_of
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
-from tests.support.generated_events import OF_TYPE, events, examples, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import OF_TYPE, events, sequences
 from tests.support.memory_ledger import empty_state, fold, state_after
 from tests.support.sample_rows import (
     BOT_PROFILE,

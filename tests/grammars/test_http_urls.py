@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import AnyHttpUrl, TypeAdapter, ValidationError
 
 from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, Target, UrlRefused, read_url
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 LABEL = "a" * 63
 NAME = ".".join([LABEL, LABEL, LABEL, "a" * 61])  # 253 characters

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from handlers.redaction import HIDDEN, ROUNDS, RedactingFormatter, Redactor
 from listings.keys import KEY_BYTES, key_value
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
 TOKEN = "an operator's \\token/with?all"

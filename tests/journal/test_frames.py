@@ -20,9 +20,9 @@ from journal.frames import (
     watermarks_behind,
 )
 from storage.sealing import Keyring, new_key
+from tests.support.examples import examples
 from tests.support.folder_bytes import flips
 from tests.support.framed_segments import SEAL, frames_of, read, segment_of
-from tests.support.generated_events import examples
 from tests.support.journals import KEYS
 
 U32 = st.integers(0, (1 << 32) - 1)

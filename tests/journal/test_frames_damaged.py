@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from journal.frames import FRAME_MAGIC, HEADER_BYTES, Kind, encode_frame, watermarks_behind
+from tests.support.examples import examples
 from tests.support.folder_bytes import flips
 from tests.support.framed_segments import BATCHES, FRAME_HEAD, SEAL, frames_of, read, segment_of
-from tests.support.generated_events import examples
 
 U32 = st.integers(0, (1 << 32) - 1)
 

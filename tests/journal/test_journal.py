@@ -15,8 +15,8 @@ from journal.journal import Journal, JournalPolicy
 from journal.segments import JournalCorrupt, segment_path
 from storage.folder import UNFINISHED
 from tests.support.coroutines import happened, run, turns, until
+from tests.support.examples import examples
 from tests.support.folder_bytes import flips, overwrite
-from tests.support.generated_events import examples
 from tests.support.journals import (
     INTERVAL,
     POLICY,

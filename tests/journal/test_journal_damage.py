@@ -11,7 +11,7 @@ from journal.frames import FRAME_MAGIC, HEADER_BYTES
 from journal.journal import JournalPolicy
 from journal.segments import JournalCorrupt
 from tests.support.coroutines import run
-from tests.support.folder_bytes import bytes_of, flips, overwrite
+from tests.support.folder_bytes import SOME_FLIPS, bytes_of, flips, overwrite
 from tests.support.journals import (
     INTERVAL,
     POLICY,
@@ -45,7 +45,7 @@ def every_cut(segment: bytes) -> Iterator[Damage]:
 
 
 def every_flip(segment: bytes) -> Iterator[Damage]:
-    return (Damage(index, flipped) for index, flipped in flips(segment))
+    return (Damage(index, flipped) for index, flipped in flips(segment, SOME_FLIPS))
 
 
 async def write_journal(folder: Path, policy: JournalPolicy, *, crash: bool) -> None:

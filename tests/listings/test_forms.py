@@ -27,8 +27,8 @@ from listings.forms import (
     WebhookSettings,
     read,
 )
+from tests.support.examples import examples
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
-from tests.support.generated_events import examples
 from tests.support.sample_rows import OTHER_USER, OWNER, USER
 
 URL = "https://receiver.example/votes"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.refusals import Invalid
 from listings.forms import BotEdit, WebhookSettings, read
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.sample_rows import OWNER
 
 BOT = {

@@ -22,7 +22,7 @@ from listings.keys import (
     rotate_key,
 )
 from tests.support.committed_rows import a_key, a_listing
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 
 LATER_MS = NOW_MS + 60_000

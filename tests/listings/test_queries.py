@@ -10,7 +10,7 @@ from core.rows import BOTS, SERVERS, Delivery, Listing, Review
 from core.state import State
 from listings.queries import deliveries_page, page
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER
 

@@ -23,7 +23,7 @@ from core.state import State
 from listings.stats import StatsUpdate, check_difference, committed_window, read_stats, update_stats
 from ratelimit.bucket import Buckets
 from tests.support.committed_rows import a_listing
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OWNER
 

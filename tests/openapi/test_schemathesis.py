@@ -4,7 +4,6 @@ Each request finds the same small world, whatever the one before it has removed:
 examples name exists. So an example succeeds, a made-up id is unknown, and no order matters.
 """
 
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -46,8 +45,8 @@ from openapi.examples import (
     USER,
 )
 from settings.model import WebhooksSettings
+from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
-from tests.support.generated_events import examples
 from tests.support.memory_ledger import empty_state
 from tests.support.openapi_lookup import DOCUMENT
 from tests.support.webhook_receiver import Receiver, receiving
@@ -76,7 +75,6 @@ def known(dictionary: str) -> dict[str, object]:
     return {"dictionary": dictionary, "probability": 0.7}
 
 
-ALL_EXAMPLES = "VOTEGATE_ALL_EXAMPLES" in os.environ
 # Bodies of this one take as long to make up as those of all others: most URLs are no chat platform's.
 LONG_COVERED = "PUT /manage/bots/{id}/webhook"
 CONFIG = SchemathesisConfig.from_dict(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outbound.ranges import IPV4_RANGES, IPV6_RANGES, ISATAP, UNASSIGNED, special_range
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 Network = IPv4Network | IPv6Network
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from grammars.http_urls import Target, UrlRefused, read_url
 from outbound.ranges import ISATAP, special_range
 from outbound.targets import THIS_GATEWAY, THIS_MACHINE, TargetGuard
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 PUBLIC = TargetGuard(allow_private=False, allow_http=False)
 PUBLIC_HTTP = TargetGuard(allow_private=False, allow_http=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratelimit.address import UNIX, Proxy, address_key, client_address
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 TRUSTED = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 PROXY = "10.0.0.1"

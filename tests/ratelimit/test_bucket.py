@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets, Decision
-from tests.support.generated_events import examples, histories
+from tests.support.examples import examples
+from tests.support.generated_events import histories
 
 TWO_IN_TEN = Policy(requests=2, window_seconds=10)
 WINDOW_NS = 10_000_000_000

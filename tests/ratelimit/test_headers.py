@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets, Decision
 from ratelimit.headers import LINES, headers, numbers
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 
 ALLOWED = Decision(True, limit=100, remaining=42, reset_seconds=17, window_seconds=300, started_ns=5)
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from core.rows import Policy
 from ratelimit.bucket import NS, Buckets
 from ratelimit.shared import SharedBuckets
-from tests.support.generated_events import examples, histories
+from tests.support.examples import examples
+from tests.support.generated_events import histories
 
 THREE_IN_TEN = Policy(requests=3, window_seconds=10)
 MANY = Policy(requests=1_000, window_seconds=10)

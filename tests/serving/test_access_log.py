@@ -16,7 +16,7 @@ from handlers.redaction import Redactor
 from serving.access_log import PATH as PATH_LENGTH
 from serving.access_log import AccessLog
 from tests.support.coroutines import run
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.logged_answers import ADDRESS, LOG_FORMAT, NOW_MS, PATH, Pages, answer, make, written
 
 texts = st.text(st.characters() | st.characters(codec="ascii", categories=["Cc"]))

@@ -16,6 +16,7 @@ from snapshot.export import MANIFEST, NotEmpty, export_state
 from snapshot.export_format import ExportCorrupt, Format
 from snapshot.recovery import recover
 from snapshot.restore import read_export, restore_into
+from tests.support.examples import examples
 from tests.support.exports import (
     POSITION,
     SOME,
@@ -29,7 +30,7 @@ from tests.support.exports import (
     state_of,
 )
 from tests.support.folder_bytes import bytes_of, flips, overwrite
-from tests.support.generated_events import examples, sequences
+from tests.support.generated_events import sequences
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 

@@ -32,9 +32,9 @@ from snapshot.files import (
     snapshot_path,
 )
 from storage.sealing import KeyMissing, Keyring, new_key
+from tests.support.examples import examples
 from tests.support.folder_bytes import flips, overwrite
 from tests.support.gateways import ROOT
-from tests.support.generated_events import examples
 from tests.support.generated_rows import DELIVERIES, LISTINGS, MS, REFS
 from tests.support.journals import KEYS
 from tests.support.sample_rows import BOT_PROFILE

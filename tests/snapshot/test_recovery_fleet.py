@@ -22,7 +22,8 @@ from snapshot.files import FleetChunk, LeavesChunk, PackedChunk, PartsChunk
 from snapshot.recovery import apply_events, recover
 from snapshot.state_copy import Copied, StateCopy
 from tests.support.coroutines import run
-from tests.support.generated_events import examples, sequences
+from tests.support.examples import examples
+from tests.support.generated_events import sequences
 from tests.support.journals import on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed, voted

@@ -26,6 +26,7 @@ from storage.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
 from storage.folder import KEYS as KEYS_FILE
 from storage.sealing import KeyMissing, Keyring
 from tests.support.coroutines import run
+from tests.support.examples import examples
 from tests.support.exports import (
     POSITION,
     SOME,
@@ -39,7 +40,7 @@ from tests.support.exports import (
     state_of,
 )
 from tests.support.folder_bytes import flips, overwrite
-from tests.support.generated_events import examples, sequences
+from tests.support.generated_events import sequences
 from tests.support.journals import KEYS, on, recording, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, voted

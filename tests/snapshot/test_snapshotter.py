@@ -18,8 +18,9 @@ from snapshot.files import list_snapshots, snapshot_path
 from snapshot.recovery import recover
 from snapshot.snapshotter import Snapshotter
 from tests.support.coroutines import run, until
+from tests.support.examples import examples
 from tests.support.folder_bytes import copied
-from tests.support.generated_events import examples, frequent, histories, sequences
+from tests.support.generated_events import frequent, histories, sequences
 from tests.support.journals import on, recording, recovered_digest, snapshotter_of
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import listed, voted

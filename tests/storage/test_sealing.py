@@ -24,8 +24,8 @@ from storage.sealing import (
     keyring_of,
 )
 from tests.support.coroutines import run
+from tests.support.examples import examples
 from tests.support.folder_bytes import bytes_of, flips
-from tests.support.generated_events import examples
 from tests.support.journals import KEYS, append_all, journalling, key_ids_of, records_of, write_segment
 
 OLD, NEW = bytes(range(32)), b"\xff\xfe" * 16  # in base64, the new one has characters that URLs have not

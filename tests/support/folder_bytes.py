@@ -4,6 +4,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.examples import ALL_EXAMPLES
+
+SOME_FLIPS = 1 if ALL_EXAMPLES else 9
+"""A bit of nearly every byte, each time another one, where there is no time for every bit."""
+
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
     """Every file of the folder by name."""

@@ -3,11 +3,9 @@
 Names come from small pools, so that events meet: about things that exist, that are gone, or that never were.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from core import events as ev
@@ -34,20 +32,6 @@ from votes.table import VoteTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-
-def affordable(count: int) -> int:
-    """Return how many of `count` examples there is time for: `make test` has time for a third of them."""
-    return count if "VOTEGATE_ALL_EXAMPLES" in os.environ else max(count // 3, min(count, 20))
-
-
-def examples(count: int) -> Callable[[F], F]:
-    """Run a property on `count` examples, the same ones every time, however slow the machine."""
-    slow = [HealthCheck.too_slow]
-    return settings(
-        max_examples=affordable(count), derandomize=True, suppress_health_check=slow, deadline=None
-    )
-
 
 texts = st.text(max_size=8)
 refs = st.sampled_from([BOT_REF, SERVER_REF])

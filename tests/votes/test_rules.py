@@ -10,7 +10,7 @@ from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.rows import Review
 from core.state import State
 from tests.support.committed_rows import a_listing, a_webhook
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
 from votes.rules import cast_vote, erase_user

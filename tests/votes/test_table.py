@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.vote_port import leaves_of as leaves_in
-from tests.support.generated_events import examples, histories
+from tests.support.examples import examples
+from tests.support.generated_events import histories
 from tests.support.vote_table_model import (
     MAX_USER,
     REFS,

@@ -12,7 +12,7 @@ from core.ledger import Ledger
 from core.rows import Attempt, Delivery, Suspension, Webhook
 from core.state import State
 from tests.support.committed_rows import a_listing
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, USER
 from webhook.attempts import LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events

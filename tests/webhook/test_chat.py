@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.rows import Delivery, Listing, Webhook
 from grammars.http_urls import UrlRefused, read_url
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, SERVER_PROFILE, SERVER_REF, USER
 from webhook.chat import (
     TITLE_UNITS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from webhook.chat import ChatLimits, chat_limits
 
 HOUR_MS = 3_600_000

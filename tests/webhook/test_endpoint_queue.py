@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from webhook.endpoint_queue import PATIENT_PROBES, EndpointQueue, QueueEntry
 
 ROOM = 2

@@ -17,7 +17,7 @@ from core.events import (
 )
 from core.rows import Attempt, Delivery, Outcome, Suspension, Webhook
 from tests.support.dispatcher_stage import URL
-from tests.support.generated_events import affordable
+from tests.support.examples import affordable
 from tests.support.outbox_model import POLICY, REFS, WIDE, OutboxModel, Post, Waiting
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF
 from webhook.endpoint_queue import PATIENT_PROBES

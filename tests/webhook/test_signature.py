@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from webhook.signature import new_secret, signed_headers
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from wire.admission import LOOKS, QUIET_SECONDS, Admission
 
 MANY = 1_000_000

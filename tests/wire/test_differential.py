@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 
 from cli.demo import make_demo
+from tests.support.examples import examples
 from tests.support.gateways import ThreadGateway, eventually, running
 from tests.support.generated_conversations import KEY, Asked, conversations
-from tests.support.generated_events import examples
 from tests.support.raw_http import END, Answer, answers_in, connect, converse, error_text, heard
 from tests.support.server_differences import ALIKE, BODY, DIFFERENCES, PATCH, Difference
 from tests.support.tornado_oracle import running_on_tornado

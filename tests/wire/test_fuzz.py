@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.gateways import ThreadGateway, running
-from tests.support.generated_events import examples
 from tests.support.memory_transport import Pipe, PipeLoop
 from tests.support.raw_http import END, answers_in, converse, cut, error_text
 from tests.support.wire_stories import (

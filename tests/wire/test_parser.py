@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.generated_events import examples
+from tests.support.examples import examples
 from tests.support.raw_http import cut
 from tests.support.wire_stories import LIMITS, mutated
 from wire.head import HEADERS_TOO_LARGE, MALFORMED, NOT_IMPLEMENTED

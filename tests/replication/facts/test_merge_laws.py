@@ -15,8 +15,9 @@ from core.rows import (
     Webhook,
 )
 from replication.facts.merge import PARTS, joined
+from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
-from tests.support.generated_events import counts, examples, histories, policies, profiles, reviews
+from tests.support.generated_events import counts, histories, policies, profiles, reviews
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
 from tests.support.sample_rows import BOT_REF, HOUR_MS, USER
 from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
