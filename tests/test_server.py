@@ -18,6 +18,7 @@ from journal.frames import FRAME_BYTES
 from journal.segments import segment_path
 from server import cli
 from storage.folder import keep_keys
+from tests.support.forked_gateway import ForkedGateway, ended
 from tests.support.gateways import BOT, OPERATOR_TOKEN, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.journals import KEYS, write_segment
 
@@ -42,9 +43,9 @@ def votegate(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 def refusal(folder: Path, *arguments: str) -> str:
     """The one line with which `serve` ends when it cannot serve from the folder."""
-    ended = votegate("serve", "--data-dir", str(folder), "--port", "0", *arguments)
-    assert (ended.returncode, ended.stdout) == (1, ""), ended
-    (line,) = ended.stderr.splitlines()
+    refused = ended(["serve", "--data-dir", str(folder), "--port", "0", *arguments], {})
+    assert (refused.returncode, refused.stdout) == (1, ""), refused
+    (line,) = refused.stderr.splitlines()
     assert line.startswith("votegate cannot serve: ")
     return line.removeprefix("votegate cannot serve: ")
 
@@ -56,8 +57,8 @@ def put_secret(path: Path, secret: str) -> None:
 
 
 def test_version_prints_the_version() -> None:
-    ended = votegate("version")
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"{VERSION}\n", "")
+    version = votegate("version")
+    assert (version.returncode, version.stdout, version.stderr) == (0, f"{VERSION}\n", "")
 
 
 @pytest.mark.parametrize(
@@ -78,14 +79,14 @@ def test_an_invalid_configuration_ends_with_2_and_every_mistake(tmp_path: Path, 
     config.write_text(f"data_dir: {tmp_path / 'data'}\nserver: {{port: http, colour: red}}\n")
     arguments = [command, "--config", str(config), "--address", "127.0.0.1"]
 
-    ended = votegate(*arguments, STATS__MAX_DIFFERENCE="49", OPERATOR__TOKEN="short-secret")
+    refused = votegate(*arguments, STATS__MAX_DIFFERENCE="49", OPERATOR__TOKEN="short-secret")
 
-    assert (ended.returncode, ended.stdout) == (2, "")
-    first, *mistakes = ended.stderr.splitlines()
+    assert (refused.returncode, refused.stdout) == (2, "")
+    first, *mistakes = refused.stderr.splitlines()
     assert first == "The settings are not valid:"
     names = [mistake.partition(":")[0] for mistake in mistakes]
     assert sorted(names) == ["operator.token", "server.colour", "server.port", "stats.max_difference"]
-    assert "short-secret" not in ended.stderr
+    assert "short-secret" not in refused.stderr
     assert not (tmp_path / "data").exists()
 
 
@@ -171,7 +172,7 @@ def test_the_secret_of_the_keys_is_not_made_anew_once_there_are_keys(process: Pr
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
-    gateway = ProcessGateway(tmp_path / "data").start("--demo")
+    gateway = ForkedGateway(tmp_path / "data").start("--demo")
     yield gateway
     gateway.close()
 
@@ -194,7 +195,7 @@ def test_a_demo_prints_requests_that_work(demo: ProcessGateway) -> None:
 
 def test_a_demo_on_a_unix_socket_prints_requests_that_work(tmp_path: Path) -> None:
     path = tmp_path / "a gateway.sock"
-    gateway = ProcessGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=str(path)).start("--demo")
+    gateway = ForkedGateway(tmp_path / "data", VOTEGATE_SERVER__UNIX_SOCKET=str(path)).start("--demo")
     try:
         eventually(lambda: "Stop with Ctrl-C" in gateway.log)
         voted, pushed = answers_of_the_demo(gateway)
@@ -205,10 +206,10 @@ def test_a_demo_on_a_unix_socket_prints_requests_that_work(tmp_path: Path) -> No
 
 
 def test_a_demo_is_made_on_an_empty_folder_only(tmp_path: Path) -> None:
-    gateway = ProcessGateway(tmp_path / "data").start()
+    gateway = ForkedGateway(tmp_path / "data").start()
     gateway.list_bot()
     gateway.close()
-    again = ProcessGateway(tmp_path / "data").start("--demo")
+    again = ForkedGateway(tmp_path / "data").start("--demo")
     try:
         assert len(again.done("GET", "/manage/bots")["bots"]) == 1
     finally:
@@ -219,7 +220,7 @@ def test_a_demo_is_made_on_an_empty_folder_only(tmp_path: Path) -> None:
 def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> None:
     tokens = []
     for _ in range(2):
-        gateway = ProcessGateway(tmp_path / "data")
+        gateway = ForkedGateway(tmp_path / "data")
         del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
         gateway.start()
         try:
@@ -237,7 +238,7 @@ def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> Non
 def test_a_flag_lets_webhooks_into_private_networks(
     tmp_path: Path, arguments: list[str], status: int
 ) -> None:
-    gateway = ProcessGateway(tmp_path, VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS="false").start(*arguments)
+    gateway = ForkedGateway(tmp_path, VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS="false").start(*arguments)
     try:
         gateway.list_bot()
         body = {"url": "https://10.0.0.1/votes"}

@@ -1,13 +1,15 @@
-"""`server.py serve` in a forked process. tests/test_server.py starts it as an operator does."""
+"""`server.py` in a forked process. tests/system/test_process.py starts it as an operator does."""
 
 import os
+import subprocess
 from collections.abc import Mapping, Sequence
 from multiprocessing.reduction import DupFd
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from server import cli
 from tests.support.forked_process import ForkedProcess
-from tests.support.gateways import ProcessGateway
+from tests.support.gateways import WAIT_SECONDS, ProcessGateway
 
 
 class ForkedGateway(ProcessGateway):
@@ -15,21 +17,31 @@ class ForkedGateway(ProcessGateway):
         return _Serving(["serve", *arguments], self.environment)
 
 
+def ended(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """A command that has run to its end."""
+    with TemporaryFile("w+") as stdout, TemporaryFile("w+") as stderr:
+        outputs = [DupFd(file.fileno()) for file in (stdout, stderr)]
+        status = ForkedProcess(_run, arguments, environment, *outputs).wait(WAIT_SECONDS)
+        stdout.seek(0)
+        stderr.seek(0)
+        return subprocess.CompletedProcess(arguments, status, stdout.read(), stderr.read())
+
+
 class _Serving(ForkedProcess):
     """The command, with stdout and stderr in one pipe."""
 
     def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         read, write = os.pipe()
-        super().__init__(_run, arguments, environment, DupFd(write))
+        super().__init__(_run, arguments, environment, DupFd(write), DupFd(write))
         os.close(write)
         self.stdout: IO[str] | None = os.fdopen(read)
 
 
-def _run(arguments: Sequence[str], environment: Mapping[str, str], output: Any) -> None:
-    pipe: int = output.detach()
-    for standard in (1, 2):
-        os.dup2(pipe, standard)
-    os.close(pipe)
+def _run(arguments: Sequence[str], environment: Mapping[str, str], *outputs: Any) -> None:
+    for standard, output in enumerate(outputs, start=1):
+        given = output.detach()
+        os.dup2(given, standard)
+        os.close(given)
     os.environ.clear()
     os.environ.update(environment)
     cli(arguments)
