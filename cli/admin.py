@@ -28,7 +28,8 @@ from tornado.netutil import Resolver
 
 from grammars.header_values import is_header_value
 from handlers.reply import JSON
-from handlers.routes import ROUTES, Route
+from handlers.route import Route
+from handlers.routes import ROUTES
 
 UNIX = "unix:"
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)

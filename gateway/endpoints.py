@@ -23,7 +23,8 @@ from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.refused import RefusedAddresses
 from handlers.request import Request
-from handlers.routes import ROUTES, Endpoints, Resource, bound
+from handlers.route import Endpoints, Resource, bound
+from handlers.routes import ROUTES
 from handlers.service import Service
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy

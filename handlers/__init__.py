@@ -8,7 +8,7 @@ refusal one status and one text (`reply`). A reply leaves after the record of it
 view and no log line holds a secret. The vote check (`public.PublicApi.voters`) is one synchronous
 function over memory alone.
 
-Reading order: `request` and `reply` (what comes in and goes out), `views` (the types of answers),
-`routes` (the table), `public` (the contract's two endpoints), `manage` and the modules named after it,
-`service`, `debug`.
+Reading order: `request` and `reply` (what comes in and goes out), `views` (the types of answers), `route`
+(a row) and `routes` (the table), `public` (the contract's two endpoints), `manage` and the modules named
+after it, `service`, `debug`.
 """

@@ -1,42 +1,22 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A route is a row: a frozen value that says everything about one method of one path. A gateway binds the rows
-to the objects that answer (`bound`). The OpenAPI document and the tests of permissions read the same rows
-without any gateway. A new endpoint is a new row.
-
-In a text of a row, `$name` stands for a number that an operator can set: the document fills it in.
+A new endpoint is a new row. In a text of a row, `$name` stands for a number that an operator can set: the
+document fills it in.
 """
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
-from pydantic import BaseModel
 
-from core.refusals import Conflict, Invalid, NotFound, StatsRefused, Unavailable, VotedTooSoon
-from handlers.debug import Debug, DebugBot, DebugState, SnapshotTaken, Verified
-from handlers.manage import DeliveriesQuery, ListingsQuery, Operator
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import KINDS, Kind, ManageListings
-from handlers.manage_votes import ManageUsers, ManageVotes
-from handlers.manage_webhooks import ManageWebhooks
-from handlers.public import PublicApi
+from core.refusals import Conflict, StatsRefused, VotedTooSoon
+from handlers.debug import DebugBot, DebugState, SnapshotTaken, Verified
+from handlers.manage import DeliveriesQuery, ListingsQuery
+from handlers.manage_listings import KINDS, Kind
 from handlers.reply import (
-    JSON,
-    ApiKeyRefused,
-    BodyTooLarge,
-    BotNotFound,
     MalformedUser,
     NotReady,
-    OperatorTokenRefused,
-    Reply,
-    TooManyRequests,
-    Unreadable,
 )
-from handlers.request import Endpoint, Request
-from handlers.service import Service
+from handlers.route import BAD_ID, NO_DELIVERY, NO_KEY, NO_LISTING, NO_WEBHOOK, NO_WRITES, RefusalKind, Route
 from handlers.views import (
     ApprovedBot,
     BotAnswer,
@@ -64,146 +44,6 @@ from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
 HTML, BYTES = "text/html", "application/octet-stream"
-Access = Literal["bot key", "operator", "anyone"]
-"""The caller holds one of the bot's API keys, holds the operator token, or is anyone."""
-
-
-class RefusalKind(NamedTuple):
-    """A kind of refusal: an exception class or a branch of the tree, and its subject if it can have many."""
-
-    kind: type[Exception]
-    about: str = ""
-
-
-NO_LISTING, NO_KEY = RefusalKind(NotFound, "listing"), RefusalKind(NotFound, "key")
-NO_WEBHOOK, NO_DELIVERY = RefusalKind(NotFound, "webhook"), RefusalKind(NotFound, "delivery")
-BAD_BODY, BAD_QUERY, BAD_ID = (
-    RefusalKind(Invalid, "body"),
-    RefusalKind(Invalid, "query"),
-    RefusalKind(Invalid, "id"),
-)
-UNREADABLE, TOO_LARGE = RefusalKind(Unreadable), RefusalKind(BodyTooLarge)
-NO_WRITES = RefusalKind(Unavailable)
-
-
-@dataclass(frozen=True)
-class Endpoints:
-    """The objects that answer: one of a gateway."""
-
-    public: PublicApi
-    service: Service
-    operator: Operator
-    listings: Mapping[Kind, ManageListings]
-    keys: ManageKeys
-    webhooks: Mapping[Kind, ManageWebhooks]
-    votes: Mapping[Kind, ManageVotes]
-    users: ManageUsers
-    debug: Debug
-
-
-@dataclass(frozen=True)
-class Route:
-    """A method of a path.
-
-    Args:
-        path: a template with `{name}` parameters.
-        name: the operation's id, of which clients make the names of functions.
-        endpoint: picks the function that answers.
-        access: who may call.
-        answer: the type of a success's body; None if that is not a body of ours.
-        outcome: a sentence on what a success means.
-        refuses: the endpoint's own refusals; `refusals` adds those that follow from the rest of the row.
-        body: the form that reads the body, or the shapes that it may have.
-        query: the parameters in the query.
-    """
-
-    method: str
-    path: str
-    name: str
-    endpoint: Callable[[Endpoints], Endpoint]
-    access: Access
-    tag: str
-    summary: str
-    description: str
-    answer: type[Struct] | None
-    outcome: str
-    refuses: tuple[RefusalKind, ...] = ()
-    body: type[BaseModel] | type[StatsBody] | None = None
-    query: type[Struct] | None = None
-    status: int = 200
-    content_type: str = JSON
-
-    @property
-    def refusals(self) -> tuple[RefusalKind, ...]:
-        """Everything that a caller may be refused for, but for bugs."""
-        found = [*_OF_CALLERS[self.access]]
-        if self.query is not None:
-            found.append(BAD_QUERY)
-        if self.body is not None:
-            found += [UNREADABLE, TOO_LARGE]
-            if self.body is not StatsBody:
-                found.append(BAD_BODY)
-        return (*found, *self.refuses)
-
-
-_OF_CALLERS: Mapping[Access, tuple[RefusalKind, ...]] = {
-    "bot key": (RefusalKind(ApiKeyRefused), RefusalKind(BotNotFound), RefusalKind(TooManyRequests)),
-    "operator": (RefusalKind(OperatorTokenRefused), RefusalKind(TooManyRequests)),
-    "anyone": (),
-}
-
-
-# -- Serving ----------------------------------------------------------------------------------------------
-
-Finish = Callable[[Request, Reply], Reply]
-
-
-@dataclass(frozen=True)
-class Resource:
-    """A path with its endpoints by method.
-
-    `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
-    answer of the path must have. A path that is `lenient` is found with one trailing slash, too.
-    """
-
-    path: str
-    endpoints: Mapping[str, Endpoint]
-    finish: Finish = lambda _, reply: reply
-    lenient: bool = False
-
-    @property
-    def pattern(self) -> str:
-        pattern = re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
-        return f"{pattern}/?" if self.lenient else pattern
-
-    @property
-    def allow(self) -> str:
-        """The value of an `Allow` header (RFC 9110, 10.2.1)."""
-        methods = [*self.endpoints, *(["HEAD"] if "GET" in self.endpoints else []), "OPTIONS"]
-        return ", ".join(methods)
-
-
-def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
-    """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
-    paths: dict[str, dict[str, Endpoint]] = {}
-    public: set[str] = set()
-    for route in routes:
-        endpoint = route.endpoint(to)
-        endpoint = to.operator.only(endpoint) if route.access == "operator" else endpoint
-        paths.setdefault(route.path, {})[route.method] = endpoint
-        if route.access == "bot key":
-            public.add(route.path)
-
-    def finish(request: Request, reply: Reply) -> Reply:
-        return to.public.unproven(request.address, reply)
-
-    return [
-        Resource(path, endpoints, finish, lenient=True) if path in public else Resource(path, endpoints)
-        for path, endpoints in paths.items()
-    ]
-
-
-# -- The table --------------------------------------------------------------------------------------------
 
 TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
@@ -220,11 +60,12 @@ _PUBLIC = (
         "PATCH",
         "/bots/{id}/stats",
         "updateStats",
-        lambda to: to.public.push,
-        "bot key",
-        "Public",
-        "Update a bot's counts",
-        """Tells the platform how many servers your bot is in and how many commands it has. Send one count or
+        endpoint=lambda to: to.public.push,
+        access="bot key",
+        tag="Public",
+        summary="Update a bot's counts",
+        description="""\
+Tells the platform how many servers your bot is in and how many commands it has. Send one count or
 both; nothing changes unless all that you send is right.
 
 The limit is $stats_limit, and only requests that succeed count. Your server count is compared with the actual
@@ -233,26 +74,27 @@ one: it must not be off by more than the larger of $max_difference and 10%.
 The checks come in this order: key missing (401), bot unknown (404), key wrong (401), limit reached (429),
 neither count (400), server count out of range (400), command count out of range (400), actual count unknown
 (500), server count too far off (400).""",
-        Success,
-        "The counts are saved.",
-        (RefusalKind(StatsRefused), NO_WRITES),
-        StatsBody,
+        answer=Success,
+        outcome="The counts are saved.",
+        refuses=(RefusalKind(StatsRefused), NO_WRITES),
+        body=StatsBody,
     ),
     Route(
         "GET",
         "/bots/{id}/voters/{user_id}",
         "checkVote",
-        lambda to: to.public.check,
-        "bot key",
-        "Public",
-        "Ask whether a user has voted",
-        """Tells whether the user voted for your bot in the last $vote_window, how often over all time, and
+        endpoint=lambda to: to.public.check,
+        access="bot key",
+        tag="Public",
+        summary="Ask whether a user has voted",
+        description="""\
+Tells whether the user voted for your bot in the last $vote_window, how often over all time, and
 when last. A well-formed id that nobody knows has never voted.
 
 The limit is $voters_limit, and only requests that succeed count. This body alone has no `success`.""",
-        VoteStatus,
-        "How the user stands with the bot.",
-        (RefusalKind(MalformedUser),),
+        answer=VoteStatus,
+        outcome="How the user stands with the bot.",
+        refuses=(RefusalKind(MalformedUser),),
     ),
 )
 
@@ -261,51 +103,54 @@ _SERVICE = (
         "GET",
         "/openapi.json",
         "describe",
-        lambda to: to.service.describe,
-        "anyone",
-        "Service",
-        "This description",
-        "The API in the form of OpenAPI 3.1, with the limits that are in force here.",
-        None,
-        "The document.",
+        endpoint=lambda to: to.service.describe,
+        access="anyone",
+        tag="Service",
+        summary="This description",
+        description="The API in the form of OpenAPI 3.1, with the limits that are in force here.",
+        answer=None,
+        outcome="The document.",
     ),
     Route(
         "GET",
         "/docs",
         "describeToPeople",
-        lambda to: to.service.show,
-        "anyone",
-        "Service",
-        "This description, to be read",
-        "The same document as one HTML page that needs nothing else.",
-        None,
-        "The page.",
+        endpoint=lambda to: to.service.show,
+        access="anyone",
+        tag="Service",
+        summary="This description, to be read",
+        description="The same document as one HTML page that needs nothing else.",
+        answer=None,
+        outcome="The page.",
         content_type=HTML,
     ),
     Route(
         "GET",
         "/healthz",
         "isAlive",
-        lambda to: to.service.is_alive,
-        "anyone",
-        "Service",
-        "Ask whether the process is alive",
-        "Succeeds as long as the process answers at all.",
-        Success,
-        "It is alive.",
+        endpoint=lambda to: to.service.is_alive,
+        access="anyone",
+        tag="Service",
+        summary="Ask whether the process is alive",
+        description="Succeeds as long as the process answers at all.",
+        answer=Success,
+        outcome="It is alive.",
     ),
     Route(
         "GET",
         "/readyz",
         "isReady",
-        lambda to: to.service.is_ready,
-        "anyone",
-        "Service",
-        "Ask whether the gateway takes requests",
-        "Succeeds when everything is recovered, the journal takes writes, and the process is not stopping.",
-        Success,
-        "It is ready.",
-        (RefusalKind(NotReady),),
+        endpoint=lambda to: to.service.is_ready,
+        access="anyone",
+        tag="Service",
+        summary="Ask whether the gateway takes requests",
+        description=(
+            "Succeeds when everything is recovered, the journal takes writes, and the process is not "
+            "stopping."
+        ),
+        answer=Success,
+        outcome="It is ready.",
+        refuses=(RefusalKind(NotReady),),
     ),
 )
 
@@ -320,97 +165,100 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             "POST",
             root,
             f"submit{form}",
-            lambda to: to.listings[kind].submit,
-            "operator",
-            "Listings",
-            f"Submit a {thing}",
-            f"The {thing} is in review until it is approved or denied.",
-            answer,
-            f"The {thing}, in review.",
-            (RefusalKind(Conflict, "listing_exists"), NO_WRITES),
-            forms.BotSubmission if is_bot else forms.ServerSubmission,
+            endpoint=lambda to: to.listings[kind].submit,
+            access="operator",
+            tag="Listings",
+            summary=f"Submit a {thing}",
+            description=f"The {thing} is in review until it is approved or denied.",
+            answer=answer,
+            outcome=f"The {thing}, in review.",
+            refuses=(RefusalKind(Conflict, "listing_exists"), NO_WRITES),
+            body=forms.BotSubmission if is_bot else forms.ServerSubmission,
             status=201,
         ),
         Route(
             "GET",
             root,
             f"list{form}s",
-            lambda to: to.listings[kind].index,
-            "operator",
-            "Listings",
-            f"List {kind}",
-            "In the order of their ids as text, in pages.",
-            BotPage if is_bot else ServerPage,
-            f"A page of {kind}.",
+            endpoint=lambda to: to.listings[kind].index,
+            access="operator",
+            tag="Listings",
+            summary=f"List {kind}",
+            description="In the order of their ids as text, in pages.",
+            answer=BotPage if is_bot else ServerPage,
+            outcome=f"A page of {kind}.",
             query=ListingsQuery,
         ),
         Route(
             "GET",
             one,
             f"show{form}",
-            lambda to: to.listings[kind].show,
-            "operator",
-            "Listings",
-            f"Show a {thing}",
-            f"All that is known of the {thing} but its keys, votes and deliveries.",
-            ShownBot if is_bot else ServerAnswer,
-            "The bot, and what its pushes did wrong lately." if is_bot else "The server.",
-            (NO_LISTING,),
+            endpoint=lambda to: to.listings[kind].show,
+            access="operator",
+            tag="Listings",
+            summary=f"Show a {thing}",
+            description=f"All that is known of the {thing} but its keys, votes and deliveries.",
+            answer=ShownBot if is_bot else ServerAnswer,
+            outcome="The bot, and what its pushes did wrong lately." if is_bot else "The server.",
+            refuses=(NO_LISTING,),
         ),
         Route(
             "PUT",
             one,
             f"edit{form}",
-            lambda to: to.listings[kind].edit,
-            "operator",
-            "Listings",
-            f"Edit a {thing}",
-            "Replaces what its owner wrote. An approved one stays approved; a denied one is in review again.",
-            answer,
-            f"The {thing}.",
-            (NO_LISTING, NO_WRITES),
-            forms.BotEdit if is_bot else forms.ServerEdit,
+            endpoint=lambda to: to.listings[kind].edit,
+            access="operator",
+            tag="Listings",
+            summary=f"Edit a {thing}",
+            description=(
+                "Replaces what its owner wrote. An approved one stays approved; a denied one is in review "
+                "again."
+            ),
+            answer=answer,
+            outcome=f"The {thing}.",
+            refuses=(NO_LISTING, NO_WRITES),
+            body=forms.BotEdit if is_bot else forms.ServerEdit,
         ),
         Route(
             "DELETE",
             one,
             f"remove{form}",
-            lambda to: to.listings[kind].remove,
-            "operator",
-            "Listings",
-            f"Remove a {thing}",
-            "Its keys, its webhook, its votes and its deliveries go with it.",
-            Success,
-            "It is gone.",
-            (NO_LISTING, NO_WRITES),
+            endpoint=lambda to: to.listings[kind].remove,
+            access="operator",
+            tag="Listings",
+            summary=f"Remove a {thing}",
+            description="Its keys, its webhook, its votes and its deliveries go with it.",
+            answer=Success,
+            outcome="It is gone.",
+            refuses=(NO_LISTING, NO_WRITES),
         ),
         Route(
             "POST",
             f"{one}/approve",
             f"approve{form}",
-            lambda to: to.listings[kind].approve,
-            "operator",
-            "Listings",
-            f"Approve a {thing} in review",
-            "From then on it can be voted for, and a bot can have API keys.",
-            ApprovedBot if is_bot else ServerAnswer,
-            f"The {thing}.",
-            (NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
-            forms.Nothing,
+            endpoint=lambda to: to.listings[kind].approve,
+            access="operator",
+            tag="Listings",
+            summary=f"Approve a {thing} in review",
+            description="From then on it can be voted for, and a bot can have API keys.",
+            answer=ApprovedBot if is_bot else ServerAnswer,
+            outcome=f"The {thing}.",
+            refuses=(NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
+            body=forms.Nothing,
         ),
         Route(
             "POST",
             f"{one}/deny",
             f"deny{form}",
-            lambda to: to.listings[kind].deny,
-            "operator",
-            "Listings",
-            f"Deny a {thing} in review",
-            "It goes back to review when its owner edits it.",
-            answer,
-            f"The {thing}, denied.",
-            (NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
-            forms.Denial,
+            endpoint=lambda to: to.listings[kind].deny,
+            access="operator",
+            tag="Listings",
+            summary=f"Deny a {thing} in review",
+            description="It goes back to review when its owner edits it.",
+            answer=answer,
+            outcome=f"The {thing}, denied.",
+            refuses=(NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
+            body=forms.Denial,
         ),
     )
 
@@ -420,29 +268,31 @@ _OF_BOTS = (
         "PUT",
         "/manage/bots/{id}/actual-server-count",
         "setActualServerCount",
-        lambda to: to.listings["bots"].set_actual_count,
-        "operator",
-        "Listings",
-        "Set how many servers a bot is really in",
-        "What the bot tells is compared with it, unless the deployment looks the number up elsewhere.",
-        ServerCount,
-        "The number.",
-        (NO_LISTING, NO_WRITES),
-        forms.ActualServerCount,
+        endpoint=lambda to: to.listings["bots"].set_actual_count,
+        access="operator",
+        tag="Listings",
+        summary="Set how many servers a bot is really in",
+        description=(
+            "What the bot tells is compared with it, unless the deployment looks the number up elsewhere."
+        ),
+        answer=ServerCount,
+        outcome="The number.",
+        refuses=(NO_LISTING, NO_WRITES),
+        body=forms.ActualServerCount,
     ),
     Route(
         "PUT",
         "/manage/bots/{id}/limits",
         "setLimits",
-        lambda to: to.listings["bots"].set_limits,
-        "operator",
-        "Listings",
-        "Give a bot limits of its own",
-        "Replaces both: a limit left out is the deployment's default again.",
-        LimitsAnswer,
-        "The bot's own limits.",
-        (NO_LISTING, NO_WRITES),
-        forms.Limits,
+        endpoint=lambda to: to.listings["bots"].set_limits,
+        access="operator",
+        tag="Listings",
+        summary="Give a bot limits of its own",
+        description="Replaces both: a limit left out is the deployment's default again.",
+        answer=LimitsAnswer,
+        outcome="The bot's own limits.",
+        refuses=(NO_LISTING, NO_WRITES),
+        body=forms.Limits,
     ),
 )
 
@@ -451,62 +301,64 @@ _KEYS = (
         "POST",
         "/manage/bots/{id}/keys",
         "issueKey",
-        lambda to: to.keys.issue,
-        "operator",
-        "Keys",
-        "Issue an API key",
-        "For an approved bot, which has $keys_per_listing keys at most. Keep the value: it is shown in this "
-        "answer alone.",
-        IssuedKey,
-        "The key with its value.",
-        (
+        endpoint=lambda to: to.keys.issue,
+        access="operator",
+        tag="Keys",
+        summary="Issue an API key",
+        description=(
+            "For an approved bot, which has $keys_per_listing keys at most. Keep the value: it is shown in "
+            "this answer alone."
+        ),
+        answer=IssuedKey,
+        outcome="The key with its value.",
+        refuses=(
             NO_LISTING,
             RefusalKind(Conflict, "keys_need_approval"),
             RefusalKind(Conflict, "too_many_keys"),
             NO_WRITES,
         ),
-        forms.KeyName,
+        body=forms.KeyName,
         status=201,
     ),
     Route(
         "GET",
         "/manage/bots/{id}/keys",
         "listKeys",
-        lambda to: to.keys.index,
-        "operator",
-        "Keys",
-        "List a bot's API keys",
-        "Without their values, which nobody keeps.",
-        KeyList,
-        "The keys.",
-        (NO_LISTING,),
+        endpoint=lambda to: to.keys.index,
+        access="operator",
+        tag="Keys",
+        summary="List a bot's API keys",
+        description="Without their values, which nobody keeps.",
+        answer=KeyList,
+        outcome="The keys.",
+        refuses=(NO_LISTING,),
     ),
     Route(
         "POST",
         "/manage/bots/{id}/keys/{key_id}/rotate",
         "rotateKey",
-        lambda to: to.keys.rotate,
-        "operator",
-        "Keys",
-        "Give an API key a new value",
-        "The old value stops at once, or after an overlap that you choose.",
-        RotatedKey,
-        "The key with its new value.",
-        (NO_LISTING, NO_KEY, NO_WRITES),
-        forms.Rotation,
+        endpoint=lambda to: to.keys.rotate,
+        access="operator",
+        tag="Keys",
+        summary="Give an API key a new value",
+        description="The old value stops at once, or after an overlap that you choose.",
+        answer=RotatedKey,
+        outcome="The key with its new value.",
+        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
+        body=forms.Rotation,
     ),
     Route(
         "DELETE",
         "/manage/bots/{id}/keys/{key_id}",
         "deleteKey",
-        lambda to: to.keys.delete,
-        "operator",
-        "Keys",
-        "Delete an API key",
-        "It stops at once.",
-        Success,
-        "It is gone.",
-        (NO_LISTING, NO_KEY, NO_WRITES),
+        endpoint=lambda to: to.keys.delete,
+        access="operator",
+        tag="Keys",
+        summary="Delete an API key",
+        description="It stops at once.",
+        answer=Success,
+        outcome="It is gone.",
+        refuses=(NO_LISTING, NO_KEY, NO_WRITES),
     ),
 )
 
@@ -519,99 +371,105 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             "PUT",
             one,
             f"save{form}Webhook",
-            lambda to: to.webhooks[kind].save,
-            "operator",
-            "Webhooks",
-            f"Set a {thing}'s webhook",
-            "Replaces url, token and language together: what is left out is removed. The first time, the "
-            "answer shows the secret that requests are signed with. A suspension ends.",
-            SavedWebhook,
-            "The settings, without the token.",
-            (NO_LISTING, NO_WRITES),
-            forms.WebhookSettings,
+            endpoint=lambda to: to.webhooks[kind].save,
+            access="operator",
+            tag="Webhooks",
+            summary=f"Set a {thing}'s webhook",
+            description=(
+                "Replaces url, token and language together: what is left out is removed. The first time, the"
+                " answer shows the secret that requests are signed with. A suspension ends."
+            ),
+            answer=SavedWebhook,
+            outcome="The settings, without the token.",
+            refuses=(NO_LISTING, NO_WRITES),
+            body=forms.WebhookSettings,
         ),
         Route(
             "GET",
             one,
             f"show{form}Webhook",
-            lambda to: to.webhooks[kind].show,
-            "operator",
-            "Webhooks",
-            f"Show a {thing}'s webhook",
-            "The token is never shown.",
-            WebhookAnswer,
-            "The settings without the token, and how deliveries go.",
-            (NO_LISTING, NO_WEBHOOK),
+            endpoint=lambda to: to.webhooks[kind].show,
+            access="operator",
+            tag="Webhooks",
+            summary=f"Show a {thing}'s webhook",
+            description="The token is never shown.",
+            answer=WebhookAnswer,
+            outcome="The settings without the token, and how deliveries go.",
+            refuses=(NO_LISTING, NO_WEBHOOK),
         ),
         Route(
             "DELETE",
             one,
             f"remove{form}Webhook",
-            lambda to: to.webhooks[kind].remove,
-            "operator",
-            "Webhooks",
-            f"Remove a {thing}'s webhook",
-            "What is still to be delivered, and the log of what was, go with it.",
-            Success,
-            "It is gone.",
-            (NO_LISTING, NO_WEBHOOK, NO_WRITES),
+            endpoint=lambda to: to.webhooks[kind].remove,
+            access="operator",
+            tag="Webhooks",
+            summary=f"Remove a {thing}'s webhook",
+            description="What is still to be delivered, and the log of what was, go with it.",
+            answer=Success,
+            outcome="It is gone.",
+            refuses=(NO_LISTING, NO_WEBHOOK, NO_WRITES),
         ),
         Route(
             "POST",
             f"{one}/secret/rotate",
             f"rotate{form}WebhookSecret",
-            lambda to: to.webhooks[kind].rotate_secret,
-            "operator",
-            "Webhooks",
-            "Change what requests are signed with",
-            "The old secret stops at once, or signs beside the new one for as long as you ask.",
-            RotatedSecret,
-            "The new secret.",
-            (NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_signed"), NO_WRITES),
-            forms.Overlap,
+            endpoint=lambda to: to.webhooks[kind].rotate_secret,
+            access="operator",
+            tag="Webhooks",
+            summary="Change what requests are signed with",
+            description="The old secret stops at once, or signs beside the new one for as long as you ask.",
+            answer=RotatedSecret,
+            outcome="The new secret.",
+            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_signed"), NO_WRITES),
+            body=forms.Overlap,
         ),
         Route(
             "POST",
             f"{one}/test",
             f"test{form}Webhook",
-            lambda to: to.webhooks[kind].test,
-            "operator",
-            "Webhooks",
-            f"Send a test to a {thing}'s webhook",
-            "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or when it "
-            "takes too long.",
-            DeliveryAnswer,
-            "The delivery after its first attempt.",
-            (NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "too_many_tests"), NO_WRITES),
-            forms.User,
+            endpoint=lambda to: to.webhooks[kind].test,
+            access="operator",
+            tag="Webhooks",
+            summary=f"Send a test to a {thing}'s webhook",
+            description=(
+                "Goes the way of a real vote. Answers after the first attempt, whatever became of it, or "
+                "when it takes too long."
+            ),
+            answer=DeliveryAnswer,
+            outcome="The delivery after its first attempt.",
+            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "too_many_tests"), NO_WRITES),
+            body=forms.User,
         ),
         Route(
             "GET",
             f"{one}/deliveries",
             f"list{form}Deliveries",
-            lambda to: to.webhooks[kind].deliveries,
-            "operator",
-            "Webhooks",
-            f"List a {thing}'s deliveries",
-            "What is kept of them, newest first, in pages, with their attempts.",
-            DeliveryPage,
-            "A page of deliveries.",
-            (NO_LISTING,),
+            endpoint=lambda to: to.webhooks[kind].deliveries,
+            access="operator",
+            tag="Webhooks",
+            summary=f"List a {thing}'s deliveries",
+            description="What is kept of them, newest first, in pages, with their attempts.",
+            answer=DeliveryPage,
+            outcome="A page of deliveries.",
+            refuses=(NO_LISTING,),
             query=DeliveriesQuery,
         ),
         Route(
             "POST",
             f"{one}/deliveries/{{delivery_id}}/redeliver",
             f"redeliver{form}Delivery",
-            lambda to: to.webhooks[kind].redeliver,
-            "operator",
-            "Webhooks",
-            "Send a finished delivery again",
-            "Under its own id, with a new round of attempts. Answers after the first of them, or at once "
-            "while the endpoint is suspended.",
-            DeliveryAnswer,
-            "The delivery after its first new attempt.",
-            (
+            endpoint=lambda to: to.webhooks[kind].redeliver,
+            access="operator",
+            tag="Webhooks",
+            summary="Send a finished delivery again",
+            description=(
+                "Under its own id, with a new round of attempts. Answers after the first of them, or at once"
+                " while the endpoint is suspended."
+            ),
+            answer=DeliveryAnswer,
+            outcome="The delivery after its first new attempt.",
+            refuses=(
                 NO_LISTING,
                 NO_WEBHOOK,
                 NO_DELIVERY,
@@ -619,22 +477,25 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
                 RefusalKind(Conflict, "too_many_pending"),
                 NO_WRITES,
             ),
-            forms.Nothing,
+            body=forms.Nothing,
         ),
         Route(
             "POST",
             f"{one}/deliveries/redeliver",
             f"redeliverFailed{form}Deliveries",
-            lambda to: to.webhooks[kind].redeliver_failed,
-            "operator",
-            "Webhooks",
-            "Send again what has failed",
-            "Every delivery of the log that has failed since then but tests, in the order of votes, each "
-            "under its own id, as many as may wait. Answers at once; the log shows what becomes of them.",
-            Redelivered,
-            "How many there are.",
-            (NO_LISTING, NO_WEBHOOK, NO_WRITES),
-            forms.FailedSince,
+            endpoint=lambda to: to.webhooks[kind].redeliver_failed,
+            access="operator",
+            tag="Webhooks",
+            summary="Send again what has failed",
+            description=(
+                "Every delivery of the log that has failed since then but tests, in the order of votes, each"
+                " under its own id, as many as may wait. Answers at once; the log shows what becomes of "
+                "them."
+            ),
+            answer=Redelivered,
+            outcome="How many there are.",
+            refuses=(NO_LISTING, NO_WEBHOOK, NO_WRITES),
+            body=forms.FailedSince,
         ),
     )
 
@@ -647,35 +508,37 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             "POST",
             one,
             f"voteFor{form}",
-            lambda to: to.votes[kind].cast,
-            "operator",
-            "Votes",
-            f"Cast a vote for a {thing}",
-            "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told.",
-            CastVote,
-            "The vote is cast.",
-            (
+            endpoint=lambda to: to.votes[kind].cast,
+            access="operator",
+            tag="Votes",
+            summary=f"Cast a vote for a {thing}",
+            description=(
+                "A user can vote for it again after $vote_cooldown. With a webhook set, its owner is told."
+            ),
+            answer=CastVote,
+            outcome="The vote is cast.",
+            refuses=(
                 NO_LISTING,
                 RefusalKind(Conflict, "votes_need_approval"),
                 RefusalKind(VotedTooSoon),
                 NO_WRITES,
             ),
-            forms.User,
+            body=forms.User,
             status=201,
         ),
         Route(
             "POST",
             f"{one}/check",
             f"check{form}Votes",
-            lambda to: to.votes[kind].check,
-            "operator",
-            "Votes",
-            f"Look many users' votes for a {thing} up",
-            "Up to 1,000 users at once, answered in the order they are given in.",
-            UserVotes,
-            "How each user stands with it.",
-            (NO_LISTING,),
-            forms.Users,
+            endpoint=lambda to: to.votes[kind].check,
+            access="operator",
+            tag="Votes",
+            summary=f"Look many users' votes for a {thing} up",
+            description="Up to 1,000 users at once, answered in the order they are given in.",
+            answer=UserVotes,
+            outcome="How each user stands with it.",
+            refuses=(NO_LISTING,),
+            body=forms.Users,
         ),
     )
 
@@ -685,15 +548,17 @@ _USERS = (
         "DELETE",
         "/manage/users/{id}",
         "forgetUser",
-        lambda to: to.users.erase,
-        "operator",
-        "Votes",
-        "Forget a user",
-        "Removes the user's votes, and every delivery that names the user, everywhere. Succeeds for a user "
-        "that nobody knows, too.",
-        Success,
-        "The user's votes, and the deliveries that name the user, are gone.",
-        (BAD_ID, NO_WRITES),
+        endpoint=lambda to: to.users.erase,
+        access="operator",
+        tag="Votes",
+        summary="Forget a user",
+        description=(
+            "Removes the user's votes, and every delivery that names the user, everywhere. Succeeds for a "
+            "user that nobody knows, too."
+        ),
+        answer=Success,
+        outcome="The user's votes, and the deliveries that name the user, are gone.",
+        refuses=(BAD_ID, NO_WRITES),
     ),
 )
 
@@ -702,69 +567,75 @@ _DEBUG = (
         "GET",
         "/debug/state",
         "showState",
-        lambda to: to.debug.state,
-        "operator",
-        "Debug",
-        "Show the process",
-        "Positions of the log, counts, limiter, digest, memory, and how late the event loop runs.",
-        DebugState,
-        "The process.",
+        endpoint=lambda to: to.debug.state,
+        access="operator",
+        tag="Debug",
+        summary="Show the process",
+        description=(
+            "Positions of the log, counts, limiter, digest, memory, and how late the event loop runs."
+        ),
+        answer=DebugState,
+        outcome="The process.",
     ),
     Route(
         "GET",
         "/debug/bots/{id}",
         "showBotInside",
-        lambda to: to.debug.bot,
-        "operator",
-        "Debug",
-        "Show all about a bot",
-        "The listing, its keys without values, its webhook, its limits as they stand, its newest deliveries.",
-        DebugBot,
-        "The bot.",
-        (NO_LISTING,),
+        endpoint=lambda to: to.debug.bot,
+        access="operator",
+        tag="Debug",
+        summary="Show all about a bot",
+        description=(
+            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
+            "deliveries."
+        ),
+        answer=DebugBot,
+        outcome="The bot.",
+        refuses=(NO_LISTING,),
     ),
     Route(
         "POST",
         "/debug/snapshot",
         "takeSnapshot",
-        lambda to: to.debug.snapshot,
-        "operator",
-        "Debug",
-        "Take a snapshot now",
-        "Writes the state whole. Answers once it is on disk.",
-        SnapshotTaken,
-        "It is on disk.",
-        (NO_WRITES,),
+        endpoint=lambda to: to.debug.snapshot,
+        access="operator",
+        tag="Debug",
+        summary="Take a snapshot now",
+        description="Writes the state whole. Answers once it is on disk.",
+        answer=SnapshotTaken,
+        outcome="It is on disk.",
+        refuses=(NO_WRITES,),
     ),
     Route(
         "GET",
         "/debug/snapshot",
         "backUp",
-        lambda to: to.debug.backup,
-        "operator",
-        "Debug",
-        "Download a backup",
-        """The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
+        endpoint=lambda to: to.debug.backup,
+        access="operator",
+        tag="Debug",
+        summary="Download a backup",
+        description="""\
+The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
 keys, in another place.
 
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
-        None,
-        "The backup.",
-        (NO_WRITES,),
+        answer=None,
+        outcome="The backup.",
+        refuses=(NO_WRITES,),
         content_type=BYTES,
     ),
     Route(
         "POST",
         "/debug/verify",
         "verifyState",
-        lambda to: to.debug.verify,
-        "operator",
-        "Debug",
-        "Compare memory with disk",
-        "Folds what is on disk afresh and compares digests, at one position of the log.",
-        Verified,
-        "Both digests.",
-        (NO_WRITES,),
+        endpoint=lambda to: to.debug.verify,
+        access="operator",
+        tag="Debug",
+        summary="Compare memory with disk",
+        description="Folds what is on disk afresh and compares digests, at one position of the log.",
+        answer=Verified,
+        outcome="Both digests.",
+        refuses=(NO_WRITES,),
     ),
 )
 

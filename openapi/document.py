@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from handlers.reply import JSON, Reply, encode_json
-from handlers.routes import ROUTES, TAGS, Access, RefusalKind, Route
+from handlers.route import Access, RefusalKind, Route
+from handlers.routes import ROUTES, TAGS
 from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
 from openapi.deployment import Deployment

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core import refusals as no
 from handlers import reply
 from handlers.reply import Reply, failure, reply_to
-from handlers.routes import RefusalKind
+from handlers.route import RefusalKind
 from listings.forms import BotEdit, read
 from openapi.deployment import Deployment
 from openapi.examples import BOT, NOW_MS, SERVER_COUNT

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from handlers.reply import ErrorBody, InvalidFieldsBody, VotedTooSoonBody
-from handlers.routes import Route
+from handlers.route import Route
 from handlers.views import Snowflake
 from listings.forms import BotEdit, ServerEdit
 from listings.stats import StatsBody

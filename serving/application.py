@@ -17,7 +17,7 @@ from tornado.web import Application, RequestHandler, stream_request_body
 from core.clock import NS_PER_SECOND
 from handlers.reply import SPOKEN, Reply, bug, failure, method_not_allowed, no_such_path, reply_to
 from handlers.request import Request
-from handlers.routes import Resource
+from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered

@@ -266,7 +266,7 @@ TESTED_ELSEWHERE = {
     "tests/system/contract asks it over sockets.": [
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
-        *("handlers/routes", "handlers/service"),
+        *("handlers/route", "handlers/routes", "handlers/service"),
         *("serving/application", "serving/direct", "serving/rendering"),
     ],
     "Every gateway of tests/system is built by it.": [

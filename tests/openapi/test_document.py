@@ -12,7 +12,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 import gateway.serve as composition
 from core.rows import Delivery
 from handlers.reply import JSON
-from handlers.routes import Resource
+from handlers.route import Resource
 from openapi.examples import BOT, DELIVERY_ID, SERVER, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running

@@ -7,8 +7,8 @@ import pytest
 from requests import Response
 from tornado.web import Application
 
+from handlers.route import Resource
 from handlers.routes import ROUTES as ROWS
-from handlers.routes import Resource
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running

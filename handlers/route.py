@@ -1,0 +1,171 @@
+"""One method of one path, as a value. Law: it says everything about it that is not in its endpoint.
+
+A gateway binds routes to the objects that answer (`bound`). The OpenAPI document and the tests of permissions
+read the same values without any gateway. The routes that there are stand in `routes.py`.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
+from pydantic import BaseModel
+
+from core.refusals import Invalid, NotFound, Unavailable
+from handlers.debug import Debug
+from handlers.manage import Operator
+from handlers.manage_keys import ManageKeys
+from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_votes import ManageUsers, ManageVotes
+from handlers.manage_webhooks import ManageWebhooks
+from handlers.public import PublicApi
+from handlers.reply import (
+    JSON,
+    ApiKeyRefused,
+    BodyTooLarge,
+    BotNotFound,
+    OperatorTokenRefused,
+    Reply,
+    TooManyRequests,
+    Unreadable,
+)
+from handlers.request import Endpoint, Request
+from handlers.service import Service
+from listings.stats import StatsBody
+
+Access = Literal["bot key", "operator", "anyone"]
+"""The caller holds one of the bot's API keys, holds the operator token, or is anyone."""
+
+
+class RefusalKind(NamedTuple):
+    """A kind of refusal: an exception class or a branch of the tree, and its subject if it can have many."""
+
+    kind: type[Exception]
+    about: str = ""
+
+
+NO_LISTING, NO_KEY = RefusalKind(NotFound, "listing"), RefusalKind(NotFound, "key")
+NO_WEBHOOK, NO_DELIVERY = RefusalKind(NotFound, "webhook"), RefusalKind(NotFound, "delivery")
+BAD_BODY, BAD_QUERY, BAD_ID = (
+    RefusalKind(Invalid, "body"),
+    RefusalKind(Invalid, "query"),
+    RefusalKind(Invalid, "id"),
+)
+UNREADABLE, TOO_LARGE = RefusalKind(Unreadable), RefusalKind(BodyTooLarge)
+NO_WRITES = RefusalKind(Unavailable)
+
+
+@dataclass(frozen=True)
+class Endpoints:
+    """The objects that answer: one of a gateway."""
+
+    public: PublicApi
+    service: Service
+    operator: Operator
+    listings: Mapping[Kind, ManageListings]
+    keys: ManageKeys
+    webhooks: Mapping[Kind, ManageWebhooks]
+    votes: Mapping[Kind, ManageVotes]
+    users: ManageUsers
+    debug: Debug
+
+
+@dataclass(frozen=True)
+class Route:
+    """A method of a path.
+
+    Args:
+        path: a template with `{name}` parameters.
+        name: the operation's id, of which clients make the names of functions.
+        endpoint: picks the function that answers.
+        access: who may call.
+        answer: the type of a success's body; None if that is not a body of ours.
+        outcome: a sentence on what a success means.
+        refuses: the endpoint's own refusals; `refusals` adds those that follow from the rest of the row.
+        body: the form that reads the body, or the shapes that it may have.
+        query: the parameters in the query.
+    """
+
+    method: str
+    path: str
+    name: str
+    endpoint: Callable[[Endpoints], Endpoint]
+    access: Access
+    tag: str
+    summary: str
+    description: str
+    answer: type[Struct] | None
+    outcome: str
+    refuses: tuple[RefusalKind, ...] = ()
+    body: type[BaseModel] | type[StatsBody] | None = None
+    query: type[Struct] | None = None
+    status: int = 200
+    content_type: str = JSON
+
+    @property
+    def refusals(self) -> tuple[RefusalKind, ...]:
+        """Everything that a caller may be refused for, but for bugs."""
+        found = [*_OF_CALLERS[self.access]]
+        if self.query is not None:
+            found.append(BAD_QUERY)
+        if self.body is not None:
+            found += [UNREADABLE, TOO_LARGE]
+            if self.body is not StatsBody:
+                found.append(BAD_BODY)
+        return (*found, *self.refuses)
+
+
+_OF_CALLERS: Mapping[Access, tuple[RefusalKind, ...]] = {
+    "bot key": (RefusalKind(ApiKeyRefused), RefusalKind(BotNotFound), RefusalKind(TooManyRequests)),
+    "operator": (RefusalKind(OperatorTokenRefused), RefusalKind(TooManyRequests)),
+    "anyone": (),
+}
+
+
+Finish = Callable[[Request, Reply], Reply]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A path with its endpoints by method.
+
+    `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
+    answer of the path must have. A path that is `lenient` is found with one trailing slash, too.
+    """
+
+    path: str
+    endpoints: Mapping[str, Endpoint]
+    finish: Finish = lambda _, reply: reply
+    lenient: bool = False
+
+    @property
+    def pattern(self) -> str:
+        pattern = re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
+        return f"{pattern}/?" if self.lenient else pattern
+
+    @property
+    def allow(self) -> str:
+        """The value of an `Allow` header (RFC 9110, 10.2.1)."""
+        methods = [*self.endpoints, *(["HEAD"] if "GET" in self.endpoints else []), "OPTIONS"]
+        return ", ".join(methods)
+
+
+def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
+    """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
+    paths: dict[str, dict[str, Endpoint]] = {}
+    public: set[str] = set()
+    for route in routes:
+        endpoint = route.endpoint(to)
+        endpoint = to.operator.only(endpoint) if route.access == "operator" else endpoint
+        paths.setdefault(route.path, {})[route.method] = endpoint
+        if route.access == "bot key":
+            public.add(route.path)
+
+    def finish(request: Request, reply: Reply) -> Reply:
+        return to.public.unproven(request.address, reply)
+
+    return [
+        Resource(path, endpoints, finish, lenient=True) if path in public else Resource(path, endpoints)
+        for path, endpoints in paths.items()
+    ]
