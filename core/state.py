@@ -102,7 +102,7 @@ class State:
         else:
             self._apply_rare(event)
 
-    def _apply_rare(self, event: RareEvent) -> None:  # noqa: C901  # a case for each event, and none is forgotten
+    def _apply_rare(self, event: RareEvent) -> None:  # noqa: C901 (a case for each event, and none is forgotten)
         match event:
             case (
                 ListingReviewed()

@@ -29,6 +29,7 @@ GET = b"GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
 POST = b"POST /b HTTP/1.1\r\nHost: g\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 UPGRADE = b"Connection: upgrade\r\nUpgrade: h2c\r\n"
+OFFER = ((b"Connection", b"upgrade"), (b"Upgrade", b"h2c"))
 
 
 def fed(parser: RequestParser, pieces: Iterable[bytes]) -> list[Event]:
@@ -106,7 +107,7 @@ STREAMS: dict[str, tuple[bytes, list[Event]]] = {
     "an offer to upgrade": (
         GET[:-2] + UPGRADE + b"\r\n" + GET,
         [
-            a_head("GET", b"/a", HOST, (b"Connection", b"upgrade"), (b"Upgrade", b"h2c")),
+            a_head("GET", b"/a", HOST, *OFFER),
             REQUEST_END,
             a_head("GET", b"/a", HOST),
             REQUEST_END,
@@ -115,14 +116,7 @@ STREAMS: dict[str, tuple[bytes, list[Event]]] = {
     "an offer to upgrade with a body": (
         POST + UPGRADE + b"Content-Length: 4\r\n\r\nbody" + GET,
         [
-            a_head(
-                "POST",
-                b"/b",
-                HOST,
-                (b"Connection", b"upgrade"),
-                (b"Upgrade", b"h2c"),
-                (b"Content-Length", b"4"),
-            ),
+            a_head("POST", b"/b", HOST, *OFFER, (b"Content-Length", b"4")),
             BodyPart(b"body"),
             REQUEST_END,
             a_head("GET", b"/a", HOST),
@@ -132,14 +126,7 @@ STREAMS: dict[str, tuple[bytes, list[Event]]] = {
     "an offer to upgrade with an empty body": (
         POST + UPGRADE + b"Content-Length: 0\r\n\r\n" + GET,
         [
-            a_head(
-                "POST",
-                b"/b",
-                HOST,
-                (b"Connection", b"upgrade"),
-                (b"Upgrade", b"h2c"),
-                (b"Content-Length", b"0"),
-            ),
+            a_head("POST", b"/b", HOST, *OFFER, (b"Content-Length", b"0")),
             REQUEST_END,
             a_head("GET", b"/a", HOST),
             REQUEST_END,
