@@ -29,9 +29,12 @@ os.umask(0o022)
 """Tests make data folders too, and one that its group may write, as with 002, is refused."""
 
 TESTS = Path(__file__).parent
-LONGEST_FIRST = ["openapi/test_schemathesis.py", "wire", "system/faults"]
-SHORTEST_LAST = ["system", "replication", "published", "docs"]
-"""Rooms with modules that take long come first; modules that end close together come last."""
+LONGEST_FIRST = [
+    *("openapi/test_schemathesis.py", "system/fleet", "system/faults", "wire/test_timeouts.py"),
+    *("system/test_process.py", "system/test_process_at_the_edge.py", "docs", "test_server.py", "wire"),
+]
+SHORTEST_LAST = ["replication", "listings", "settings", "handlers", "ratelimit", "grammars", "guild_counts"]
+"""Modules that take long come first, so that no worker is left alone with one; the shortest come last."""
 
 
 @cache
