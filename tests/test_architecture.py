@@ -298,9 +298,7 @@ TESTED_ELSEWHERE = {
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
     "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],
-    "tests/outbound/test_tls_stream.py and test_http1.py test it at work.": [
-        *("outbound/handshakes", "outbound/pool"),
-    ],
+    "tests/outbound/test_tls_stream.py tests it at work.": ["outbound/handshakes"],
 }
 """Modules without a test module of their own, by the reason."""
 
