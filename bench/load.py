@@ -19,6 +19,7 @@ CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORES = set(CORES[:1])
 LOAD_CORES = set(CORES[1:2] or CORES)
 LUA = Path(__file__).parent / "requests.lua"
+PATIENCE_SECONDS = 20  # on a slow machine, a peer lets some of many connections wait for seconds
 WARM_SECONDS = 1
 
 
@@ -70,7 +71,8 @@ class Measured(NamedTuple):
 
 def closed_loop(port: int, connections: int, seconds: float, requests: Path) -> Measured:
     """wrk on one thread: each connection asks again as soon as it is answered."""
-    load, url = ["wrk", "-t1", f"-c{connections}", "-s", str(LUA)], f"http://127.0.0.1:{port}"
+    load = ["wrk", "-t1", f"-c{connections}", f"--timeout={PATIENCE_SECONDS}s", "-s", str(LUA)]
+    url = f"http://127.0.0.1:{port}"
     answered = 0
     for duration in (WARM_SECONDS, max(round(seconds), 1)):
         words = _printed([*load, f"-d{duration}s", url, "--", str(requests)])
