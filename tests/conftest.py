@@ -13,6 +13,7 @@ from core.state import State
 from journal import journal as journal_module
 from tests.support.contract import Served, serving
 from tests.support.cutting_proxy import CuttingProxy
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import ProcessGateway, ThreadGateway, running
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.redis_server import RedisServer
@@ -81,7 +82,7 @@ def gateway(tmp_path: Path) -> Iterator[ThreadGateway]:
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[ProcessGateway]:
     """A gateway in a process of its own, not started yet."""
-    gateway = ProcessGateway(tmp_path / "data")
+    gateway = ForkedGateway(tmp_path / "data")
     yield gateway
     if hasattr(gateway, "process"):
         gateway.close()

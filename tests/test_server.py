@@ -172,7 +172,7 @@ def test_the_secret_of_the_keys_is_not_made_anew_once_there_are_keys(process: Pr
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[ProcessGateway]:
-    gateway = ForkedGateway(tmp_path / "data").start("--demo")
+    gateway = ProcessGateway(tmp_path / "data").start("--demo")
     yield gateway
     gateway.close()
 

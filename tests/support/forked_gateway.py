@@ -1,4 +1,4 @@
-"""`server.py` in a forked process. tests/system/test_process.py starts it as an operator does."""
+"""`server.py` in a forked process. tests/test_server.py starts it as an operator does, too."""
 
 import os
 import subprocess

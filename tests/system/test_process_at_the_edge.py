@@ -228,15 +228,19 @@ server.cli()
 """A gateway with a bug that quotes what it was sent."""
 
 
+@pytest.fixture
+def broken(tmp_path: Path) -> Iterator[ProcessGateway]:
+    gateway = ProcessGateway(tmp_path / "data", VOTEGATE_LOG__LEVEL="DEBUG")
+    gateway.program = ["-c", BROKEN]
+    yield gateway
+    gateway.close()
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_line_of_any_log_holds_a_key_or_the_operator_token(process: ProcessGateway, form: str) -> None:
-    key, token = "vg_" + "k" * 43, process.operator_token
-    process.environment |= {
-        "VOTEGATE_SERVER__ACCESS_LOG": form,
-        "VOTEGATE_LOG__LEVEL": "DEBUG",
-    }
-    process.program = ["-c", BROKEN]
-    process.start()
+def test_no_line_of_any_log_holds_a_key_or_the_operator_token(broken: ProcessGateway, form: str) -> None:
+    broken.environment["VOTEGATE_SERVER__ACCESS_LOG"] = form
+    broken.start()
+    key, token = "vg_" + "k" * 43, broken.operator_token
     for secret in (key, token):
         encoded = "".join(f"%{ord(each):x}" for each in secret)
         for written in (secret, encoded, encoded.replace("%", "%25")):
@@ -250,14 +254,14 @@ def test_no_line_of_any_log_holds_a_key_or_the_operator_token(process: ProcessGa
                 request("GET", f"/{written}", host=f"{written} {written}"),
                 request("GET", f"/{written}", f"no colon {written}"),
             ]:
-                assert converse(process.base_url, [data + END])
-    assert process.signal(signal.SIGTERM) == 0
-    assert process.log.count("RuntimeError: a bug: ") == 6
-    assert process.log.count("[secret]") > 20
+                assert converse(broken.base_url, [data + END])
+    assert broken.signal(signal.SIGTERM) == 0
+    assert broken.log.count("RuntimeError: a bug: ") == 6
+    assert broken.log.count("[secret]") > 20
     for _ in range(4):
-        assert key[-20:] not in process.log
-        assert token not in process.log
-        process.log = unquote(process.log)
+        assert key[-20:] not in broken.log
+        assert token not in broken.log
+        broken.log = unquote(broken.log)
 
 
 def test_a_restart_on_the_same_socket_turns_nobody_away(tmp_path: Path) -> None:
