@@ -61,6 +61,14 @@ def test_version_prints_the_version() -> None:
     assert (version.returncode, version.stdout, version.stderr) == (0, f"{VERSION}\n", "")
 
 
+def test_a_start_imports_only_what_it_serves_with() -> None:
+    """Each of these takes a tenth of a start, or more."""
+    loaded = (
+        "import server, sys; print(*{'aiohttp', 'cryptography.x509', 'redis', 'rich'} & sys.modules.keys())"
+    )
+    assert subprocess.check_output([sys.executable, "-c", loaded], cwd=ROOT, text=True) == "\n"
+
+
 @pytest.mark.parametrize(
     "arguments", [[], ["-h"], ["serve", "--help"], ["admin", "-h"], ["check-config", "-h"]]
 )
