@@ -1,21 +1,17 @@
-"""The membership of this gateway in a fleet, for those who have one and those who do not. No logic.
+"""The membership of this gateway in a fleet, as the rest of the gateway knows it. No logic.
 
-Replication and Redis's client are imported only by a gateway that joins a fleet: one that serves alone would
-pay for them with a tenth of its start.
+Only a gateway that joins a fleet imports `fleet_node.py`, and with it replication and Redis's client. One
+that serves alone would pay for them with a tenth of its start.
 """
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.clock import Clock
 from core.rows import Policy
 from gateway.readers import FleetReaders
-from gateway.store import Secrets, Store
 from ratelimit.shared import SharedBuckets
-from settings.model import RedisSettings, Settings
-from votes.search import Searches
+from settings.model import Settings
 
 if TYPE_CHECKING:
     from replication.members.claims import Claims
@@ -43,26 +39,6 @@ class FleetTerms:
     """Each of them as text, by its name."""
     cooldown_ms: int
     voters: Policy
-
-
-@asynccontextmanager
-async def open_fleet(
-    redis: RedisSettings,
-    terms: FleetTerms,
-    store: Store,
-    secrets: Secrets,
-    clock: Clock,
-    searches: Searches,
-    spawn: Callable[[Coroutine[None, None, None]], object],
-) -> AsyncIterator[Membership | None]:
-    """Yield None without `redis.url`."""
-    if redis.url is None or redis.node is None:
-        yield None
-        return
-    from gateway.fleet_node import open_node
-
-    async with open_node(redis, redis.node, terms, store, secrets, clock, searches, spawn) as membership:
-        yield membership
 
 
 def fleet_terms(settings: Settings) -> FleetTerms:

@@ -26,7 +26,7 @@ from gateway.endpoints import (
     public_api,
 )
 from gateway.front import http_server, open_front
-from gateway.membership import Membership, fleet_terms, open_fleet
+from gateway.membership import Membership, fleet_terms
 from gateway.readers import Readers, subscribe
 from gateway.store import empty_state, held_folder, open_secrets, open_store
 from handlers.debug import Debug
@@ -118,11 +118,14 @@ async def serve(
         counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
-        fleet = await stack.enter_async_context(
-            open_fleet(
-                settings.redis, fleet_terms(settings), store, secrets, clock, searches, tasks.create_task
+        redis, fleet = settings.redis, None
+        if redis.url is not None and redis.node is not None:
+            from gateway.fleet_node import open_node  # see membership.py
+
+            terms, spawn = fleet_terms(settings), tasks.create_task
+            fleet = await stack.enter_async_context(
+                open_node(redis, redis.node, terms, store, secrets, clock, searches, spawn)
             )
-        )
         may_send = fleet.node.may_send_webhooks if fleet is not None else lambda: True
         delivery = delivering(settings.webhooks, egress, store, clock, tasks.create_task, may_send)
         policy = endpoint_policy(settings)

@@ -51,7 +51,7 @@ class Folding:
     def run(self, order: Order) -> Folded:
         """Run the process and return when it has ended. Call this in a thread."""
         try:
-            process = subprocess.Popen(  # noqa: S603  # our own command, and no shell
+            process = subprocess.Popen(  # noqa: S603 (our own command, and no shell)
                 self._command, cwd=self._place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         except OSError as error:

@@ -78,7 +78,7 @@ class Actor:
             node = chance.choice(self._world.nodes)
             if node.is_steady(node.life) or chance.random() < ASKED_WHILE_DOWN:
                 act(node)
-            time.sleep(chance.uniform(0, LONGEST_PAUSE_SECONDS))
+            time.sleep(chance.uniform(0, LONGEST_PAUSE_SECONDS))  # a visitor's pace; nothing is waited for
         self._client.session.close()
 
     def prepare(self) -> None:
