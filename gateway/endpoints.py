@@ -14,7 +14,10 @@ from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
-from handlers.debug import Debug, DebugSources, Verification, verification
+from handlers.debug import Debug
+from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
+from handlers.debug_listing import DebugListings
+from handlers.debug_process import DebugProcess, ProcessSources
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
@@ -188,33 +191,46 @@ def all_resources(
     return bound(ROUTES, endpoints)
 
 
-def debug_sources(
+def readiness(store: Store, life: Life) -> Callable[[], str | None]:
+    """Return the call that tells why the gateway is not ready; None if it is."""
+
+    def reason() -> str | None:
+        if life.stop.is_set():
+            return "stopping"
+        return None if store.journal.writable else "the journal does not take writes"
+
+    return reason
+
+
+def debug_endpoints(
+    store: Store, clock: Clock, public: PublicApi, process: ProcessSources, version: str
+) -> Debug:
+    async def verify() -> Verification:
+        return await verification(store.ledger, store.snapshotter.lock, store.fold)
+
+    ledger = store.ledger
+    return Debug(
+        process=DebugProcess(ledger, clock, public.limits, process, version),
+        disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
+        listings=DebugListings(ledger.state, clock, public),
+    )
+
+
+def process_sources(
     store: Store,
     delivering: Delivering,
     life: Life,
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
-) -> DebugSources:
+) -> ProcessSources:
     outbox, lag = delivering.outbox, life.lag
-
-    def readiness() -> str | None:
-        if life.stop.is_set():
-            return "stopping"
-        return None if store.journal.writable else "the journal does not take writes"
-
-    async def verify() -> Verification:
-        return await verification(store.ledger, store.snapshotter.lock, store.fold)
-
-    return DebugSources(
+    return ProcessSources(
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
         webhooks_in_flight=lambda: outbox.in_flight,
         endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
-        readiness=readiness,
-        take_snapshot=store.snapshotter.take,
-        backup=store.snapshotter.backup,
-        verify=verify,
+        readiness=readiness(store, life),
         replication=fleet.node.view if fleet is not None else lambda: None,
         connections=connections,
         resident_bytes=resident_bytes,

@@ -19,17 +19,17 @@ from gateway.endpoints import (
     Life,
     Managed,
     all_resources,
-    debug_sources,
+    debug_endpoints,
     endpoint_policy,
     known_callers,
     open_guild_counts,
+    process_sources,
     public_api,
 )
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.readers import Readers, subscribe
 from gateway.store import empty_state, held_folder, open_secrets, open_store
-from handlers.debug import Debug
 from handlers.manage_webhooks import AttemptWatch
 from handlers.redaction import Redactor
 from listings.keys import KeyDigester
@@ -143,11 +143,11 @@ async def serve(
         )
         subscribe(readers, store.ledger, store.journal)
         life = Life(stop, RunningRequests(), LoopLag(clock))
-        sources = debug_sources(store, delivery, life, fleet, lambda: http.tally())
-        debug = Debug(store.ledger, clock, public, public.limits, sources, VERSION)
+        process = process_sources(store, delivery, life, fleet, lambda: http.tally())
+        debug = debug_endpoints(store, clock, public, process, VERSION)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
-        resources = all_resources(policy, store, clock, callers, public, managed, debug, sources.readiness)
+        resources = all_resources(policy, store, clock, callers, public, managed, debug, process.readiness)
         edge = ApplicationPolicy(
             policy.max_body_bytes, settings.server.trusted_proxies, life.running, front.answered
         )

@@ -10,5 +10,5 @@ function over memory alone.
 
 Reading order: `request` and `reply` (what comes in and goes out), `views` (the types of answers), `route`
 (a row) and `routes` (the table), `public` (the contract's two endpoints), `manage` and the modules named
-after it, `service`, `debug`.
+after it, `service`, `debug` and the modules named after it.
 """

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from core.refusals import Conflict, StatsRefused, VotedTooSoon
-from handlers.debug import DebugBot, DebugState, SnapshotTaken, Verified
+from handlers.debug_disk import SnapshotTaken, Verified
+from handlers.debug_listing import DebugBot
+from handlers.debug_process import DebugState
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.reply import (
@@ -567,7 +569,7 @@ _DEBUG = (
         "GET",
         "/debug/state",
         "showState",
-        endpoint=lambda to: to.debug.state,
+        endpoint=lambda to: to.debug.process.state,
         access="operator",
         tag="Debug",
         summary="Show the process",
@@ -581,7 +583,7 @@ _DEBUG = (
         "GET",
         "/debug/bots/{id}",
         "showBotInside",
-        endpoint=lambda to: to.debug.bot,
+        endpoint=lambda to: to.debug.listings.bot,
         access="operator",
         tag="Debug",
         summary="Show all about a bot",
@@ -597,7 +599,7 @@ _DEBUG = (
         "POST",
         "/debug/snapshot",
         "takeSnapshot",
-        endpoint=lambda to: to.debug.snapshot,
+        endpoint=lambda to: to.debug.disk.snapshot,
         access="operator",
         tag="Debug",
         summary="Take a snapshot now",
@@ -610,7 +612,7 @@ _DEBUG = (
         "GET",
         "/debug/snapshot",
         "backUp",
-        endpoint=lambda to: to.debug.backup,
+        endpoint=lambda to: to.debug.disk.backup,
         access="operator",
         tag="Debug",
         summary="Download a backup",
@@ -628,7 +630,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         "POST",
         "/debug/verify",
         "verifyState",
-        endpoint=lambda to: to.debug.verify,
+        endpoint=lambda to: to.debug.disk.verify,
         access="operator",
         tag="Debug",
         summary="Compare memory with disk",

@@ -4,7 +4,7 @@ A view is a frozen struct whose JSON is the body, or a part of one. Its fields h
 the nulls that clients see, and the OpenAPI document reads its schema off them. Every field is in every
 answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
 
-An answer that a single module gives may stand there, above its endpoint, as in `handlers/debug.py`.
+An answer that a single module gives may stand there, above its endpoint, as in `handlers/debug_disk.py`.
 
 The view of a bot or a server takes the fields of the profile row (`core/rows.py`): a new field of a profile
 needs no line here.

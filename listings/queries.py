@@ -1,6 +1,6 @@
-"""Pages of listings. Law: a cursor names the last row shown, so rows may come and go between pages."""
+"""Pages and numbers of listings. Law: a cursor names the last row shown, so rows may come and go meanwhile."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
 from core.rows import Delivery, Listing, Review
 from core.state import State
@@ -42,3 +42,10 @@ def deliveries_page(
     shown = kept[start : start + limit]
     more = start + limit < len(kept)
     return shown, f"{shown[-1].queued_ms}-{shown[-1].id}" if more else None
+
+
+def count_of(state: State, prefix: str) -> int:
+    """Return the number of listings of a kind, whose refs begin with `prefix`, such as "bots/"."""
+    refs = state.listings.refs
+    behind = prefix[:-1] + chr(ord(prefix[-1]) + 1)  # the first text after all that begin so
+    return bisect_left(refs, behind) - bisect_left(refs, prefix)

@@ -13,21 +13,18 @@ from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
-from handlers.debug import (
+from handlers.debug_disk import SnapshotTaken, Verified
+from handlers.debug_listing import DebugBot, NextRequest, NextRequests
+from handlers.debug_process import (
     Connections,
     Counts,
-    DebugBot,
     DebugState,
     LimiterCounts,
     LoopLagView,
     Memory,
-    NextRequest,
-    NextRequests,
     NodeHeard,
     Positions,
     ReplicationView,
-    SnapshotTaken,
-    Verified,
 )
 from handlers.reply import encode_json
 from handlers.routes import ROUTES

@@ -264,6 +264,7 @@ TESTED_ELSEWHERE = {
         "replication/members/status",
     ],
     "tests/system/contract asks it over sockets.": [
+        *("handlers/debug_disk", "handlers/debug_listing", "handlers/debug_process", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
         *("handlers/route", "handlers/routes", "handlers/service"),

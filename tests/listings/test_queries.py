@@ -8,7 +8,7 @@ from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS, Delivery, Listing, Review
 from core.state import State
-from listings.queries import deliveries_page, page
+from listings.queries import count_of, deliveries_page, page
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
@@ -54,6 +54,15 @@ def test_the_pages_together_are_the_listings_in_order(
     assert [listing_id for shown in found for listing_id in shown] == expected
     assert all(len(shown) == limit for shown in found[:-1])
     assert found[-1] or not expected, "no page is empty, but the first one of nothing"
+
+
+def test_a_kind_is_counted_without_the_kinds_before_and_behind_it() -> None:
+    state = empty_state()
+    for kind in (BOTS, SERVERS, "emojis/", "templates/"):
+        for listing_id in IDS[: len(kind)]:
+            state.apply(ListingSaved(kind + listing_id, OWNER, BOT_PROFILE, "approved", NOW_MS))
+
+    assert (count_of(state, BOTS), count_of(state, SERVERS)) == (len(BOTS), len(SERVERS))
 
 
 def test_without_listings_there_is_one_empty_page(state: State) -> None:
