@@ -1,4 +1,4 @@
-"""Pages and numbers of listings. Law: a cursor names the last row shown, so rows may come and go meanwhile."""
+"""Pages and numbers of listings. Law: a cursor names the last row shown; rows may come and go meanwhile."""
 
 from bisect import bisect_left, bisect_right
 
