@@ -5,41 +5,34 @@
 background task fails; with 2 when the settings are not valid.
 """
 
-import asyncio
-import logging
 import os
-import secrets
-import signal
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import click
-import uvloop
-
-from cli.demo import demo_lines, make_demo
-from core.clock import SystemClock
-from gateway.serve import VERSION, Gateway, serve, tune_interpreter
-from gateway.store import empty_state, held_folder
-from handlers.redaction import RedactingFormatter, Redactor
-from listings.keys import KEY_BYTES, key_value
-from settings.model import Settings, SettingsError, load_settings
-from snapshot.recovery import UNREADABLE
-from storage.folder import DIGEST_SECRET, OPERATOR_TOKEN, FolderUnusable, what_to_do
-from storage.sealing import keyring_of
+from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from cli.place import Place
-
-log = logging.getLogger("votegate")
+    from handlers.redaction import Redactor
+    from settings.model import Settings
 
 
 class Commands(click.Group):
-    """Imports a command of `cli/` when it is called: `serve` needs neither tables nor an HTTP client."""
+    """Imports a command of `cli/` when it is called.
 
-    OTHERS: ClassVar = {"admin": "cli.admin", "rotate-key": "cli.rotate_key", "snapshot": "cli.snapshots"}
+    Each command imports what it works with, because a gateway takes more than half a second to import, and
+    nobody waits so long for `admin`.
+    """
+
+    OTHERS: ClassVar = {
+        "admin": ("cli.admin", "Manage a running gateway as its operator."),
+        "rotate-key": ("cli.rotate_key", "Create a new sealing key."),
+        "snapshot": ("cli.snapshots", "Inspect, verify, export and restore the data on disk."),
+    }
+    """Name -> (module, its help in one line, which a list of commands shows without the module)."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted([*super().list_commands(context), *self.OTHERS])
@@ -47,8 +40,26 @@ class Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.OTHERS:
             return super().get_command(context, name)
-        command: click.Command = getattr(import_module(self.OTHERS[name]), name.replace("-", "_"))
+        module, _ = self.OTHERS[name]
+        command: click.Command = getattr(import_module(module), name.replace("-", "_"))
         return command
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.line_of(name)) for name in self.list_commands(context)])
+
+    def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
+        found = [
+            CompletionItem(name, help=self.line_of(name))
+            for name in self.list_commands(context)
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, context, incomplete)
+
+    def line_of(self, name: str) -> str:
+        return (
+            self.OTHERS[name][1] if name in self.OTHERS else self.commands[name].get_short_help_str(limit=80)
+        )
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -86,7 +97,9 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _settings(config: Path | None, **flags: object) -> Settings:
+def _settings(config: Path | None, **flags: object) -> "Settings":
+    from settings.model import SettingsError, load_settings
+
     try:
         return load_settings(config, os.environ, {FLAGS[name]: value for name, value in flags.items()})
     except SettingsError as error:
@@ -107,6 +120,15 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     Then finish the requests under way, save everything, and stop. A flag overrides the environment, which
     overrides the settings file.
     """
+    import logging
+    import sys
+
+    import uvloop
+
+    from handlers.redaction import RedactingFormatter, Redactor
+    from snapshot.recovery import UNREADABLE
+    from storage.folder import FolderUnusable, what_to_do
+
     settings = _settings(config, **flags)
     redactor, handler = Redactor(), logging.StreamHandler(sys.stderr)
     handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", redactor))
@@ -119,11 +141,20 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         click.echo(f"votegate cannot serve: {what_to_do(error, settings.data_dir)}", err=True)
         raise SystemExit(1) from None
     except ExceptionGroup as group:
-        log.critical("stopped by a failure", exc_info=group)
+        logging.getLogger("votegate").critical("stopped by a failure", exc_info=group)
         raise SystemExit(1) from None
 
 
-async def _serve_until_signal(settings: Settings, redactor: Redactor, *, demo: bool) -> None:
+async def _serve_until_signal(settings: "Settings", redactor: "Redactor", *, demo: bool) -> None:
+    import asyncio
+    import secrets
+    import signal
+
+    from cli.demo import demo_lines, make_demo
+    from core.clock import SystemClock
+    from gateway.serve import Gateway, serve, tune_interpreter
+    from listings.keys import KEY_BYTES, key_value
+
     stop = asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
@@ -153,6 +184,7 @@ def check_config(config: Path | None, **flags: object) -> None:
 
     Also read the certificates and keys that the settings name. Ends with status 2 if there is a mistake.
     """
+    from core.clock import SystemClock
     from gateway.certificates import certificate_findings
 
     settings = _settings(config, **flags)
@@ -167,12 +199,17 @@ def check_config(config: Path | None, **flags: object) -> None:
 @cli.command()
 def version() -> None:
     """Print the version."""
+    from gateway.serve import VERSION
+
     click.echo(VERSION)
 
 
 def _place(config: Path | None, data_dir: Path | None) -> "Place":
     """Return the data folder for a command that needs no gateway."""
     from cli.place import Place
+    from gateway.store import empty_state, held_folder
+    from storage.folder import DIGEST_SECRET, OPERATOR_TOKEN
+    from storage.sealing import keyring_of
 
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -61,12 +62,19 @@ def test_version_prints_the_version() -> None:
     assert (version.returncode, version.stdout, version.stderr) == (0, f"{VERSION}\n", "")
 
 
-def test_a_start_imports_only_what_it_serves_with() -> None:
+def imported_by(*arguments: object) -> set[str]:
+    """The modules that a command has imported when it ends."""
+    command = [sys.executable, "-X", "importtime", "server.py", *map(str, arguments)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS)
+    return {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines() if "import time:" in line}
+
+
+def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
     """Each of these takes a tenth of a start, or more."""
-    loaded = (
-        "import server, sys; print(*{'aiohttp', 'cryptography.x509', 'redis', 'rich'} & sys.modules.keys())"
-    )
-    assert subprocess.check_output([sys.executable, "-c", loaded], cwd=ROOT, text=True) == "\n"
+    (tmp_path / "data").write_text("no folder: the start ends here")
+    loaded = imported_by("serve", "--data-dir", tmp_path / "data", "--port", 0)
+    assert "gateway.serve" in loaded
+    assert not loaded & {"aiohttp", "cryptography.x509", "redis", "rich"}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +82,22 @@ def test_a_start_imports_only_what_it_serves_with() -> None:
 )
 def test_every_command_tells_how_it_is_used(arguments: list[str]) -> None:
     assert "Usage: " in CliRunner().invoke(cli, arguments).output
+
+
+def test_the_list_of_commands_tells_of_each_what_it_tells_itself() -> None:
+    listed = CliRunner().invoke(cli, ["--help"], env={"COLUMNS": "120"}).output
+    context = click.Context(cli)
+    assert len(cli.list_commands(context)) > 5
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert re.search(
+            rf"^  {name} +{re.escape(command.get_short_help_str(limit=80))}$", listed, re.MULTILINE
+        )
+
+
+def test_the_list_of_commands_imports_none_of_them() -> None:
+    assert not imported_by("--help") & {"cli.admin", "cli.snapshots", "gateway.serve", "pydantic"}
 
 
 def test_a_valid_configuration_is_called_valid() -> None:
