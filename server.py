@@ -31,6 +31,7 @@ class Commands(click.Group):
         "admin": ("cli.admin", "Manage a running gateway as its operator."),
         "rotate-key": ("cli.rotate_key", "Create a new sealing key."),
         "snapshot": ("cli.snapshots", "Inspect, verify, export and restore the data on disk."),
+        "version": ("cli.show_version", "Print which version, commit and build this is."),
     }
     """Name -> (module, its help in one line, which a list of commands shows without the module)."""
 
@@ -62,7 +63,23 @@ class Commands(click.Group):
         )
 
 
+def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        from cli.show_version import print_version
+
+        print_version()
+        context.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="As `version`.",
+)
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Votegate, the API gateway of a bot-listing platform."""
@@ -194,14 +211,6 @@ def check_config(config: Path | None, **flags: object) -> None:
     if mistakes:
         raise _not_valid("\n".join(mistakes))
     click.echo("The settings are valid.")
-
-
-@cli.command()
-def version() -> None:
-    """Print the version."""
-    from gateway.serve import VERSION
-
-    click.echo(VERSION)
 
 
 def _place(config: Path | None, data_dir: Path | None) -> "Place":

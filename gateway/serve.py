@@ -14,6 +14,7 @@ from secrets import token_bytes
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.version import VERSION
 from gateway.delivery import delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
@@ -43,7 +44,6 @@ from votes.search import Searches
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
 
-VERSION = "0.1.0"
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
 log = logging.getLogger("votegate")
 

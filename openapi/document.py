@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.reply import JSON, Reply, encode_json
 from handlers.route import Access, RefusalKind, Route
 from handlers.routes import ROUTES, TAGS
@@ -23,8 +24,6 @@ from openapi.examples import ANSWERS, BODIES, BOT, DELIVERY_ID, KEY_ID, NOW_MS, 
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
 
 Node = dict[str, Any]
-
-API_VERSION = "1.1.0"
 
 _ABOUT = """Votegate is the API of a bot-listing platform. Bot developers push their bot's counts, ask
 whether a user has voted, and receive a webhook for each vote. The platform itself uses the management API.
@@ -54,6 +53,10 @@ window ends.
 text names the right ones (one that HTTP does not know 501), an unknown path 404, what is not HTTP 400, a
 request that comes too slowly 408, and headers over $max_headers 431. These answers are errors of the same
 shape: """
+
+_VERSIONS = f"""
+
+**Versions.** This is version {API_VERSION} of the API. Votegate {VERSION} answers it. {VERSIONS}"""
 
 _WEBHOOK_TEXT = """Sent to the URL of a listing's webhook settings when a user votes for the bot or the
 server, within seconds of the vote; and, as a test, when the management API asks for one.
@@ -109,7 +112,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "title": "Votegate",
             "version": API_VERSION,
             "summary": "The API gateway of a bot-listing platform.",
-            "description": f"{_ABOUT}{outside}.",
+            "description": f"{_ABOUT}{outside}.{_VERSIONS}",
             "contact": {"name": "The operators of this gateway"},
             "license": {"name": "MIT", "identifier": "MIT"},
         },

@@ -13,6 +13,7 @@ from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
 from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
+from core.version import VERSION
 from handlers.debug_disk import SnapshotTaken, Verified
 from handlers.debug_listing import DebugBot, NextRequest, NextRequests
 from handlers.debug_process import (
@@ -171,7 +172,7 @@ def _limit(limit: int, window_seconds: int) -> NextRequest:
 _PROBLEM_VIEWS = stats_problem_views(_PROBLEMS)
 _ISSUED = IssuedKey(id=KEY_ID, name="production", key=KEY)
 _STATE = DebugState(
-    version="0.1.0",
+    version=VERSION,
     uptime_seconds=86_400,
     ready=True,
     not_ready_because=None,

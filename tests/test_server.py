@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from gateway.serve import VERSION
+from core.version import VERSION
 from journal.frames import FRAME_BYTES
 from journal.segments import segment_path
 from server import cli
@@ -57,9 +57,11 @@ def put_secret(path: Path, secret: str) -> None:
     path.write_text(secret)
 
 
-def test_version_prints_the_version() -> None:
-    version = votegate("version")
-    assert (version.returncode, version.stdout, version.stderr) == (0, f"{VERSION}\n", "")
+def test_version_is_a_command_and_an_option() -> None:
+    version, option = votegate("version"), votegate("--version", "serve")
+    assert (version.returncode, version.stderr) == (0, "")
+    assert version.stdout.startswith(f"votegate {VERSION}\ncommit   ")
+    assert (option.returncode, option.stdout) == (0, version.stdout)
 
 
 def imported_by(*arguments: object) -> set[str]:
@@ -74,7 +76,7 @@ def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("no folder: the start ends here")
     loaded = imported_by("serve", "--data-dir", tmp_path / "data", "--port", 0)
     assert "gateway.serve" in loaded
-    assert not loaded & {"aiohttp", "cryptography.x509", "redis", "rich"}
+    assert not loaded & {"aiohttp", "cli.show_version", "cryptography.x509", "redis", "rich"}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.serve import VERSION
+from core.version import VERSION
 from tests.support.contract import BOT_PATH, attempted, idle, refusal, set_webhook, webhook
 from tests.support.gateways import BOT, OTHER_USER, SERVER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Received, Receiver, status

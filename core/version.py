@@ -1,0 +1,33 @@
+"""The version of the program and that of the API. Law: each is written here and nowhere else.
+
+A build adds the module `core/built.py`, which is never in a source tree: it holds the commit and the time.
+"""
+
+from importlib import import_module
+from typing import NamedTuple
+
+VERSION = "0.1.0"
+"""The program's. `pyproject.toml` reads it from here."""
+API_VERSION = "1.1.0"
+"""That of the contract with those who call the API."""
+VERSIONS = (
+    "The API's version changes when the API does, for those who call it; "
+    "the program's version changes with every release, for those who run it."
+)
+
+
+class Build(NamedTuple):
+    """The build that a program comes from."""
+
+    commit: str
+    date: str
+    """In UTC, as in RFC 3339."""
+
+
+def build() -> Build | None:
+    """Return the build of this program; None if it runs from a source tree."""
+    try:
+        built = import_module("core.built")
+    except ModuleNotFoundError:
+        return None
+    return Build(built.COMMIT, built.DATE)
