@@ -80,7 +80,7 @@ def measure_decisions(report: Report) -> None:
         "encode a vote record": lambda: encode_record(record),
         "decode a vote record": lambda: decode_record(encoded),
         "whole vote check, endpoint function": lambda: public.voters(
-            BOT, VOTER, public.caller(KEY, "127.0.0.1")
+            BOT, VOTER, public.caller(KEY, "127.0.0.1"), bench.clock.monotonic_ns()
         ),
         "commit of a vote (memory journal)": lambda: bench.ledger.commit(record),
     }

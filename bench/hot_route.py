@@ -15,8 +15,9 @@ from bench.timing import microseconds
 from cli.demo import BOT, VOTER
 from handlers.reply import encode_json
 from listings.keys import is_granted
-from serving.direct import DirectVoteCheck, Refusals
+from serving.direct import VOTE_CHECK, DirectVoteCheck, Refusals
 from serving.rendering import rendered
+from serving.traffic import Traffic
 from votes.queries import vote_status
 from wire.connection import Connection
 from wire.http_server import WireServer
@@ -65,7 +66,7 @@ async def _measure(report: Report) -> None:
 
 
 def _of_http(bench: Bench) -> dict[str, Callable[[], object]]:
-    direct = DirectVoteCheck(bench.public, bench.clock, (), None)
+    direct = DirectVoteCheck(bench.public, bench.clock, (), Traffic([VOTE_CHECK]), None)
     calls: dict[str, Callable[[], object]] = {}
     for name, route in (("a constant answer", _Constant()), ("a vote check", direct)):
         for head_name, head in (("2 headers", HEAD), ("6 headers", USUAL_HEAD)):
@@ -77,7 +78,7 @@ def _of_http(bench: Bench) -> dict[str, Callable[[], object]]:
 
 def _asking(bench: Bench, route: DirectRoute, request: bytes, *, forgetful: bool) -> Callable[[], None]:
     application = cast(Any, None)  # what is measured never comes to it
-    server = WireServer(application, LIMITS, Refusals(bench.public, None), route)
+    server = WireServer(application, LIMITS, Refusals(bench.public, Traffic(()), None), route)
     server.add_sockets([])
     connection = Connection(server)
     connection.connection_made(cast(Any, _Nowhere()))
@@ -95,7 +96,7 @@ def _stages(bench: Bench) -> dict[str, Callable[[], object]]:
     caller, ref = public.caller(KEY, "127.0.0.1"), f"bots/{BOT}"
     assert caller.digest is not None
     digest, guard, buckets = caller.digest, public.limits.guard, public.limits.voters
-    reply = public.voters(BOT, VOTER, caller)
+    reply = public.voters(BOT, VOTER, caller, clock.monotonic_ns())
     status = vote_status(state, ref, VOTER, 0, 1)
     return {
         "both clocks": lambda: (clock.now_ms(), clock.monotonic_ns()),
@@ -104,7 +105,7 @@ def _stages(bench: Bench) -> dict[str, Callable[[], object]]:
         "limiter": lambda: buckets.take(ref, bench.policy, 0),
         "look-up": lambda: vote_status(state, ref, VOTER, 0, 1),
         "body": lambda: encode_json(status),
-        "endpoint function, all of these": lambda: public.voters(BOT, VOTER, caller),
+        "endpoint function, all of these": lambda: public.voters(BOT, VOTER, caller, clock.monotonic_ns()),
         "head of the answer": lambda: rendered(reply),
         "digest of the key (head parsed)": lambda: public.caller(KEY, "127.0.0.1"),
     }

@@ -37,6 +37,7 @@ from openapi.page import docs_reply
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from serving.application import RunningRequests
+from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
 from settings.model import GuildCountsSettings, LimitsSettings, Settings
 from votes.search import Searches
@@ -54,10 +55,12 @@ class Callers:
 
 @dataclass(frozen=True)
 class Life:
-    """The life of the process: whether it stops, which requests run, and how late the loop is."""
+    """The life of the process: whether it stops, which requests run, what was answered, and how late the loop
+    is."""
 
     stop: asyncio.Event
     running: RunningRequests
+    traffic: Traffic
     lag: LoopLag
 
 

@@ -16,6 +16,7 @@ from handlers.redaction import Redactor
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.traffic import Traffic
 from settings.model import ServerSettings
 from wire.http_server import WireServer
 from wire.limits import ConnectionLimits
@@ -81,6 +82,7 @@ def http_server(
     front: Front,
     application: Application,
     public: PublicApi,
+    traffic: Traffic,
     webhooks_in_flight: int,
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
@@ -95,7 +97,7 @@ def http_server(
         write_seconds=server.write_seconds,
         connections_per_address=server.connections_per_address,
     )
-    direct = DirectVoteCheck(public, clock, server.trusted_proxies, front.answered)
+    direct = DirectVoteCheck(public, clock, server.trusted_proxies, traffic, front.answered)
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
 
@@ -103,7 +105,7 @@ def http_server(
         of_all = peer == UNIX or is_trusted(peer, server.trusted_proxies)
         return None if of_all else address_key(peer)
 
-    return WireServer(application, limits, Refusals(public, front.answered), direct, tls, counted_as)
+    return WireServer(application, limits, Refusals(public, traffic, front.answered), direct, tls, counted_as)
 
 
 def _connections(allowed: int, webhooks_in_flight: int) -> int:

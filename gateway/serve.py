@@ -33,9 +33,11 @@ from gateway.readers import Readers, subscribe
 from gateway.store import empty_state, held_folder, open_secrets, open_store
 from handlers.manage_webhooks import AttemptWatch
 from handlers.redaction import Redactor
+from handlers.routes import ROUTES
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.traffic import Traffic
 from serving.vitals import LoopLag
 from settings.model import Settings
 from snapshot.recovery import recover
@@ -142,18 +144,24 @@ async def serve(
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
-        life = Life(stop, RunningRequests(), LoopLag(clock))
+        traffic = Traffic(route.name for route in ROUTES)
+        life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         process = process_sources(store, delivery, life, fleet, lambda: http.tally())
         debug = debug_endpoints(store, clock, public, process, VERSION)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
         resources = all_resources(policy, store, clock, callers, public, managed, debug, process.readiness)
         edge = ApplicationPolicy(
-            policy.max_body_bytes, settings.server.trusted_proxies, life.running, front.answered
+            policy.max_body_bytes,
+            settings.server.trusted_proxies,
+            life.running,
+            clock,
+            traffic,
+            front.answered,
         )
         application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight
-        http = http_server(settings.server, clock, front, application, public, in_flight)
+        http = http_server(settings.server, clock, front, application, public, traffic, in_flight)
 
         # Serve.
         http.add_sockets(front.sockets)

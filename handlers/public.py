@@ -121,7 +121,8 @@ class PublicApi:
     def check(self, request: Request) -> Reply:
         """GET /bots/{id}/voters/{user_id}"""
         bot_id, user_id = request.params
-        return self.voters(bot_id, user_id, self.caller(request.authorization, request.address))
+        caller = self.caller(request.authorization, request.address)
+        return self.voters(bot_id, user_id, caller, self._clock.monotonic_ns())
 
     async def push(self, request: Request) -> Reply:
         """PATCH /bots/{id}/stats"""
@@ -133,9 +134,9 @@ class PublicApi:
         grant = self._state.listings.grants.get(caller.digest) if caller.digest is not None else None
         return grant.ref.removeprefix(BOTS) if grant is not None else None
 
-    def voters(self, bot_id: str, user_id: str, caller: Caller) -> Reply:
-        """Answer a vote check."""
-        now_ns, now_ms = self._clock.monotonic_ns(), self._clock.now_ms()
+    def voters(self, bot_id: str, user_id: str, caller: Caller, now_ns: int) -> Reply:
+        """Answer a vote check that came at `now_ns` (monotonic)."""
+        now_ms = self._clock.now_ms()
         bot = self._admit(bot_id, caller, now_ns, now_ms)
         if isinstance(bot, Reply):
             return bot

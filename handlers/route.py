@@ -5,8 +5,9 @@ read the same values without any gateway. The routes that there are stand in `ro
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -128,7 +129,7 @@ Finish = Callable[[Request, Reply], Reply]
 
 @dataclass(frozen=True)
 class Resource:
-    """A path with its endpoints by method.
+    """A path with its endpoints by method, and the operations' ids by method.
 
     `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
     answer of the path must have. A path that is `lenient` is found with one trailing slash, too.
@@ -138,6 +139,11 @@ class Resource:
     endpoints: Mapping[str, Endpoint]
     finish: Finish = lambda _, reply: reply
     lenient: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def name(self, method: str) -> str | None:
+        """Return the id of the operation that answers a method. None if no route does."""
+        return self.names.get("GET" if method == "HEAD" else method)
 
     @property
     def pattern(self) -> str:
@@ -153,12 +159,14 @@ class Resource:
 
 def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
     """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
-    paths: dict[str, dict[str, Endpoint]] = {}
+    paths = defaultdict[str, dict[str, Endpoint]](dict)
+    names = defaultdict[str, dict[str, str]](dict)
     public: set[str] = set()
     for route in routes:
         endpoint = route.endpoint(to)
         endpoint = to.operator.only(endpoint) if route.access == "operator" else endpoint
-        paths.setdefault(route.path, {})[route.method] = endpoint
+        paths[route.path][route.method] = endpoint
+        names[route.path][route.method] = route.name
         if route.access == "bot key":
             public.add(route.path)
 
@@ -166,6 +174,8 @@ def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
         return to.public.unproven(request.address, reply)
 
     return [
-        Resource(path, endpoints, finish, lenient=True) if path in public else Resource(path, endpoints)
+        Resource(path, endpoints, finish, lenient=True, names=names[path])
+        if path in public
+        else Resource(path, endpoints, names=names[path])
         for path, endpoints in paths.items()
     ]

@@ -14,7 +14,7 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
-from core.clock import NS_PER_SECOND
+from core.clock import Clock
 from handlers.reply import SPOKEN, Reply, bug, failure, method_not_allowed, no_such_path, reply_to
 from handlers.request import Request
 from handlers.route import Resource
@@ -22,6 +22,7 @@ from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered
 from serving.rendering import SERVER, request_id
+from serving.traffic import Traffic
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +68,8 @@ class ApplicationPolicy:
     max_body_bytes: int
     trusted_proxies: Sequence[Proxy]
     running: RunningRequests
+    clock: Clock
+    traffic: Traffic
     answered: Answered | None
 
 
@@ -87,6 +90,7 @@ class EndpointHandler(RequestHandler):
         self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
+        self._began_ns = policy.clock.monotonic_ns()
         policy.running.begin(self)  # before anything can end the request
 
     def set_default_headers(self) -> None:
@@ -185,6 +189,15 @@ class EndpointHandler(RequestHandler):
             max_body_bytes=self._policy.max_body_bytes,
         )
 
+    def count(self) -> None:
+        """Count the answer, and log it. Tornado calls this once the answer is written."""
+        policy, request, status = self._policy, self.request, self.get_status()
+        taken_ns = policy.clock.monotonic_ns() - self._began_ns
+        policy.traffic.of(self._resource.name(request.method or "")).add(status, taken_ns)
+        if policy.answered is not None:
+            address = self.client_address()
+            policy.answered(status, request.method or "", request.path, address, taken_ns)
+
     def client_address(self) -> str:
         request = self.request
         peer = request.remote_ip
@@ -240,12 +253,8 @@ def make_application(resources: Sequence[Resource], policy: ApplicationPolicy) -
     """Return the application that serves the resources."""
 
     def log_answer(handler: RequestHandler) -> None:
-        if policy.answered is not None and isinstance(handler, EndpointHandler):
-            request = handler.request
-            taken_ns = round(request.request_time() * NS_PER_SECOND)
-            policy.answered(
-                handler.get_status(), request.method or "", request.path, handler.client_address(), taken_ns
-            )
+        if isinstance(handler, EndpointHandler):
+            handler.count()
 
     return Application(
         [(each.pattern, EndpointHandler, {"policy": policy, "resource": each}) for each in resources],

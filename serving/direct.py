@@ -11,11 +11,14 @@ from handlers.public import Caller, PublicApi
 from handlers.reply import failure
 from ratelimit.address import Proxy, client_address
 from serving.rendering import rendered
+from serving.traffic import REFUSED, Traffic
 
 Answered = Callable[[int, str, str, str, int], None]
 """Takes each response: status, method, path, client address, duration in nanoseconds."""
 
 
+VOTE_CHECK = "checkVote"
+"""The operation's id of the vote check."""
 _PUBLIC = re.compile(rb"/bots/[^/]+/(stats|voters/[^/?]+)/?(\?|$)")
 
 
@@ -32,8 +35,14 @@ class DirectVoteCheck:
     """Answers GET /bots/{id}/voters/{user_id} where both ids are digits."""
 
     def __init__(
-        self, public: PublicApi, clock: Clock, trusted_proxies: Sequence[Proxy], answered: Answered | None
+        self,
+        public: PublicApi,
+        clock: Clock,
+        trusted_proxies: Sequence[Proxy],
+        traffic: Traffic,
+        answered: Answered | None,
     ) -> None:
+        self._counts = traffic.of(VOTE_CHECK)
         self._public = public
         self._clock = clock
         self._trusted_proxies = trusted_proxies
@@ -63,14 +72,15 @@ class DirectVoteCheck:
             user_id = user_id.removesuffix("/")  # one trailing slash does not change the path
             if not (user_id.isdigit() and user_id.isascii()):
                 return None
-        answered = self._answered
-        started_ns = self._clock.monotonic_ns() if answered is not None else 0
+        clock, answered = self._clock, self._answered
+        started_ns = clock.monotonic_ns()
         try:
-            reply = self._public.voters(bot_id, user_id, who)
+            reply = self._public.voters(bot_id, user_id, who, started_ns)
         except Exception:
             return None  # the application meets the same bug, and logs it
+        taken_ns = clock.monotonic_ns() - started_ns
+        self._counts.add(reply.status, taken_ns)
         if answered is not None:
-            taken_ns = self._clock.monotonic_ns() - started_ns
             answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns)
         return reply.status, rendered(reply)
 
@@ -78,13 +88,15 @@ class DirectVoteCheck:
 class Refusals:
     """Answers requests that the server itself refuses."""
 
-    def __init__(self, public: PublicApi, answered: Answered | None) -> None:
+    def __init__(self, public: PublicApi, traffic: Traffic, answered: Answered | None) -> None:
+        self._counts = traffic.of(REFUSED)
         self._public = public
         self._answered = answered
 
     def __call__(self, status: int, text: str, peer: str, target: bytes) -> bytes:
         """Return the response. `target` may be incomplete. No failure is counted, because the peer may be a
         proxy."""
+        self._counts.add(status, 0)
         if self._answered is not None:
             self._answered(status, "-", target.decode("latin-1") or "-", peer, 0)
         reply = failure(status, text)

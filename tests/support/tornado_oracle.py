@@ -21,6 +21,7 @@ from gateway.front import Front
 from handlers.public import PublicApi
 from handlers.reply import failure
 from serving.rendering import rendered
+from serving.traffic import Traffic
 from settings.model import ServerSettings
 from tests.support.gateways import ThreadGateway, running
 
@@ -45,10 +46,11 @@ def _http_server(
     front: Front,
     application: Application,
     public: PublicApi,
+    traffic: Traffic,
     webhooks_in_flight: int,
 ) -> "_Server":
     """Stands in for `gateway.front.http_server`."""
-    del clock, front, public, webhooks_in_flight
+    del clock, front, public, traffic, webhooks_in_flight
     return _Server(
         application,
         max_header_size=server.max_header_bytes,
