@@ -31,7 +31,7 @@ def section(title: str) -> str:
 
 
 def over_unix(script: str, path: str) -> str:
-    """The script as docs/operating.md says it: with an option, and a host in place of address and port."""
+    """The script as docs/operations.md says it: with an option, and a host in place of address and port."""
     script = script.replace("http://127.0.0.1:8080", "http://localhost")
     asks = f'case "$*" in *://localhost*) set -- --unix-socket {path} "$@";; esac; command curl "$@"'
     return f"curl() {{ {asks}; }}\n{script}"

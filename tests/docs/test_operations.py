@@ -1,4 +1,4 @@
-"""docs/operating.md: its commands are run word by word, and what it names is there."""
+"""docs/operations.md: its commands are run word by word, and what it names is there."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 from storage.folder import OPERATOR_TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
 
-DOCUMENT = (ROOT / "docs/operating.md").read_text()
+DOCUMENT = (ROOT / "docs/operations.md").read_text()
 
 
 def section(title: str) -> str:
