@@ -6,7 +6,7 @@ background task fails; with 2 when the settings are not valid.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from cli.place import Place
-    from handlers.redaction import Redactor
+    from serving.log_output import LogOutput
     from settings.model import Settings
 
 
@@ -115,12 +115,18 @@ def settings_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _settings(config: Path | None, **flags: object) -> "Settings":
-    from settings.model import SettingsError, load_settings
+    from settings.model import SettingsError
 
     try:
-        return load_settings(config, os.environ, {FLAGS[name]: value for name, value in flags.items()})
+        return _loaded(config, flags)
     except SettingsError as error:
         raise _not_valid(str(error)) from None
+
+
+def _loaded(config: Path | None, flags: Mapping[str, object]) -> "Settings":
+    from settings.model import load_settings
+
+    return load_settings(config, os.environ, {FLAGS[name]: value for name, value in flags.items()})
 
 
 def _not_valid(mistakes: str) -> SystemExit:
@@ -142,27 +148,42 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
 
     import uvloop
 
-    from handlers.redaction import RedactingFormatter, Redactor
+    from handlers.redaction import Redactor
+    from serving.log_output import LogOutput, begin_logging
+    from settings.model import SettingsError
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
 
-    settings = _settings(config, **flags)
-    redactor, handler = Redactor(), logging.StreamHandler(sys.stderr)
-    handler.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", redactor))
-    logging.basicConfig(level=settings.log.level, handlers=[handler])
-    # Its INFO lines quote malformed requests, and a malformed request may hold a key.
-    logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
+    log = logging.getLogger("votegate")
     try:
-        uvloop.run(_serve_until_signal(settings, redactor, demo=demo))
+        settings = _loaded(config, flags)
+    except SettingsError as error:
+        if error.log_form == "text":
+            raise _not_valid(str(error)) from None
+        begin_logging(LogOutput(error.log_form, Redactor(), sys.stderr.buffer), "INFO")
+        for mistake in str(error).splitlines():
+            log.critical("the settings are not valid: %s", mistake)
+        raise SystemExit(2) from None
+    output = LogOutput(settings.log.form, Redactor(), sys.stderr.buffer)
+    begin_logging(output, settings.log.level)
+    try:
+        uvloop.run(_serve_until_signal(settings, output, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
-        click.echo(f"votegate cannot serve: {what_to_do(error, settings.data_dir)}", err=True)
+        why = what_to_do(error, settings.data_dir)
+        if settings.log.form == "text":
+            click.echo(f"votegate cannot serve: {why}", err=True)
+        else:
+            log.critical("cannot serve: %s", why)
         raise SystemExit(1) from None
-    except ExceptionGroup as group:
-        logging.getLogger("votegate").critical("stopped by a failure", exc_info=group)
+    except KeyboardInterrupt:
+        log.info("stopped before it served")
+        raise SystemExit(1) from None
+    except Exception as error:
+        log.critical("stopped by a failure", exc_info=error)
         raise SystemExit(1) from None
 
 
-async def _serve_until_signal(settings: "Settings", redactor: "Redactor", *, demo: bool) -> None:
+async def _serve_until_signal(settings: "Settings", output: "LogOutput", *, demo: bool) -> None:
     import asyncio
     import secrets
     import signal
@@ -191,7 +212,7 @@ async def _serve_until_signal(settings: "Settings", redactor: "Redactor", *, dem
             await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
-    await serve(settings, SystemClock(), stop, started, redactor=redactor)
+    await serve(settings, SystemClock(), stop, started, output=output)
 
 
 @cli.command("check-config")

@@ -106,6 +106,6 @@ def _stages(bench: Bench) -> dict[str, Callable[[], object]]:
         "look-up": lambda: vote_status(state, ref, VOTER, 0, 1),
         "body": lambda: encode_json(status),
         "endpoint function, all of these": lambda: public.voters(BOT, VOTER, caller, clock.monotonic_ns()),
-        "head of the answer": lambda: rendered(reply),
+        "head of the answer": lambda: rendered(reply, 10_000_000),
         "digest of the key (head parsed)": lambda: public.caller(KEY, "127.0.0.1"),
     }

@@ -12,10 +12,10 @@ from tornado.web import Application
 
 from core.clock import Clock
 from handlers.public import PublicApi
-from handlers.redaction import Redactor
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
+from serving.log_output import LogOutput
 from serving.traffic import Traffic
 from settings.model import ServerSettings
 from wire.http_server import WireServer
@@ -56,7 +56,7 @@ class Front:
 
 
 @contextmanager
-def open_front(server: ServerSettings, clock: Clock, redactor: Redactor) -> Iterator[Front]:
+def open_front(server: ServerSettings, clock: Clock, output: LogOutput) -> Iterator[Front]:
     """Listen. Raises OSError for a taken address or an unusable certificate, and names it."""
     tls = server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
@@ -66,10 +66,7 @@ def open_front(server: ServerSettings, clock: Clock, redactor: Redactor) -> Iter
         sockets = listen_unix(server.unix_socket)
     elif not sockets:
         sockets = listen(server.address, server.port)
-    form = server.access_log
-    access = None
-    if form != "off":
-        access = AccessLog(clock, form, sample=server.access_log_sample, redactor=redactor)
+    access = AccessLog(clock, output, sample=server.access_log_sample) if server.access_log else None
     with ExitStack() as stack:
         for listening in sockets:
             stack.callback(listening.close)

@@ -37,6 +37,7 @@ from handlers.routes import ROUTES
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.log_output import LogOutput
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
 from settings.model import Settings
@@ -83,22 +84,23 @@ async def serve(
     stop: asyncio.Event,
     started: Started,
     disk: Disk = OS_DISK,
-    redactor: Redactor | None = None,
+    output: LogOutput | None = None,
 ) -> None:
     """Serve until `stop` is set, then drain.
 
     Args:
         started: called once requests are answered.
-        redactor: told every secret that no log may hold.
+        output: the log's way out; it is told the secrets that no line may hold. By default, text on
+            standard error.
 
     Raises FolderUnusable and UNREADABLE if it cannot start, and an ExceptionGroup if a background task fails.
     """
-    redactor = redactor if redactor is not None else Redactor()
+    output = output or LogOutput("text", Redactor(), sys.stderr.buffer)
     async with AsyncExitStack() as stack:
         # Recover. Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
-        front = stack.enter_context(open_front(settings.server, clock, redactor))
+        front = stack.enter_context(open_front(settings.server, clock, output))
         secrets = open_secrets(settings.keys, settings.operator, folder, recovered)
         store = open_store(
             settings.journal,
@@ -109,7 +111,7 @@ async def serve(
             deliveries_kept=settings.webhooks.deliveries_kept,
             joins_fleet=settings.redis.url is not None,
         )
-        redactor.hide(secrets.operator_token)
+        output.redactor.hide(secrets.operator_token)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
         state = store.ledger.state

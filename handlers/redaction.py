@@ -4,7 +4,6 @@ Every text in the form of a key counts as one, and so does the greater part of a
 """
 
 import json
-import logging
 import re
 from urllib.parse import unquote
 
@@ -47,14 +46,3 @@ class Redactor:
             if self._shapes.search(decoded):
                 return HIDDEN
         return HIDDEN
-
-
-class RedactingFormatter(logging.Formatter):
-    """Redacts log lines, including their tracebacks."""
-
-    def __init__(self, form: str, redactor: Redactor) -> None:
-        super().__init__(form)
-        self._redactor = redactor
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._redactor(super().format(record))

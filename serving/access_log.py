@@ -6,17 +6,15 @@ without queries and secrets, and writes them at once.
 
 import asyncio
 import contextlib
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from functools import lru_cache
 from itertools import starmap
-from json.encoder import encode_basestring_ascii as _quoted
-from typing import BinaryIO, Literal, NamedTuple
+from typing import NamedTuple
 
 from core.clock import Clock
-from handlers.redaction import Redactor
+from serving.log_lines import Form, json_head, quoted, text_head
+from serving.log_output import LogOutput
+from serving.request_ids import request_id
 
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
@@ -31,8 +29,10 @@ part."""
 FAILED = 400
 """The lowest status of a failure."""
 
-_Answer = tuple[int, int, str, str, str, int]
-"""(Unix milliseconds, status, method, path, address, duration in nanoseconds)"""
+LOGGER = "votegate.access"
+
+_Answer = tuple[int, int, str, str, str, int, int]
+"""(Unix milliseconds, status, method, path, address, duration in nanoseconds, number of the request's id)"""
 
 
 class AccessLog:
@@ -41,27 +41,26 @@ class AccessLog:
     def __init__(
         self,
         clock: Clock,
-        form: Literal["text", "json"],
+        output: LogOutput,
         *,
         sample: int = 1,
         waiting: int = WAITING,
-        stream: BinaryIO | None = None,
-        redactor: Redactor | None = None,
     ) -> None:
-        """`stream` is the standard error by default. Beyond `waiting` collected responses, further ones are
-        only counted."""
+        """Beyond `waiting` collected responses, further ones are only counted."""
         self._clock = clock
-        self._form = _FORMS[form]
-        self._redactor = redactor if redactor is not None else Redactor()
+        self._form = _FORMS[output.form]
+        self._redactor = output.redactor
         self._sample = sample
         self._passed_over = sample - 1  # the first one is logged
         self._room = waiting
-        self._stream = sys.stderr.buffer if stream is None else stream
+        self._stream = output.stream
         self._waiting: list[_Answer] = []
         self._dropped = 0
         self._thread = ThreadPoolExecutor(1, "access-log")  # starts it with the first batch
 
-    def answered(self, status: int, method: str, path: str, address: str, duration_ns: int) -> None:
+    def answered(
+        self, status: int, method: str, path: str, address: str, duration_ns: int, number: int
+    ) -> None:
         """Collect a response. Runs on the event loop. Only the part of the path before a `?` is logged."""
         if status < FAILED:
             if self._passed_over + 1 < self._sample:
@@ -69,7 +68,9 @@ class AccessLog:
                 return
             self._passed_over = 0
         if len(self._waiting) < self._room:
-            self._waiting.append((self._clock.now_ms(), status, method, path[:KEPT], address, duration_ns))
+            self._waiting.append(
+                (self._clock.now_ms(), status, method, path[:KEPT], address, duration_ns, number)
+            )
         else:
             self._dropped += 1
 
@@ -99,18 +100,21 @@ class AccessLog:
         if not await asyncio.shield(writing):  # a stop must not cancel a batch that the thread writes
             self._dropped += len(batch) + dropped
 
-    def _line(self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
+    def _line(
+        self, now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int, number: int
+    ) -> str:
         behind = KEPT - PATH if len(path) == KEPT else 0  # not logged: a secret may be cut off at its end
         method, path = self._redactor(method), self._redactor(path)
         path = path[: max(len(path) - behind, 0)]
         path = path.partition("?")[0][:PATH]  # a query may hold private values
-        return self._form.line(now_ms, status, method, path, address, duration_ns)
+        head = self._form.head(now_ms, "INFO", LOGGER, request_id(number))
+        return head + self._form.answer(status, method, path, address, duration_ns / 1e6)
 
     def _write(self, batch: Sequence[_Answer], dropped: int, now_ms: int) -> bool:
         """Write a batch. Returns False if the stream is broken; the next batch tries it again."""
         text = "".join(starmap(self._line, batch))
         if dropped:
-            text += self._form.dropped(now_ms, dropped)
+            text += self._form.head(now_ms, "WARNING", LOGGER, "") + self._form.dropped(dropped)
         try:
             self._stream.write(text.encode())
             self._stream.flush()
@@ -119,51 +123,37 @@ class AccessLog:
         return True
 
 
-def _text_line(now_ms: int, status: int, method: str, path: str, _: str, duration_ns: int) -> str:
-    """Format a line like the other log lines, in local time."""
+def _text_answer(status: int, method: str, path: str, address: str, ms: float) -> str:
+    return f"{status} {_one_word(method)} {_one_word(path)} {_one_word(address)} {ms:.1f}ms\n"
+
+
+def _json_answer(status: int, method: str, path: str, address: str, ms: float) -> str:
     return (
-        f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03} INFO votegate.access: "
-        f"{status} {_one_word(method)} {_one_word(path)} {duration_ns / 1e6:.1f}ms\n"
+        f', "status": {status}, "method": {quoted(method)}, "path": {quoted(path)}, '
+        f'"address": {quoted(address)}, "ms": {ms:.3f}}}\n'
     )
 
 
-def _text_of_dropped(now_ms: int, dropped: int) -> str:
-    stamp = f"{_local_second(now_ms // 1_000)},{now_ms % 1_000:03}"
-    return f"{stamp} WARNING votegate.access: {dropped} answers were not logged\n"
+def _text_dropped(dropped: int) -> str:
+    return f"{dropped} answers were not logged\n"
 
 
-def _json_line(now_ms: int, status: int, method: str, path: str, address: str, duration_ns: int) -> str:
-    """Format a line of JSON, with the time as in RFC 3339, in UTC."""
-    return (
-        f'{{"time": "{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z", "status": {status}, '
-        f'"method": {_quoted(method)}, "path": {_quoted(path)}, '
-        f'"address": {_quoted(address)}, "ms": {duration_ns / 1e6:.3f}}}\n'
-    )
-
-
-def _json_of_dropped(now_ms: int, dropped: int) -> str:
-    stamp = f"{_utc_second(now_ms // 1_000)}.{now_ms % 1_000:03}Z"
-    return f'{{"time": "{stamp}", "dropped": {dropped}}}\n'
+def _json_dropped(dropped: int) -> str:
+    return f', "message": "{dropped} answers were not logged"}}\n'
 
 
 class _Form(NamedTuple):
-    """The two kinds of lines of a format."""
+    """The parts of the lines of a form."""
 
-    line: Callable[[int, int, str, str, str, int], str]
-    dropped: Callable[[int, int], str]
-
-
-_FORMS = {"text": _Form(_text_line, _text_of_dropped), "json": _Form(_json_line, _json_of_dropped)}
+    head: Callable[[int, str, str, str], str]
+    answer: Callable[[int, str, str, str, float], str]
+    dropped: Callable[[int], str]
 
 
-@lru_cache(maxsize=1)
-def _local_second(second: int) -> str:
-    return f"{datetime.fromtimestamp(second):%Y-%m-%d %H:%M:%S}"
-
-
-@lru_cache(maxsize=1)
-def _utc_second(second: int) -> str:
-    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
+_FORMS: dict[Form, _Form] = {
+    "text": _Form(text_head, _text_answer, _text_dropped),
+    "json": _Form(json_head, _json_answer, _json_dropped),
+}
 
 
 def _one_word(text: str) -> str:

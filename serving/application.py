@@ -15,13 +15,15 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
+from core.request_id import REQUEST_ID
 from handlers.reply import SPOKEN, Reply, bug, failure, method_not_allowed, no_such_path, reply_to
 from handlers.request import Request
 from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered
-from serving.rendering import SERVER, request_id
+from serving.rendering import SERVER
+from serving.request_ids import next_number, request_id
 from serving.traffic import Traffic
 
 log = logging.getLogger(__name__)
@@ -95,7 +97,8 @@ class EndpointHandler(RequestHandler):
 
     def set_default_headers(self) -> None:
         if not hasattr(self, "request_id"):  # `send_error` calls this a second time
-            self.request_id = request_id()
+            self.request_number = next_number()
+            self.request_id = request_id(self.request_number)
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
@@ -139,6 +142,7 @@ class EndpointHandler(RequestHandler):
         self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
+        REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
         request = self._request_value(body)
         try:
             reply = await self._reply(request)
@@ -146,7 +150,7 @@ class EndpointHandler(RequestHandler):
             reply = reply_to(error)
         except Exception:
             # The one place that reports a bug. The log line shows no header and no body.
-            log.exception("request %s failed: %s %s", self.request_id, request.method, self.request.path)
+            log.exception("a request failed: %s %s", request.method, self.request.path)
             reply = self._resource.finish(request, self._bug())
         if reply.stream is None:
             self._send(reply)
@@ -195,8 +199,8 @@ class EndpointHandler(RequestHandler):
         taken_ns = policy.clock.monotonic_ns() - self._began_ns
         policy.traffic.of(self._resource.name(request.method or "")).add(status, taken_ns)
         if policy.answered is not None:
-            address = self.client_address()
-            policy.answered(status, request.method or "", request.path, address, taken_ns)
+            address, method = self.client_address(), request.method or ""
+            policy.answered(status, method, request.path, address, taken_ns, self.request_number)
 
     def client_address(self) -> str:
         request = self.request
@@ -234,10 +238,10 @@ class EndpointHandler(RequestHandler):
             if not self._headers_written and isinstance(error, SPOKEN):
                 self._send(reply_to(error))
                 return
-            log.warning("request %s: its answer was cut off: %r", self.request_id, error)
+            log.warning("an answer was cut off: %r", error)
             self._cut_off()
         except Exception:
-            log.exception("request %s failed: %s %s", self.request_id, self.request.method, self.request.path)
+            log.exception("a request failed: %s %s", self.request.method, self.request.path)
             self._cut_off()
         else:
             self.finish()

@@ -11,10 +11,12 @@ from handlers.public import Caller, PublicApi
 from handlers.reply import failure
 from ratelimit.address import Proxy, client_address
 from serving.rendering import rendered
+from serving.request_ids import next_number
 from serving.traffic import REFUSED, Traffic
 
-Answered = Callable[[int, str, str, str, int], None]
-"""Takes each response: status, method, path, client address, duration in nanoseconds."""
+Answered = Callable[[int, str, str, str, int, int], None]
+"""Takes each response: status, method, path, client address, duration in nanoseconds, number of the request's
+id."""
 
 
 VOTE_CHECK = "checkVote"
@@ -80,9 +82,10 @@ class DirectVoteCheck:
             return None  # the application meets the same bug, and logs it
         taken_ns = clock.monotonic_ns() - started_ns
         self._counts.add(reply.status, taken_ns)
+        number = next_number()
         if answered is not None:
-            answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns)
-        return reply.status, rendered(reply)
+            answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns, number)
+        return reply.status, rendered(reply, number)
 
 
 class Refusals:
@@ -97,7 +100,8 @@ class Refusals:
         """Return the response. `target` may be incomplete. No failure is counted, because the peer may be a
         proxy."""
         self._counts.add(status, 0)
+        number = next_number()
         if self._answered is not None:
-            self._answered(status, "-", target.decode("latin-1") or "-", peer, 0)
+            self._answered(status, "-", target.decode("latin-1") or "-", peer, 0, number)
         reply = failure(status, text)
-        return rendered(self._public.with_limits(reply, peer) if _PUBLIC.match(target) else reply)
+        return rendered(self._public.with_limits(reply, peer) if _PUBLIC.match(target) else reply, number)

@@ -29,7 +29,6 @@ from settings.values import (
     MAIL_PORTS,
     OTHER_PORTS,
     REMOTE_PORTS,
-    AccessLogForm,
     ChatHosts,
     Count,
     DataDir,
@@ -61,8 +60,15 @@ SECRETS = {
 }
 
 
+LogForm = Literal["text", "json"]
+
+
 class SettingsError(Exception):
-    """Every mistake in the settings, by name, one a line."""
+    """Every mistake in the settings, by name, one a line. `log_form` is the form in which to log them."""
+
+    def __init__(self, mistakes: str, log_form: LogForm = "text") -> None:
+        super().__init__(mistakes)
+        self.log_form = log_form
 
 
 class _Section(BaseModel):
@@ -110,7 +116,7 @@ class ServerSettings(_Section):
     write_seconds: Seconds = 30
     grace_seconds: Annotated[float, Field(ge=0, le=3_600)] = 0
     drain_seconds: Seconds = 10
-    access_log: AccessLogForm = "text"
+    access_log: bool = True
     access_log_sample: Count = 1
 
 
@@ -247,6 +253,7 @@ class RedisSettings(_Section):
 
 
 class LogSettings(_Section):
+    form: LogForm = "text"
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
 
@@ -279,7 +286,8 @@ def load_settings(
     try:
         merged = merged_sources(config, environment, flags, SECRETS, problems)
     except SourceUnreadable as error:
-        raise SettingsError(str(error)) from None
+        without_file = merged_sources(None, environment, flags, SECRETS, [])
+        raise SettingsError(str(error), _log_form(without_file.tree)) from None
     try:
         settings = Settings.model_validate(merged.tree)
     except ValidationError as error:
@@ -291,8 +299,14 @@ def load_settings(
                 reason = "must be a section" if problem["type"] == "model_type" else _reason(problem["msg"])
                 problems.append(f"{name}: {reason}")
     if problems:
-        raise SettingsError("\n".join(problems))
+        raise SettingsError("\n".join(problems), _log_form(merged.tree))
     return settings
+
+
+def _log_form(tree: Mapping[str, object]) -> LogForm:
+    """Return the form of the log that settings ask for which are not valid otherwise."""
+    section = tree.get("log")
+    return "json" if isinstance(section, dict) and section.get("form") == "json" else "text"
 
 
 def _reason(message: str) -> str:

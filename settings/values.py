@@ -120,14 +120,6 @@ ChatHost = Annotated[
 ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
 
-def _off(value: object) -> object:
-    """Return `off` for false: YAML reads a bare `off` so."""
-    return "off" if value is False else value
-
-
-AccessLogForm = Annotated[Literal["text", "json", "off"], BeforeValidator(_off)]
-
-
 def _header_value(secret: SecretStr) -> SecretStr:
     if not is_header_value(secret.get_secret_value()):
         raise ValueError(NO_HEADER_VALUE)

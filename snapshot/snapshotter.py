@@ -72,11 +72,9 @@ class Snapshotter:
         if self._ledger.head == self.position:
             return
         try:
-            taken = await self.take()
+            await self.take()
         except (OSError, Unavailable) as error:
             log.error("no snapshot was taken: %s", error)
-        else:
-            log.info("snapshot of position %d, %d bytes, %.2f s", *taken)
 
     async def take(self) -> SnapshotWritten:
         """Write a snapshot of the state as it is now. Raises OSError, Unavailable."""
@@ -91,7 +89,9 @@ class Snapshotter:
                 size = await self._write(position, copy)
             self.position = position
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
-            return SnapshotWritten(position, size, seconds)
+            taken = SnapshotWritten(position, size, seconds)
+            log.info("snapshot of position %d, %d bytes, %.2f s", *taken)
+            return taken
 
     async def _write(self, position: int, copy: StateCopy) -> int:
         path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()

@@ -186,7 +186,7 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
         if isinstance(node, ast.ClassDef)
         and any(isinstance(each, ast.FunctionDef) and each.name == "on_record" for each in node.body)
     }
-    told_by_others = {"Outbox", "Search"}  # by the dispatcher, which has the clock, and by Searches
+    told_by_others = {"Origins", "Outbox", "Search"}  # by the dispatcher, and by Searches
     listed = {
         alias.name
         for node in ast.walk(parsed(READERS))
@@ -259,7 +259,7 @@ BESIDE_THE_ROOMS = {"docs", "published", "support", "system"}
 
 TESTED_ELSEWHERE = {
     "The module holds names and values, and decides nothing.": [
-        *("core/refusals", "core/rows", "core/vote_port"),
+        *("core/refusals", "core/request_id", "core/rows", "core/vote_port"),
         *("outbound/failures", "outbound/result", "replication/facts/kinds"),
         "replication/members/status",
     ],
@@ -268,7 +268,7 @@ TESTED_ELSEWHERE = {
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
         *("handlers/route", "handlers/routes", "handlers/service"),
-        *("serving/application", "serving/direct", "serving/rendering"),
+        *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
     ],
     "Every gateway of tests/system is built by it.": [
         *("gateway/delivery", "gateway/endpoints", "gateway/fleet_node", "gateway/front"),

@@ -24,6 +24,7 @@ from outbound.result import Fault, HttpResult
 from outbound.slots import Slot
 from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult, RetryPolicy, attempt_events
 from webhook.messages import RequestBuilder, attempt_result
+from webhook.origins import Origins
 from webhook.outbox import Due, Outbox
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,7 @@ class Dispatcher:
         self._durable = durable
         self._spawn = spawn
         self._may_send = may_send
+        self._origins = Origins()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -112,6 +114,7 @@ class Dispatcher:
 
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         """Read a committed record for the outbox."""
+        self._origins.on_record(events)
         self._outbox.on_record(position, events, moment(self._clock))
 
     async def run(self) -> None:
@@ -166,6 +169,7 @@ class Dispatcher:
         if task is not None:
             self._attempts.add(task)
             task.add_done_callback(self._attempts.discard)
+        self._origins.enter(due.delivery_id)
         slow = None
         slot = Slot(self._outbox.slots, self._outbox.look_ups, slow=due.slow, left=self.wake)
         try:
@@ -181,6 +185,8 @@ class Dispatcher:
             slow = await self._send(due, delivery, listing, listing.webhook, slot, began)
         finally:
             self._outbox.release(due, slow=slow, has_slot=slot.held)
+            if due.delivery_id not in self._ledger.state.deliveries.pending:
+                self._origins.forget(due.delivery_id)
             if not self._outbox.in_flight:
                 self._idle.set()
             self.wake()

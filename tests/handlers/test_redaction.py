@@ -1,6 +1,5 @@
 """The redaction of a log's lines: everything that is shaped like a key, and the operator token."""
 
-import logging
 import string
 from urllib.parse import quote, unquote
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.redaction import HIDDEN, ROUNDS, RedactingFormatter, Redactor
+from handlers.redaction import HIDDEN, ROUNDS, Redactor
 from listings.keys import KEY_BYTES, key_value
 from tests.support.examples import examples
 
@@ -85,14 +84,3 @@ def test_no_key_is_left_whichever_of_its_characters_are_encoded(random: bytes, d
     for _ in range(5):
         assert key not in hidden
         hidden = unquote(hidden)
-
-
-def test_a_formatted_line_has_no_key_in_its_words_nor_in_its_traceback() -> None:
-    try:
-        raise ValueError(f"no such bot: {KEY}")
-    except ValueError as error:
-        record = logging.LogRecord(
-            "a", logging.ERROR, "b", 1, "%s failed", (f"/{encoded(KEY)}",), (ValueError, error, None)
-        )
-    line = RedactingFormatter("%(message)s", Redactor()).format(record)
-    assert line == f"{HIDDEN} failed\nValueError: no such bot: {HIDDEN}"

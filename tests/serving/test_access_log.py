@@ -4,7 +4,6 @@ import json
 import logging
 import re
 from collections.abc import Callable
-from typing import Literal
 from urllib.parse import quote, unquote
 
 import pytest
@@ -12,12 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import FakeClock
-from handlers.redaction import Redactor
 from serving.access_log import PATH as PATH_LENGTH
 from serving.access_log import AccessLog
+from serving.log_lines import Form
 from tests.support.coroutines import run
 from tests.support.examples import examples
-from tests.support.logged_answers import ADDRESS, LOG_FORMAT, NOW_MS, PATH, Pages, answer, make, written
+from tests.support.logged_answers import (
+    ADDRESS,
+    ID,
+    NOW_MS,
+    NUMBER,
+    PATH,
+    Pages,
+    answer,
+    make,
+    output,
+    written,
+)
 
 texts = st.text(st.characters() | st.characters(codec="ascii", categories=["Cc"]))
 
@@ -30,11 +40,10 @@ def pages() -> Pages:
 def test_a_text_line_looks_like_every_other_line_of_the_log(pages: Pages) -> None:
     log = make(pages)
     answer(log)
-    record = logging.makeLogRecord(
-        {"msg": f"200 GET {PATH} 1.2ms", "levelname": "INFO", "name": "votegate.access"}
-    )
+    record = logging.makeLogRecord({"msg": f"200 GET {PATH} {ADDRESS} 1.2ms", "levelname": "INFO"})
     record.created, record.msecs = NOW_MS / 1_000, NOW_MS % 1_000
-    assert written(log, pages) == [logging.Formatter(LOG_FORMAT).format(record)]
+    usual = logging.Formatter(f"%(asctime)s %(levelname)s votegate.access[{ID}]: %(message)s")
+    assert written(log, pages) == [usual.format(record)]
 
 
 def test_a_json_line_has_what_machines_ask_for(pages: Pages) -> None:
@@ -43,6 +52,9 @@ def test_a_json_line_has_what_machines_ask_for(pages: Pages) -> None:
     (line,) = written(log, pages)
     assert json.loads(line) == {
         "time": "2026-09-21T14:13:20.042Z",
+        "level": "INFO",
+        "logger": "votegate.access",
+        "request": ID,
         "status": 200,
         "method": "GET",
         "path": PATH,
@@ -52,11 +64,9 @@ def test_a_json_line_has_what_machines_ask_for(pages: Pages) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_each_line_has_the_time_of_its_answer_not_of_its_writing(
-    pages: Pages, form: Literal["text", "json"]
-) -> None:
+def test_each_line_has_the_time_of_its_answer_not_of_its_writing(pages: Pages, form: Form) -> None:
     clock = FakeClock(NOW_MS)
-    log = AccessLog(clock, form, stream=pages)
+    log = AccessLog(clock, output(pages, form))
     for _ in range(3):
         answer(log)
         clock.advance_ms(999)
@@ -70,14 +80,14 @@ def test_each_line_has_the_time_of_its_answer_not_of_its_writing(
 def test_no_path_and_no_method_can_forge_a_line_or_a_field(method: str, path: str) -> None:
     text_pages, json_pages = Pages(), Pages()
     for log in (make(text_pages), make(json_pages, "json")):
-        log.answered(404, method, path, ADDRESS, 100_000)
+        log.answered(404, method, path, ADDRESS, 100_000, NUMBER)
         run(log.step())
     (text,), (line,) = ("".join(pages.pages).splitlines() for pages in (text_pages, json_pages))
     assert text.isascii()
     assert text.isprintable()
-    before, _, spoken = text.partition("votegate.access: ")
+    before, _, spoken = text.partition(f"votegate.access[{ID}]: ")
     assert before.endswith(",042 INFO ")
-    assert len(spoken.split(" ")) == 4
+    assert len(spoken.split(" ")) == 5
     parsed = json.loads(line)
     assert (parsed["method"], parsed["path"]) == (method, path.partition("?")[0])
 
@@ -90,7 +100,7 @@ def test_different_paths_never_look_the_same(pages: Pages) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_a_query_is_nobody_s_business(pages: Pages, form: Literal["text", "json"]) -> None:
+def test_a_query_is_nobody_s_business(pages: Pages, form: Form) -> None:
     log = make(pages, form)
     answer(log, "/docs?token=secret?more")
     (line,) = written(log, pages)
@@ -105,13 +115,13 @@ def test_a_query_is_nobody_s_business(pages: Pages, form: Literal["text", "json"
 )
 @pytest.mark.parametrize("padding", ["", "x" * (PATH_LENGTH - 10), "x" * (PATH_LENGTH + 10), "%20" * 80])
 def test_no_key_and_no_operator_token_is_logged_wherever_it_stands(
-    pages: Pages, form: Literal["text", "json"], encode: Callable[[str], str], padding: str
+    pages: Pages, form: Form, encode: Callable[[str], str], padding: str
 ) -> None:
     key, token = "vg_" + "k" * 43, 'value-of-the-operator\'s-"token"/?'
-    log = AccessLog(FakeClock(NOW_MS), form, stream=pages, redactor=Redactor(token))
+    log = AccessLog(FakeClock(NOW_MS), output(pages, form, token))
     for path in (f"/bots/{padding}{encode(key)}/stats", f"/{padding}{encode(token)}", f"/docs?{encode(key)}"):
         answer(log, path, status=404)
-    log.answered(405, key, "/docs", ADDRESS, 100_000)
+    log.answered(405, key, "/docs", ADDRESS, 100_000, NUMBER)
     lines = written(log, pages)
     assert len(lines) == 4
     for line in lines:
@@ -121,7 +131,7 @@ def test_no_key_and_no_operator_token_is_logged_wherever_it_stands(
 
 def test_what_is_cut_off_is_not_logged_when_the_secrets_before_it_are_taken_out(pages: Pages) -> None:
     token = "operator" * 8
-    log = AccessLog(FakeClock(NOW_MS), "text", stream=pages, redactor=Redactor(token))
+    log = AccessLog(FakeClock(NOW_MS), output(pages, "text", token))
     answer(log, f"/{token}" * 50, status=404)
     (line,) = written(log, pages)
     assert "operator" not in line
@@ -157,12 +167,13 @@ def test_when_nothing_was_answered_nothing_is_written(pages: Pages) -> None:
     ("form", "told"),
     [
         ("text", "WARNING votegate.access: 2 answers were not logged"),
-        ("json", '{"time": "2026-09-21T14:13:20.042Z", "dropped": 2}'),
+        (
+            "json",
+            '"level": "WARNING", "logger": "votegate.access", "message": "2 answers were not logged"}',
+        ),
     ],
 )
-def test_more_than_may_wait_is_dropped_and_counted_once(
-    pages: Pages, form: Literal["text", "json"], told: str
-) -> None:
+def test_more_than_may_wait_is_dropped_and_counted_once(pages: Pages, form: Form, told: str) -> None:
     log = make(pages, form, waiting=3)
     answer(log, times=5)
     lines = written(log, pages)

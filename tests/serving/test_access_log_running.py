@@ -4,6 +4,7 @@ import asyncio
 import errno
 import fcntl
 import os
+import re
 import select
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import pytest
 from serving import access_log as access
 from tests.support.coroutines import run, turns, until
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from tests.support.logged_answers import ADDRESS, LOG_FORMAT, PATH, Pages, answer, make, written
+from tests.support.logged_answers import ADDRESS, PATH, Pages, answer, make, written
 
 
 class Full(Pages):
@@ -69,7 +70,7 @@ def test_what_a_full_disk_did_not_take_is_counted_when_it_takes_more() -> None:
     pages.is_full = False
     answer(log)
     first, second = written(log, pages)
-    assert first.endswith(f"200 GET {PATH} 1.2ms")
+    assert first.endswith(f"200 GET {PATH} {ADDRESS} 1.2ms")
     assert second.endswith("3 answers were not logged")
 
 
@@ -165,15 +166,18 @@ def test_a_reader_that_does_not_read_holds_up_neither_the_loop_nor_a_stop(
 
 def test_its_lines_and_those_of_the_log_stay_whole_on_the_standard_error() -> None:
     program = f"""
-import asyncio, logging
+import asyncio, logging, sys
 from core.clock import SystemClock
+from handlers.redaction import Redactor
 from serving.access_log import AccessLog
-logging.basicConfig(level="INFO", format={LOG_FORMAT!r})
+from serving.log_output import LogOutput, begin_logging
+output = LogOutput("text", Redactor(), sys.stderr.buffer)
+begin_logging(output, "INFO")
 async def main():
-    log = AccessLog(SystemClock(), "text")
+    log = AccessLog(SystemClock(), output)
     for _ in range(20):
         for _ in range(200):
-            log.answered(200, "GET", {PATH!r}, {ADDRESS!r}, 100_000)
+            log.answered(200, "GET", {PATH!r}, {ADDRESS!r}, 100_000, 7)
         step = asyncio.create_task(log.step())
         for _ in range(50):
             await asyncio.sleep(0)
@@ -185,7 +189,7 @@ asyncio.run(main())
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=WAIT_SECONDS * 2
     )
     assert (ended.returncode, ended.stdout) == (0, "")
-    kinds = [line.split(" ", 2)[2] for line in ended.stderr.splitlines()]
-    assert kinds.count(f"INFO votegate.access: 200 GET {PATH} 0.1ms") == 4_000
+    kinds = [re.sub(r"\[\w+\]", "", line.split(" ", 2)[2]) for line in ended.stderr.splitlines()]
+    assert kinds.count(f"INFO votegate.access: 200 GET {PATH} {ADDRESS} 0.1ms") == 4_000
     assert kinds.count("INFO other: a line") == 1_000
     assert len(kinds) == 5_000

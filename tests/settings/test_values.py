@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from settings.model import Settings, load_settings
+from settings.model import Settings, SettingsError, load_settings
 from tests.support.given_settings import from_environment, from_file, leaves, mistakes
 
 
@@ -30,7 +30,8 @@ from tests.support.given_settings import from_environment, from_file, leaves, mi
         ("server.write_seconds", 0),
         ("server.pipelined", 0),
         ("server.access_log", "xml"),
-        ("server.access_log", True),
+        ("server.access_log", "json"),
+        ("log.form", "yaml"),
         ("server.access_log_sample", 0),
         ("server.max_body_bytes", 1_023),
         ("server.idle_seconds", 0),
@@ -108,12 +109,28 @@ def test_the_allowed_difference_is_at_least_50(value: int) -> None:
     assert load_settings(None, {}, {"stats.max_difference": value}).stats.max_difference == value
 
 
-@pytest.mark.parametrize("word", ["text", "json", "off"])
-def test_the_access_log_is_one_of_three_words_and_yaml_s_off_is_one_of_them(
-    tmp_path: Path, word: str
-) -> None:
-    assert from_file(tmp_path, f"server: {{access_log: {word}}}").server.access_log == word
-    assert from_environment({"server.access_log": word}).server.access_log == word
+@pytest.mark.parametrize(("word", "is_on"), [("on", True), ("off", False)])
+def test_the_access_log_is_on_or_off(tmp_path: Path, word: str, is_on: bool) -> None:
+    assert from_file(tmp_path, f"server: {{access_log: {word}}}").server.access_log is is_on
+    assert from_environment({"server.access_log": word}).server.access_log is is_on
+
+
+@pytest.mark.parametrize("rest", ["", "server: {port: http}\n", "colour: red\n"])
+def test_the_form_of_the_log_is_known_even_if_other_settings_are_wrong(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"{rest}log: {{form: json}}\n")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(path, {"VOTEGATE_SERVER__PORT": "none"}, {})
+    assert caught.value.log_form == "json"
+
+
+def test_the_form_of_the_log_is_known_even_if_the_file_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "none.yaml", {"VOTEGATE_LOG__FORM": "json"}, {})
+    assert caught.value.log_form == "json"
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "none.yaml", {"VOTEGATE_LOG__FORM": "jsn"}, {})
+    assert caught.value.log_form == "text"
 
 
 def test_the_path_of_a_unix_socket_may_be_as_long_as_the_system_takes_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -57,6 +58,8 @@ SERVER_SUBMISSION: dict[str, Any] = {
 }
 
 T = TypeVar("T")
+SERVING = re.compile(r'serving on ([^,"\n]+)')
+"""The line with the address, in text and in JSON."""
 
 DEFAULTS: dict[str, object] = {"server.access_log": "off", "webhooks.allow_private_targets": True}
 """Settings of every gateway in a thread, unless the test has its own: receivers are on loopback."""
@@ -250,8 +253,8 @@ class ProcessGateway(Client):
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.log += line
-            if "serving on " in line:
-                self.base_url = line.split("serving on ")[1].split(",")[0]
+            if serving := SERVING.search(line):
+                self.base_url = serving[1]
                 self._reader = threading.Thread(target=self._read_on)
                 self._reader.start()
                 return self

@@ -2,14 +2,19 @@
 
 import io
 import threading
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 from core.clock import FakeClock
+from handlers.redaction import Redactor
 from serving.access_log import AccessLog
+from serving.log_lines import Form
+from serving.log_output import LogOutput
+from serving.request_ids import request_id
 from tests.support.coroutines import run
 
-PATH, ADDRESS, LOG_FORMAT = "/bots/1/voters/2", "192.0.2.1", "%(asctime)s %(levelname)s %(name)s: %(message)s"
-NOW_MS = 1_790_000_000_042
+PATH, ADDRESS = "/bots/1/voters/2", "192.0.2.1"
+NOW_MS, NUMBER = 1_790_000_000_042, 10_000_007
+ID = request_id(NUMBER)
 
 
 class Pages(io.BytesIO):
@@ -30,13 +35,17 @@ class Pages(io.BytesIO):
         self.flushed += 1
 
 
-def make(stream: BinaryIO, form: Literal["text", "json"] = "text", **options: Any) -> AccessLog:
-    return AccessLog(FakeClock(NOW_MS), form, stream=stream, **options)
+def output(stream: BinaryIO, form: Form = "text", *secrets: str) -> LogOutput:
+    return LogOutput(form, Redactor(*secrets), stream)
+
+
+def make(stream: BinaryIO, form: Form = "text", **options: Any) -> AccessLog:
+    return AccessLog(FakeClock(NOW_MS), output(stream, form), **options)
 
 
 def answer(log: AccessLog, path: str = PATH, status: int = 200, times: int = 1) -> None:
     for _ in range(times):
-        log.answered(status, "GET", path, ADDRESS, 1_250_000)
+        log.answered(status, "GET", path, ADDRESS, 1_250_000, NUMBER)
 
 
 def written(log: AccessLog, pages: Pages) -> list[str]:

@@ -21,6 +21,7 @@ from gateway.front import Front
 from handlers.public import PublicApi
 from handlers.reply import failure
 from serving.rendering import rendered
+from serving.request_ids import next_number
 from serving.traffic import Traffic
 from settings.model import ServerSettings
 from tests.support.gateways import ThreadGateway, running
@@ -111,4 +112,4 @@ def _headers_too_large() -> bytes:
 
 def _refusal(status: int, text: str) -> bytes:
     line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nConnection: close\r\n"
-    return line.encode() + rendered(failure(status, text))
+    return line.encode() + rendered(failure(status, text), next_number())

@@ -1,0 +1,167 @@
+"""The log of a process: each line in its one form, and everything that a request causes under its id."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.contract import BOT_PATH, STATS
+from tests.support.forked_gateway import ended
+from tests.support.gateways import BOT, ROOT, USER, ProcessGateway, eventually
+from tests.support.raw_http import answers_in, converse
+from tests.support.webhook_receiver import Receiver, status
+
+Line = dict[str, Any]
+FIELDS = {"time", "level", "logger"}
+
+
+def lines_of(log: str) -> list[Line]:
+    """The lines, each of which is an object with the fields that every line has."""
+    lines: list[Line] = [json.loads(line) for line in log.splitlines()]
+    assert all(line.keys() > FIELDS for line in lines)
+    return lines
+
+
+def under(request_id: str, log: str) -> list[str]:
+    """What was said for a request, without its line of the access log."""
+    return [
+        line["message"]
+        for line in lines_of(log)
+        if line.get("request") == request_id and line["logger"] != "votegate.access"
+    ]
+
+
+@pytest.fixture
+def gateway(process: ProcessGateway) -> ProcessGateway:
+    """A gateway that logs JSON, with everything that it says."""
+    process.environment |= {"VOTEGATE_LOG__FORM": "json", "VOTEGATE_LOG__LEVEL": "DEBUG"}
+    return process.start()
+
+
+def test_from_its_start_to_its_end_every_line_is_json(gateway: ProcessGateway, receiver: Receiver) -> None:
+    key = gateway.list_bot()
+    gateway.done("PUT", f"{BOT_PATH}/webhook", {"url": receiver.url})
+    gateway.cast()
+    assert gateway.voters(key).status_code == 200
+    assert gateway.voters("wrong").status_code == 401
+    assert gateway.request("GET", "/nowhere").status_code == 404
+    assert converse(gateway.base_url, [b"nonsense\r\n\r\n"])
+    assert gateway.done("POST", "/debug/verify")["equal"]
+    assert gateway.signal(signal.SIGTERM) == 0
+    lines = lines_of(gateway.log)
+    assert any(line.get("message", "").startswith("serving on ") for line in lines)
+    assert lines[-1]["message"].startswith("stopped at position ")
+
+
+def test_every_answer_is_logged_with_the_id_that_it_has(gateway: ProcessGateway) -> None:
+    key = gateway.list_bot()
+    answers = [
+        gateway.voters(key),
+        gateway.voters("wrong"),
+        gateway.stats(key, {"server_count": 1_000}),
+        gateway.request("GET", "/nowhere"),
+        gateway.request("BREW", "/healthz"),
+    ]
+    ids = [answer.headers["x-request-id"] for answer in answers]
+    for data in (b"nonsense\r\n\r\n", f"GET {STATS} HTTP/1.1\r\nno colon\r\n\r\n".encode()):
+        (refused,) = answers_in(converse(gateway.base_url, [data]))
+        ids.append(str(refused.named("x-request-id")))
+    assert gateway.signal(signal.SIGTERM) == 0
+    logged = {line["request"]: line for line in lines_of(gateway.log) if line["logger"] == "votegate.access"}
+    assert len({*ids}) == len(ids)
+    for number, each in enumerate(ids):
+        assert logged[each].keys() == {*FIELDS, "request", "status", "method", "path", "address", "ms"}
+        if number < len(answers):
+            assert logged[each]["status"] == answers[number].status_code
+
+
+def test_what_a_vote_causes_later_is_logged_under_its_id(gateway: ProcessGateway, receiver: Receiver) -> None:
+    gateway.list_bot()
+    gateway.done("PUT", f"{BOT_PATH}/webhook", {"url": receiver.url})
+    receiver.answers = [status(410)]
+    cast = gateway.operate("POST", f"{BOT_PATH}/votes", {"user": USER})
+    eventually(lambda: "is suspended" in gateway.log)
+    assert any("is suspended" in line for line in under(cast.headers["x-request-id"], gateway.log))
+
+
+def test_what_a_webhook_test_and_a_snapshot_cause_is_logged_under_their_ids(
+    gateway: ProcessGateway, receiver: Receiver
+) -> None:
+    gateway.list_bot()
+    gateway.done("PUT", f"{BOT_PATH}/webhook", {"url": receiver.url})
+    receiver.answers = [status(410), status(204)]
+    gateway.cast()
+    eventually(lambda: "is suspended" in gateway.log)
+    tested = gateway.operate("POST", f"{BOT_PATH}/webhook/test", {"user": USER})
+    assert tested.json()["state"] == "delivered"
+    taken = gateway.operate("POST", "/debug/snapshot")
+    eventually(lambda: "no longer suspended" in gateway.log and "snapshot of position" in gateway.log)
+    assert any("no longer suspended" in line for line in under(tested.headers["x-request-id"], gateway.log))
+    assert any(
+        line.startswith("snapshot of position") for line in under(taken.headers["x-request-id"], gateway.log)
+    )
+    assert gateway.signal(signal.SIGTERM) == 0
+    assert "request" not in lines_of(gateway.log)[-1]
+
+
+def test_a_text_log_has_the_id_behind_the_name_of_the_logger(process: ProcessGateway) -> None:
+    process.start()
+    key = process.list_bot()
+    answer = process.voters(key)
+    assert process.signal(signal.SIGTERM) == 0
+    told = rf" INFO votegate\.access\[{answer.headers['x-request-id']}\]: 200 GET /bots/{BOT}/voters/{USER} "
+    assert re.search(told + r"127\.0\.0\.1 \d+\.\dms$", process.log, re.MULTILINE)
+
+
+JSON = {"VOTEGATE_LOG__FORM": "json"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "ends_with", "why"),
+    [
+        ([], {"VOTEGATE_SERVER__PORT": "http"}, 2, "the settings are not valid: server.port: "),
+        (["--config", "/nowhere.yaml"], {}, 2, "the settings are not valid: /nowhere.yaml: cannot be read"),
+        (["--address", "256.0.0.1", "--port", "0"], {}, 1, "cannot serve: cannot listen on 256.0.0.1 port 0"),
+    ],
+)
+def test_a_start_that_is_refused_says_so_in_json(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], ends_with: int, why: str
+) -> None:
+    folder = {"VOTEGATE_DATA_DIR": str(tmp_path / "data")}
+    refused = ended(["serve", *arguments], {**JSON, **folder, **environment})
+    assert (refused.returncode, refused.stdout) == (ends_with, "")
+    (line,) = lines_of(refused.stderr)
+    assert line["level"] == "CRITICAL"
+    assert line["message"].startswith(why)
+
+
+CRASHING = """
+import gateway.serve
+def crash(*_, **__):
+    raise RuntimeError("a bug")
+gateway.serve.{where} = crash
+import sys
+sys.argv = ["server.py", "serve", "--port", "0"]
+import server
+server.cli()
+"""
+
+
+@pytest.mark.parametrize("where", ["recover", "make_application", "LoopLag.step"])
+def test_a_crash_is_one_line_of_json_with_its_traceback(tmp_path: Path, where: str) -> None:
+    crashed = subprocess.run(
+        [sys.executable, "-c", CRASHING.format(where=where)],
+        cwd=ROOT,
+        env={**JSON, "VOTEGATE_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+    )
+    assert (crashed.returncode, crashed.stdout) == (1, "")
+    *_, line = lines_of(crashed.stderr)
+    assert line["message"] == "stopped by a failure"
+    assert "RuntimeError: a bug" in line["traceback"]
