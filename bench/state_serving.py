@@ -229,7 +229,7 @@ def ready_seconds(folder: Path) -> float:
         url = next(
             line.split()[line.split().index("on") + 1] for line in _lines(process) if "serving on" in line
         )
-        with urllib.request.urlopen(url.rstrip(",") + "/readyz") as answer:
+        with urllib.request.urlopen(url + "/readyz") as answer:
             answer.read()
         seconds = time.perf_counter() - started
         process.terminate()

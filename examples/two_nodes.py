@@ -144,7 +144,7 @@ async def serve(folder: Path, ports: list[int], redis: Redis) -> None:
             if name != NODES[0]:
                 share_secrets(folder / NODES[0], folder / name)
             gateways.append(await gateway(name, folder / name, port, redis.url))
-            address = (await gateways[-1].until("serving on ")).split(",")[0]
+            address = await gateways[-1].until("serving on ")
             served.append(f"node {name}: {address}, operator token in {folder / name / 'operator.token'}")
         pid.write_text(f"{os.getpid()}\n")
         say("\n".join([*served, f"this is process {os.getpid()}; Ctrl-C stops all of it"]))

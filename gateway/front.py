@@ -36,8 +36,9 @@ class Front:
     access: AccessLog | None
 
     @property
-    def url(self) -> str:
-        return url_of(self.sockets[0], "http" if self.certificates is None else "https")
+    def urls(self) -> list[str]:
+        """The address of each socket; the first one is the one to show."""
+        return [url_of(each, "http" if self.certificates is None else "https") for each in self.sockets]
 
     def reload(self) -> None:
         """Read the certificate again. An unusable one is logged, and the old one stays."""

@@ -30,6 +30,7 @@ from gateway.endpoints import (
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.readers import Readers, subscribe
+from gateway.start_lines import start_lines
 from gateway.store import empty_state, held_folder, open_secrets, open_store
 from handlers.manage_webhooks import AttemptWatch
 from handlers.redaction import Redactor
@@ -175,9 +176,10 @@ async def serve(
             tasks.create_task(each)
             for each in (store.snapshotter.run(), life.lag.run(), callers.refused.run(), *more)
         ]
-        log.info("serving on %s, position %d", front.url, store.ledger.head)
+        for line in start_lines(settings, store.ledger.head, front.urls, [each.path for each in resources]):
+            log.info("%s", line)
         await started(
-            Gateway(front.url, clock, store.ledger, delivery.dispatcher, callers.digester, front.reload)
+            Gateway(front.urls[0], clock, store.ledger, delivery.dispatcher, callers.digester, front.reload)
         )
         await stop.wait()
 

@@ -280,7 +280,7 @@ def test_a_restart_on_the_same_socket_turns_nobody_away(tmp_path: Path) -> None:
             for each, answered in zip(asking, before, strict=True):
                 eventually(lambda: each.answered > answered + 20)  # noqa: B023 (waited for here)
             assert gateway.signal(signal.SIGTERM) == 0
-            assert f"serving on {url}," in gateway.log
+            assert f"serving on {url}\n" in gateway.log
         last = Activated(tmp_path / "data", listening).start()
         stack.callback(last.close)
         for each in asking:
