@@ -16,6 +16,7 @@ from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from cli.place import Place
+    from handlers.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
 
@@ -148,6 +149,7 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
 
     import uvloop
 
+    from handlers.recent_errors import RecentErrors
     from handlers.redaction import Redactor
     from serving.log_output import LogOutput, begin_logging
     from settings.model import SettingsError
@@ -166,8 +168,10 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(2) from None
     output = LogOutput(settings.log.form, Redactor(), sys.stderr.buffer)
     begin_logging(output, settings.log.level)
+    errors = RecentErrors(output.redactor)
+    logging.getLogger().addHandler(errors)
     try:
-        uvloop.run(_serve_until_signal(settings, output, demo=demo))
+        uvloop.run(_serve_until_signal(settings, output, errors, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
         why = what_to_do(error, settings.data_dir)
         if settings.log.form == "text":
@@ -183,7 +187,9 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(1) from None
 
 
-async def _serve_until_signal(settings: "Settings", output: "LogOutput", *, demo: bool) -> None:
+async def _serve_until_signal(
+    settings: "Settings", output: "LogOutput", errors: "RecentErrors", *, demo: bool
+) -> None:
     import asyncio
     import secrets
     import signal
@@ -212,7 +218,7 @@ async def _serve_until_signal(settings: "Settings", output: "LogOutput", *, demo
             await gateway.ledger.durable(position)
             click.echo(demo_lines(gateway.base_url, key))
 
-    await serve(settings, SystemClock(), stop, started, output=output)
+    await serve(settings, SystemClock(), stop, started, output=output, errors=errors)
 
 
 @cli.command("check-config")

@@ -6,7 +6,7 @@ which they came. Of finished deliveries, the table keeps the last few of each li
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -36,6 +36,10 @@ class DeliveriesView(Protocol):
     def finished(self) -> Mapping[str, tuple[Delivery, ...]]:
         """By ref, oldest first."""
 
+    @property
+    def refs_pending(self) -> Collection[str]:
+        """The refs of listings with local ones."""
+
     def pending_of(self, ref: str) -> Mapping[str, Delivery]:
         """Return a listing's local ones by delivery id, oldest first."""
 
@@ -61,6 +65,7 @@ class DeliveryTable:
         self._remote: dict[str, dict[str, Delivery]] = {}
         self._remote_counts: Counter[str] = Counter()
         self.pending: Mapping[str, Delivery] = self._pending
+        self.refs_pending: Collection[str] = self._pending_of.keys()
         self.remote: Mapping[str, Mapping[str, Delivery]] = self._remote
         self.remote_counts: Mapping[str, int] = self._remote_counts
         self.finished: Mapping[str, tuple[Delivery, ...]] = self._finished

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from core.key_index import KeyIndex
-from core.packing import PackedRow, unpack
+from core.packing import Brief, PackedRow, brief_of, unpack
 from core.rows import KeyGrant, Listing
 
 Reader = Callable[[Listing], None]
@@ -33,6 +33,14 @@ class ListingsView(Mapping[str, Listing]):
     @abstractmethod
     def key_count(self) -> int:
         """The number of API keys of all rows, packed ones included."""
+
+    @abstractmethod
+    def brief(self, ref: str) -> Brief:
+        """Return the part of a row that a search looks at; a packed row stays packed. Raises KeyError."""
+
+    @abstractmethod
+    def peek(self, ref: str) -> Listing:
+        """Return the row unpacked, for one look: a packed one stays packed. Raises KeyError."""
 
     @abstractmethod
     def unpacked(self) -> Iterable[Listing]:
@@ -77,9 +85,12 @@ class ListingTable(ListingsView):
         return self.get(ref) if content is None else PackedRow(ref, content)
 
     def peek(self, ref: str) -> Listing:
-        """Return the row unpacked, for one look: a packed one stays packed."""
         content = self._packed.get(ref)
         return self._rows[ref] if content is None else unpack(content)
+
+    def brief(self, ref: str) -> Brief:
+        content = self._packed.get(ref)
+        return brief_of(self._rows[ref]) if content is None else PackedRow(ref, content).brief
 
     def __getitem__(self, ref: str) -> Listing:
         return self._rows[ref]

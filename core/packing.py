@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.rows import Listing
+from core.rows import BotProfile, Listing, Review
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -27,6 +27,20 @@ def shape_of(row: type[msgspec.Struct]) -> str:
 SHAPE = shape_of(Listing)
 
 
+class Brief(NamedTuple):
+    """The part of a listing that a search looks at. `owners` begins with its owner."""
+
+    name: str
+    owners: tuple[str, ...]
+    review: Review
+
+
+def brief_of(row: Listing) -> Brief:
+    profile = row.profile
+    others = profile.extra_owners if isinstance(profile, BotProfile) else ()
+    return Brief(profile.name, (row.owner_id, *others), row.review)
+
+
 class PackedRow(NamedTuple):
     """A listing that nobody has asked for yet."""
 
@@ -38,9 +52,29 @@ class PackedRow(NamedTuple):
         """The number of its API keys."""
         return len(_keys(self.content).keys)
 
+    @property
+    def brief(self) -> Brief:
+        return _brief(self.content).brief
+
 
 class _Keys(msgspec.Struct):
     keys: list[msgspec.Raw] = []
 
 
+class _BriefProfile(msgspec.Struct):
+    name: str
+    extra_owners: tuple[str, ...] = ()
+
+
+class _BriefRow(msgspec.Struct):
+    owner_id: str
+    profile: _BriefProfile
+    review: Review
+
+    @property
+    def brief(self) -> Brief:
+        return Brief(self.profile.name, (self.owner_id, *self.profile.extra_owners), self.review)
+
+
 _keys = msgspec.msgpack.Decoder(_Keys).decode
+_brief = msgspec.msgpack.Decoder(_BriefRow).decode

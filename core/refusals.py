@@ -29,6 +29,8 @@ ConflictReason = Literal[
     "too_many_tests",
     "delivery_pending",
     "too_many_pending",
+    "not_suspended",
+    "nothing_to_probe",
 ]
 
 

@@ -8,6 +8,7 @@ milliseconds.
 
 import re
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -133,6 +134,11 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     old_secret_until_ms: int = 0
     failed: int = 0
     suspension: Suspension | None = None
+
+    @property
+    def host(self) -> str:
+        """The host of the URL, which is no secret. Other parts of a URL may be."""
+        return urlsplit(self.url).hostname or ""
 
     @property
     def chat_token(self) -> str | None:

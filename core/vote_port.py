@@ -45,6 +45,10 @@ class VotesView(Protocol):
         """Return the users of a leaf, in order."""
 
     @staticmethod
+    def newest(leaf: bytes, most: int) -> Sequence[tuple[int, int, int]]:
+        """Return (last vote in Unix ms, user, count) of a leaf's newest votes, the newest first."""
+
+    @staticmethod
     def without_nodes(packed: bytes) -> bytes:
         """Return the second half of a leaf as if all votes had been cast at one node."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.clock import Clock
 from core.rows import Policy
 from core.state import State
+from core.version import VERSION
 from gateway.delivery import Delivering
 from gateway.described import deployment
 from gateway.membership import Membership
@@ -16,14 +17,23 @@ from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
 from handlers.debug import Debug
 from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
+from handlers.debug_errors import DebugErrors
+from handlers.debug_find import DebugFind
+from handlers.debug_journal import DebugJournal
+from handlers.debug_limiter import DebugLimiter
 from handlers.debug_listing import DebugListings
 from handlers.debug_process import DebugProcess, ProcessSources
+from handlers.debug_user import DebugUsers
+from handlers.debug_webhooks import DebugWebhooks, WebhookSources
+from handlers.failing_endpoints import FailingEndpoints
+from handlers.journal_tail import JournalTail
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
 from handlers.manage_votes import ManageUsers, ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
+from handlers.recent_errors import RecentErrors
 from handlers.refused import RefusedAddresses
 from handlers.request import Request
 from handlers.route import Endpoints, Resource, bound
@@ -62,6 +72,15 @@ class Life:
     running: RunningRequests
     traffic: Traffic
     lag: LoopLag
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Memories of what happened lately, for the operator."""
+
+    failing: FailingEndpoints
+    tail: JournalTail
+    errors: RecentErrors
 
 
 @dataclass(frozen=True)
@@ -206,16 +225,34 @@ def readiness(store: Store, life: Life) -> Callable[[], str | None]:
 
 
 def debug_endpoints(
-    store: Store, clock: Clock, public: PublicApi, process: ProcessSources, version: str
+    policy: EndpointPolicy,
+    store: Store,
+    clock: Clock,
+    public: PublicApi,
+    delivering: Delivering,
+    process: ProcessSources,
+    watched: Watched,
 ) -> Debug:
     async def verify() -> Verification:
         return await verification(store.ledger, store.snapshotter.lock, store.fold)
 
-    ledger = store.ledger
+    ledger, state, outbox = store.ledger, store.ledger.state, delivering.outbox
+    webhooks = WebhookSources(
+        in_flight=lambda: outbox.in_flight,
+        suspended=lambda: len(outbox.suspended),
+        proxy_down=lambda: outbox.stopped,
+        standing=lambda ref: outbox.standing(ref, clock.steady_ms()),
+    )
     return Debug(
-        process=DebugProcess(ledger, clock, public.limits, process, version),
+        process=DebugProcess(ledger, clock, public.limits, process, VERSION),
         disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
-        listings=DebugListings(ledger.state, clock, public),
+        find=DebugFind(state),
+        listings=DebugListings(state, clock, public),
+        users=DebugUsers(state, clock, policy.window_ms),
+        webhooks=DebugWebhooks(state, watched.failing, webhooks),
+        limiter=DebugLimiter(state, clock, public.limits),
+        errors=DebugErrors(watched.errors),
+        journal=DebugJournal(watched.tail),
     )
 
 

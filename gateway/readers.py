@@ -10,7 +10,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+6. `FailingEndpoints` and `JournalTail` only remember what the operator may ask for.
+7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
 nodes only lag.
@@ -21,6 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
+from handlers.failing_endpoints import FailingEndpoints
+from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from journal.journal import Journal
@@ -54,6 +57,8 @@ class Readers:
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
+    failing: FailingEndpoints
+    tail: JournalTail
     watch: AttemptWatch
 
 
@@ -73,6 +78,8 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
+        readers.failing.on_record,
+        readers.tail.on_record,
         readers.watch.on_record,
     ]
 

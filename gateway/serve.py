@@ -19,6 +19,7 @@ from gateway.delivery import delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
     Managed,
+    Watched,
     all_resources,
     debug_endpoints,
     endpoint_policy,
@@ -32,7 +33,10 @@ from gateway.membership import Membership, fleet_terms
 from gateway.readers import Readers, subscribe
 from gateway.start_lines import start_lines
 from gateway.store import empty_state, held_folder, open_secrets, open_store
+from handlers.failing_endpoints import FailingEndpoints
+from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
+from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
@@ -86,6 +90,7 @@ async def serve(
     started: Started,
     disk: Disk = OS_DISK,
     output: LogOutput | None = None,
+    errors: RecentErrors | None = None,
 ) -> None:
     """Serve until `stop` is set, then drain.
 
@@ -93,10 +98,12 @@ async def serve(
         started: called once requests are answered.
         output: the log's way out; it is told the secrets that no line may hold. By default, text on
             standard error.
+        errors: the lines that the operator is shown. The caller lets the log go there.
 
     Raises FolderUnusable and UNREADABLE if it cannot start, and an ExceptionGroup if a background task fails.
     """
     output = output or LogOutput("text", Redactor(), sys.stderr.buffer)
+    errors = errors or RecentErrors(output.redactor)
     async with AsyncExitStack() as stack:
         # Recover. Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
@@ -123,6 +130,7 @@ async def serve(
         counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
+        watched = Watched(FailingEndpoints(state), JournalTail(clock), errors)
         redis, fleet = settings.redis, None
         if redis.url is not None and redis.node is not None:
             from gateway.fleet_node import open_node  # see membership.py
@@ -144,13 +152,15 @@ async def serve(
             searches,
             public,
             fleet.readers if fleet is not None else None,
+            watched.failing,
+            watched.tail,
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
         traffic = Traffic(route.name for route in ROUTES)
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         process = process_sources(store, delivery, life, fleet, lambda: http.tally())
-        debug = debug_endpoints(store, clock, public, process, VERSION)
+        debug = debug_endpoints(policy, store, clock, public, delivery, process, watched)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
         resources = all_resources(policy, store, clock, callers, public, managed, debug, process.readiness)

@@ -7,8 +7,14 @@ part's `view`.
 from dataclasses import dataclass
 
 from handlers.debug_disk import DebugDisk
+from handlers.debug_errors import DebugErrors
+from handlers.debug_find import DebugFind
+from handlers.debug_journal import DebugJournal
+from handlers.debug_limiter import DebugLimiter
 from handlers.debug_listing import DebugListings
 from handlers.debug_process import DebugProcess
+from handlers.debug_user import DebugUsers
+from handlers.debug_webhooks import DebugWebhooks
 
 
 @dataclass(frozen=True)
@@ -17,4 +23,10 @@ class Debug:
 
     process: DebugProcess
     disk: DebugDisk
+    find: DebugFind
     listings: DebugListings
+    users: DebugUsers
+    webhooks: DebugWebhooks
+    limiter: DebugLimiter
+    errors: DebugErrors
+    journal: DebugJournal

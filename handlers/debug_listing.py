@@ -5,16 +5,22 @@ from typing import Annotated
 from msgspec import Meta
 
 from core.clock import Clock
+from core.rows import BOTS, SERVERS, Listing
 from core.state import State
 from handlers.manage import bot_ref
 from handlers.public import PublicApi
 from handlers.reply import Reply, success
 from handlers.request import Request
+from handlers.slices import in_slices
 from handlers.views import (
     BotView,
     Count,
     DeliveryView,
     KeyView,
+    Moment,
+    Positive,
+    ServerView,
+    Snowflake,
     StatsProblemViews,
     Success,
     View,
@@ -22,12 +28,15 @@ from handlers.views import (
     bot_view,
     delivery_view,
     key_view,
+    server_view,
     stats_problem_views,
     webhook_view,
 )
 from listings.rules import listing_of
+from votes.queries import RecentVotes
 
 RECENT_DELIVERIES = 10
+RECENT, RECENT_VOTES = 20, 20
 
 
 class NextRequest(View):
@@ -59,6 +68,48 @@ class DebugBot(Success):
     deliveries_pending: Count
 
 
+class RecentVoteView(View):
+    """The last vote of a user."""
+
+    user: Snowflake
+    votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
+    last_at: Moment
+
+
+_RecentVotes = Annotated[
+    tuple[RecentVoteView, ...], Meta(description=f"The last {RECENT_VOTES}, the newest first.")
+]
+_RecentDeliveries = Annotated[
+    tuple[DeliveryView, ...], Meta(description=f"The last {RECENT}, the newest first, with their attempts.")
+]
+_Voters = Annotated[Count, Meta(description="How many users have voted for it.")]
+
+
+class BotInside(Success):
+    """All about a bot, with its newest votes."""
+
+    listing: BotView
+    keys: tuple[KeyView, ...]
+    webhook: WebhookView | None
+    stats_problems: StatsProblemViews
+    limits: NextRequests
+    voters: _Voters
+    recent_votes: _RecentVotes
+    deliveries: _RecentDeliveries
+    deliveries_pending: Count
+
+
+class ServerInside(Success):
+    """All about a server, with its newest votes."""
+
+    listing: ServerView
+    webhook: WebhookView | None
+    voters: _Voters
+    recent_votes: _RecentVotes
+    deliveries: _RecentDeliveries
+    deliveries_pending: Count
+
+
 class DebugListings:
     def __init__(self, state: State, clock: Clock, public: PublicApi) -> None:
         self._state = state
@@ -66,30 +117,83 @@ class DebugListings:
         self._public = public
 
     def bot(self, request: Request) -> Reply:
-        ref, state = bot_ref(request), self._state
-        listing = listing_of(state, ref)
-        deliveries, pending, now_ms = (
-            state.deliveries.newest_first(ref),
-            state.deliveries.waiting(ref),
-            self._clock.now_ms(),
-        )
-        next_requests = {
-            name: NextRequest(
-                limit=decision.limit,
-                remaining=decision.remaining,
-                reset_seconds=decision.reset_seconds,
-                window_seconds=decision.window_seconds,
-            )
-            for name, decision in self._public.limits_of(listing).items()
-        }
+        ref = bot_ref(request)
+        listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
         shown = DebugBot(
             listing=bot_view(listing),
             keys=tuple(key_view(key, now_ms) for key in listing.keys),
-            webhook=webhook_view(listing.webhook, pending, now_ms) if listing.webhook is not None else None,
+            webhook=self._webhook(listing, now_ms),
             stats_problems=stats_problem_views(self._public.problems.of(ref)),
-            voters=state.votes.voters(ref),
-            limits=NextRequests(**next_requests),
-            deliveries=tuple(delivery_view(row, listing.webhook) for row in deliveries[:RECENT_DELIVERIES]),
-            deliveries_pending=pending,
+            voters=self._state.votes.voters(ref),
+            limits=self._limits(listing),
+            deliveries=self._deliveries(listing, RECENT_DELIVERIES),
+            deliveries_pending=self._state.deliveries.waiting(ref),
         )
         return success(shown)
+
+    async def bot_inside(self, request: Request) -> Reply:
+        return success(await self.bot_view(request.params[0]))
+
+    async def server_inside(self, request: Request) -> Reply:
+        return success(await self.server_view(request.params[0]))
+
+    async def bot_view(self, bot_id: str) -> BotInside:
+        """Return all about a bot. Raises NotFound."""
+        ref = BOTS + bot_id
+        votes = await self._recent_votes(ref)
+        listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
+        return BotInside(
+            listing=bot_view(listing),
+            keys=tuple(key_view(key, now_ms) for key in listing.keys),
+            webhook=self._webhook(listing, now_ms),
+            stats_problems=stats_problem_views(self._public.problems.of(ref)),
+            limits=self._limits(listing),
+            voters=self._state.votes.voters(ref),
+            recent_votes=votes,
+            deliveries=self._deliveries(listing, RECENT),
+            deliveries_pending=self._state.deliveries.waiting(ref),
+        )
+
+    async def server_view(self, server_id: str) -> ServerInside:
+        """Return all about a server. Raises NotFound."""
+        ref = SERVERS + server_id
+        votes = await self._recent_votes(ref)
+        listing = listing_of(self._state, ref)
+        return ServerInside(
+            listing=server_view(listing),
+            webhook=self._webhook(listing, self._clock.now_ms()),
+            voters=self._state.votes.voters(ref),
+            recent_votes=votes,
+            deliveries=self._deliveries(listing, RECENT),
+            deliveries_pending=self._state.deliveries.waiting(ref),
+        )
+
+    async def _recent_votes(self, ref: str) -> tuple[RecentVoteView, ...]:
+        listing_of(self._state, ref)
+        recent = RecentVotes(self._state, ref, RECENT_VOTES)
+        await in_slices(recent.slices())
+        return tuple(
+            RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
+        )
+
+    def _webhook(self, listing: Listing, now_ms: int) -> WebhookView | None:
+        if listing.webhook is None:
+            return None
+        return webhook_view(listing.webhook, self._state.deliveries.waiting(listing.ref), now_ms)
+
+    def _deliveries(self, listing: Listing, most: int) -> tuple[DeliveryView, ...]:
+        rows = self._state.deliveries.newest_first(listing.ref)
+        return tuple(delivery_view(row, listing.webhook) for row in rows[:most])
+
+    def _limits(self, bot: Listing) -> NextRequests:
+        return NextRequests(
+            **{
+                name: NextRequest(
+                    limit=decision.limit,
+                    remaining=decision.remaining,
+                    reset_seconds=decision.reset_seconds,
+                    window_seconds=decision.window_seconds,
+                )
+                for name, decision in self._public.limits_of(bot).items()
+            }
+        )

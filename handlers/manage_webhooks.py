@@ -26,9 +26,11 @@ from listings.forms import FailedSince, Nothing, Overlap, User, WebhookSettings,
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import (
+    probe,
     redeliver,
     redeliver_failed,
     remove_webhook,
+    resume,
     rotate_secret,
     save_webhook,
     send_test,
@@ -37,7 +39,7 @@ from listings.webhooks import (
 
 
 class AttemptWatch:
-    """A reader of the log that lets a request wait for the next attempt of a delivery."""
+    """A reader of the log that lets a request wait for the next attempt of a delivery, or to an endpoint."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[asyncio.Future[int]]] = {}
@@ -45,23 +47,27 @@ class AttemptWatch:
     def on_record(self, position: int, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, DeliveryAttempted):
-                for waiter in self._waiting.pop(event.delivery_id, ()):
+                waiters = [*self._waiting.pop(event.delivery_id, ()), *self._waiting.pop(event.ref, ())]
+                for waiter in waiters:
                     if not waiter.done():
                         waiter.set_result(position)
 
     @contextmanager
-    def expecting(self, delivery_id: str) -> Iterator[asyncio.Future[int]]:
-        """A future that is done with the delivery's next attempt: the position of its record."""
+    def expecting(self, name: str) -> Iterator[asyncio.Future[int]]:
+        """A future that is done with the next attempt: the position of its record.
+
+        `name` is the id of the delivery, or the ref of the endpoint's listing.
+        """
         waiter: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(delivery_id, []).append(waiter)
+        self._waiting.setdefault(name, []).append(waiter)
         try:
             yield waiter
         finally:
-            waiters = self._waiting.get(delivery_id, [])
+            waiters = self._waiting.get(name, [])
             if waiter in waiters:
                 waiters.remove(waiter)
             if not waiters:
-                self._waiting.pop(delivery_id, None)
+                self._waiting.pop(name, None)
 
 
 class ManageWebhooks:
@@ -95,7 +101,10 @@ class ManageWebhooks:
         return await self._context.commit(events, saved)
 
     def show(self, request: Request) -> Reply:
-        return success(WebhookAnswer(**asdict(self._view(self._ref(request)))))
+        return self._shown(self._ref(request))
+
+    def _shown(self, ref: str) -> Reply:
+        return success(WebhookAnswer(**asdict(self._view(ref))))
 
     def _view(self, ref: str) -> WebhookView:
         pending = self._state.deliveries.waiting(ref)
@@ -115,6 +124,26 @@ class ManageWebhooks:
             return success(RotatedSecret(secret=secret))
 
         return await self._context.commit(events, rotated)
+
+    async def resume(self, request: Request) -> Reply:
+        """Lift a suspension. What waits leaves at the endpoint's pace."""
+        ref = self._ref(request)
+        webhook_of(self._state, ref)
+        read(Nothing, request.json_object())
+        return await self._context.commit(resume(self._state, ref), lambda: self._shown(ref))
+
+    async def probe(self, request: Request) -> Reply:
+        """Probe a suspended endpoint now. The answer waits for the attempt, up to a limit."""
+        ref = self._ref(request)
+        webhook_of(self._state, ref)
+        read(Nothing, request.json_object())
+        events = probe(self._state, ref, self._clock.now_ms())
+        with self._watch.expecting(ref) as attempt:
+            await self._context.commit(events)
+            await asyncio.wait([attempt], timeout=self._attempt_seconds)
+            if attempt.done():
+                await self._context.ledger.durable(attempt.result())
+        return self._shown(ref)
 
     async def remove(self, request: Request) -> Reply:
         return await self._context.commit(remove_webhook(self._state, self._ref(request)))

@@ -68,6 +68,14 @@ class PublicLimits:
     stats: Buckets = field(default_factory=Buckets)
     voters: Buckets = field(default_factory=Buckets)
 
+    def stats_of(self, bot: Listing, now_ns: int) -> Decision:
+        """Return the limit that the bot's next push would meet."""
+        return self.stats.peek(bot.ref, bot.stats_limit or self.stats_policy, now_ns)
+
+    def voters_of(self, bot: Listing, now_ns: int) -> Decision:
+        """Return the limit that the bot's next vote check would meet."""
+        return self.voters.peek(bot.ref, bot.voters_limit or self.voters_policy, now_ns)
+
 
 class Caller(NamedTuple):
     """A caller of the public endpoints.
@@ -195,11 +203,7 @@ class PublicApi:
     def limits_of(self, bot: Listing) -> Mapping[str, Decision]:
         """Return the limits that the next request to each endpoint would meet."""
         now_ns = self._clock.monotonic_ns()
-        limits = self.limits
-        return {
-            "stats": limits.stats.peek(bot.ref, bot.stats_limit or limits.stats_policy, now_ns),
-            "voters": limits.voters.peek(bot.ref, bot.voters_limit or limits.voters_policy, now_ns),
-        }
+        return {"stats": self.limits.stats_of(bot, now_ns), "voters": self.limits.voters_of(bot, now_ns)}
 
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""

@@ -225,6 +225,8 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "too_many_tests": "Too many tests wait for this endpoint.",
     "delivery_pending": "The delivery is still pending.",
     "too_many_pending": "Too many deliveries wait for this endpoint.",
+    "not_suspended": "The endpoint is not suspended.",
+    "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 
 _NO_SCHEME = {

@@ -10,8 +10,14 @@ from msgspec import Struct
 
 from core.refusals import Conflict, StatsRefused, VotedTooSoon
 from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_listing import DebugBot
+from handlers.debug_errors import ErrorLines
+from handlers.debug_find import FindQuery, FoundListings
+from handlers.debug_journal import JournalPage, JournalQuery
+from handlers.debug_limiter import LimiterInside
+from handlers.debug_listing import BotInside, DebugBot, ServerInside
 from handlers.debug_process import DebugState
+from handlers.debug_user import UserInside
+from handlers.debug_webhooks import WebhooksInside
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.reply import (
@@ -414,6 +420,43 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
         ),
         Route(
             "POST",
+            f"{one}/resume",
+            f"resume{form}Webhook",
+            endpoint=lambda to: to.webhooks[kind].resume,
+            access="operator",
+            tag="Webhooks",
+            summary="Lift a suspension",
+            description="What waits is sent at the endpoint's pace, and failures count from none.",
+            answer=WebhookAnswer,
+            outcome="The settings, and how deliveries go.",
+            refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_suspended"), NO_WRITES),
+            body=forms.Nothing,
+        ),
+        Route(
+            "POST",
+            f"{one}/probe",
+            f"probe{form}Webhook",
+            endpoint=lambda to: to.webhooks[kind].probe,
+            access="operator",
+            tag="Webhooks",
+            summary="Probe a suspended endpoint now",
+            description=(
+                "Sends one of the deliveries that wait. If it is taken, the suspension ends. Answers after "
+                "the attempt, or when it takes too long."
+            ),
+            answer=WebhookAnswer,
+            outcome="The settings, and how deliveries go after the probe.",
+            refuses=(
+                NO_LISTING,
+                NO_WEBHOOK,
+                RefusalKind(Conflict, "not_suspended"),
+                RefusalKind(Conflict, "nothing_to_probe"),
+                NO_WRITES,
+            ),
+            body=forms.Nothing,
+        ),
+        Route(
+            "POST",
             f"{one}/secret/rotate",
             f"rotate{form}WebhookSecret",
             endpoint=lambda to: to.webhooks[kind].rotate_secret,
@@ -642,6 +685,111 @@ A backup that could not be brought to its end is cut off with its connection, an
 )
 
 
+_DEBUG_VIEWS = (
+    Route(
+        "GET",
+        "/debug/webhooks.json",
+        "showWebhooksInside",
+        endpoint=lambda to: to.debug.webhooks.show,
+        access="operator",
+        tag="Debug",
+        summary="Show all webhooks",
+        description="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
+        answer=WebhooksInside,
+        outcome="The webhooks.",
+    ),
+    Route(
+        "GET",
+        "/debug/limiter.json",
+        "showLimiter",
+        endpoint=lambda to: to.debug.limiter.show,
+        access="operator",
+        tag="Debug",
+        summary="Show the rate limiter",
+        description="The bots that use most of each limit, and the addresses whose requests fail most.",
+        answer=LimiterInside,
+        outcome="The limiter.",
+    ),
+    Route(
+        "GET",
+        "/debug/errors.json",
+        "showErrors",
+        endpoint=lambda to: to.debug.errors.show,
+        access="operator",
+        tag="Debug",
+        summary="Show the last warnings and errors",
+        description="The newest lines of the log from level WARNING on, since the process began.",
+        answer=ErrorLines,
+        outcome="The lines, the newest first.",
+    ),
+    Route(
+        "GET",
+        "/debug/journal.json",
+        "showJournal",
+        endpoint=lambda to: to.debug.journal.page,
+        access="operator",
+        tag="Debug",
+        summary="Show the newest events of the journal",
+        description="Those since the process began, in pages. No secret is shown.",
+        answer=JournalPage,
+        outcome="A page of events.",
+        query=JournalQuery,
+    ),
+    Route(
+        "GET",
+        "/debug/find.json",
+        "find",
+        endpoint=lambda to: to.debug.find.find,
+        access="operator",
+        tag="Debug",
+        summary="Find a listing or a user",
+        description="By the id, or by a part of a listing's name, in any case.",
+        answer=FoundListings,
+        outcome="The listings that were found.",
+        query=FindQuery,
+    ),
+    Route(
+        "GET",
+        "/debug/listings/bots/{id}.json",
+        "showBotWhole",
+        endpoint=lambda to: to.debug.listings.bot_inside,
+        access="operator",
+        tag="Debug",
+        summary="Show all about a bot and its newest votes",
+        description="As `/debug/bots/{id}`, with more deliveries and the newest votes.",
+        answer=BotInside,
+        outcome="The bot.",
+        refuses=(NO_LISTING,),
+    ),
+    Route(
+        "GET",
+        "/debug/listings/servers/{id}.json",
+        "showServerWhole",
+        endpoint=lambda to: to.debug.listings.server_inside,
+        access="operator",
+        tag="Debug",
+        summary="Show all about a server and its newest votes",
+        description="The listing, its webhook, its newest deliveries and its newest votes.",
+        answer=ServerInside,
+        outcome="The server.",
+        refuses=(NO_LISTING,),
+    ),
+    Route(
+        "GET",
+        "/debug/users/{id}.json",
+        "showUserInside",
+        endpoint=lambda to: to.debug.users.show,
+        access="operator",
+        tag="Debug",
+        summary="Show all that is known of a user",
+        description="The listings that the user owns, and the user's votes.",
+        answer=UserInside,
+        outcome="The user's listings and votes.",
+        refuses=(BAD_ID,),
+    ),
+)
+
+
 def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
     return tuple(route for kind in KINDS for route in routes(kind))
 
@@ -656,4 +804,5 @@ ROUTES: tuple[Route, ...] = (
     *_of_kinds(_votes),
     *_USERS,
     *_DEBUG,
+    *_DEBUG_VIEWS,
 )

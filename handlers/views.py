@@ -473,7 +473,6 @@ class Redelivered(Success):
 
 def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
     """Show a webhook for which `pending` deliveries wait."""
-    suspension = webhook.suspension
     return WebhookView(
         url=webhook.shown_url,
         has_token=webhook.token is not None,
@@ -483,14 +482,19 @@ def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
         saved_at=webhook.saved_ms,
         pending=pending,
         failed_in_a_row=webhook.failed,
-        suspension=None
-        if suspension is None
-        else SuspensionView(
-            since=suspension.since_ms,
-            reason=suspension.reason,
-            probes_failed=suspension.times - 1,
-            next_probe_at=suspension.probe_ms,
-        ),
+        suspension=suspension_view(webhook),
+    )
+
+
+def suspension_view(webhook: Webhook) -> SuspensionView | None:
+    suspension = webhook.suspension
+    if suspension is None:
+        return None
+    return SuspensionView(
+        since=suspension.since_ms,
+        reason=suspension.reason,
+        probes_failed=suspension.times - 1,
+        next_probe_at=suspension.probe_ms,
     )
 
 

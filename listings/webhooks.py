@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from core.events import DeliveryQueued, Event, WebhookRemoved, WebhookSaved
+from core.events import DeliveryQueued, EndpointHealthSet, Event, WebhookRemoved, WebhookSaved
 from core.refusals import Conflict, Invalid, NotFound
-from core.rows import Delivery, Webhook
+from core.rows import Delivery, Suspension, Webhook
 from core.state import State
 from grammars.http_urls import UrlRefused
 from listings.forms import WebhookSettings
@@ -80,6 +80,27 @@ def rotate_secret(
         old_secret_until_ms=now_ms + overlap_ms if old is not None else 0,
     )
     return [WebhookSaved(ref, rotated)]
+
+
+def resume(state: State, ref: str) -> list[Event]:
+    """Lift a suspension: what waits is sent, and failures count from none."""
+    _suspension_of(state, ref)
+    return [EndpointHealthSet(ref, 0, None)]
+
+
+def probe(state: State, ref: str, now_ms: int) -> list[Event]:
+    """Let the next probe of a suspended endpoint go now."""
+    webhook, suspension = _suspension_of(state, ref)
+    if not any(not row.test for row in state.deliveries.pending_of(ref).values()):
+        raise Conflict("nothing_to_probe")
+    return [EndpointHealthSet(ref, webhook.failed, replace(suspension, probe_ms=now_ms))]
+
+
+def _suspension_of(state: State, ref: str) -> tuple[Webhook, Suspension]:
+    webhook = webhook_of(state, ref)
+    if webhook.suspension is None:
+        raise Conflict("not_suspended")
+    return webhook, webhook.suspension
 
 
 def remove_webhook(state: State, ref: str) -> list[Event]:

@@ -18,9 +18,10 @@ from handlers.route import Access, RefusalKind, Route
 from handlers.routes import ROUTES, TAGS
 from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
+from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER
 from openapi.deployment import Deployment
 from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
-from openapi.examples import ANSWERS, BODIES, BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER, answers_of
+from openapi.examples import ANSWERS, BODIES, answers_of
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
 
 Node = dict[str, Any]
@@ -205,7 +206,7 @@ def _query_parameter(name: str, schema: Node) -> Node:
     return _parameter(name, "query", schema["description"], bare, example)
 
 
-_QUERIES: Mapping[str, Any] = {"limit": 50, "state": "in_review"}
+_QUERIES: Mapping[str, Any] = {"limit": 50, "state": "in_review", "before": 1_024, "q": "example"}
 _SNOWFLAKE, _OUR_ID = ref("Snowflake"), {"type": "string", "pattern": ID_PATTERN}
 _OF_WEBHOOKS: Node = {
     "webhookId": _parameter(

@@ -12,8 +12,8 @@ from handlers import reply
 from handlers.reply import Reply, failure, reply_to
 from handlers.route import RefusalKind
 from listings.forms import BotEdit, read
+from openapi.cast import BOT, NOW_MS, SERVER_COUNT
 from openapi.deployment import Deployment
-from openapi.examples import BOT, NOW_MS, SERVER_COUNT
 
 REQUEST_ID = "9f2c4e6a8b0d1f35"
 BUG, TOO_LONG = RefusalKind(AssertionError), RefusalKind(OverflowError)
@@ -184,6 +184,8 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("deliveryPending", "It is still on its way", no.Conflict("delivery_pending")),
         _Case("tooManyPending", "The endpoint's line is full", no.Conflict("too_many_pending")),
         _Case("tooManyTests", "Tests before it have not been answered", no.Conflict("too_many_tests")),
+        _Case("notSuspended", "Events flow to it", no.Conflict("not_suspended")),
+        _Case("nothingToProbe", "Nothing waits for it", no.Conflict("nothing_to_probe")),
         _Case("notSigned", "It is a chat platform's webhook URL", no.Conflict("not_signed")),
         # Ours.
         _Case(

@@ -1,7 +1,8 @@
 """The example values of the OpenAPI document. Law: a row is shown by the view that shows it in answers.
 
-The cast: one bot, one server, their owner, and a user who has voted. An answer or a body without an
-example here shows those of its fields: `Meta(examples=[...])` in a view, `Field(examples=[...])` in a form.
+Their cast is in `cast.py`, the answers of the debug endpoints are in `debug_examples.py`. An answer or a body
+without an example by hand shows those of its fields: `Meta(examples=[...])` in a view,
+`Field(examples=[...])` in a form.
 """
 
 from collections.abc import Mapping
@@ -12,21 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
-from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
-from core.version import VERSION
-from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_listing import DebugBot, NextRequest, NextRequests
-from handlers.debug_process import (
-    Connections,
-    Counts,
-    DebugState,
-    LimiterCounts,
-    LoopLagView,
-    Memory,
-    NodeHeard,
-    Positions,
-    ReplicationView,
-)
+from core.rows import Listing, Webhook
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
 from handlers.views import (
@@ -55,26 +42,34 @@ from handlers.views import (
     limits_view,
     listing_answer,
     server_view,
-    stats_problem_views,
     webhook_view,
 )
-from listings.stats_problems import StatsProblem
+from openapi.cast import (
+    APPROVED_BOT,
+    APPROVED_SERVER,
+    BOT,
+    CHAT_WEBHOOK,
+    CO_OWNER,
+    DAY_MS,
+    DELIVERED,
+    KEY,
+    KEY_ID,
+    NOW_MS,
+    OWNER,
+    PENDING,
+    PRODUCTION_KEY,
+    SERVER,
+    SERVER_COUNT,
+    SIGNED_WITH,
+    STRANGER,
+    SUSPENDED,
+    TESTED,
+    USER,
+    WEBHOOK,
+)
+from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
 from openapi.schemas import name_of
 from votes.queries import NEVER, VoteStatus
-
-BOT = "123456789012345678"
-SERVER = "423456789012345678"
-OWNER = "223456789012345678"
-CO_OWNER = "523456789012345678"
-USER = "323456789012345678"
-STRANGER = "623456789012345678"
-KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
-DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
-KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
-NOW_MS = 1_750_000_000_000
-DAY_MS = 86_400_000
-SERVER_COUNT = 1_200
-DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
 
 
 class Example(NamedTuple):
@@ -86,57 +81,6 @@ class Example(NamedTuple):
     only: str = ""
 
 
-_ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
-_REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
-
-PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
-SIGNED_WITH = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
-WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours", secret=SIGNED_WITH)
-SUSPENDED = replace(
-    WEBHOOK, failed=10, suspension=Suspension(NOW_MS - 60_000, "http_500", 1, NOW_MS), token=None
-)
-CHAT_WEBHOOK = Webhook(
-    "https://discord.com/api/webhooks/723456789012345678/a-secret", NOW_MS, language="pt-BR"
-)
-DELIVERED = Delivery(
-    DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, delivered=True, attempts=(_ATTEMPT,)
-)
-_PENDING = replace(DELIVERED, next_attempt_ms=NOW_MS + 5_002, delivered=False, attempts=(_REFUSED,))
-_TESTED = replace(DELIVERED, test=True)
-
-APPROVED_BOT = Listing(
-    f"bots/{BOT}",
-    OWNER,
-    BotProfile(
-        "Example bot",
-        "Counts what happens on your server",
-        "A bot that counts what happens on your server, and tells you **once a week**.",
-        ("Utility", "Fun & Games"),
-        (CO_OWNER,),
-        "https://example.com/support",
-    ),
-    "approved",
-    created_ms=NOW_MS - 2 * DAY_MS,
-    updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
-    server_count=SERVER_COUNT,
-    command_count=42,
-    counts_ms=NOW_MS,
-    actual_server_count=SERVER_COUNT,
-    stats_limit=Policy(10, 7_200),
-    webhook=WEBHOOK,
-    keys=(PRODUCTION_KEY,),
-)
-APPROVED_SERVER = Listing(
-    f"servers/{SERVER}",
-    OWNER,
-    ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
-    "approved",
-    created_ms=NOW_MS - 2 * DAY_MS,
-    updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
-    webhook=WEBHOOK,
-)
 _NEW: dict[str, Any] = {"review": "in_review", "reviewed_ms": None, "webhook": None, "keys": ()}
 _NEW_BOT = replace(
     APPROVED_BOT,
@@ -152,9 +96,6 @@ HINT = (
     "The bot cannot push server_count before its actual server count is set. "
     f'Set it: PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
-_PROBLEMS = [
-    StatsProblem("commands_count", "ignored", "number", "The field is named command_count.", 12, NOW_MS)
-]
 _NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
 _DENIED: dict[str, Any] = {
     "review": "denied",
@@ -163,63 +104,7 @@ _DENIED: dict[str, Any] = {
 }
 
 
-def _limit(limit: int, window_seconds: int) -> NextRequest:
-    return NextRequest(
-        limit=limit, remaining=limit, reset_seconds=window_seconds, window_seconds=window_seconds
-    )
-
-
-_PROBLEM_VIEWS = stats_problem_views(_PROBLEMS)
 _ISSUED = IssuedKey(id=KEY_ID, name="production", key=KEY)
-_STATE = DebugState(
-    version=VERSION,
-    uptime_seconds=86_400,
-    ready=True,
-    not_ready_because=None,
-    positions=Positions(head=1_024, durable=1_024, snapshot=1_000),
-    counts=Counts(
-        bots=12,
-        servers=3,
-        keys=14,
-        votes=5_120,
-        webhooks_pending=1,
-        webhooks_in_flight=0,
-        endpoints_suspended=1,
-    ),
-    limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
-    webhook_proxy_down=False,
-    digest=DIGEST,
-    replication=ReplicationView(
-        node="paris.1795265000000",
-        holds_name=True,
-        failing={},
-        claims_votes=True,
-        stream_position=6_204,
-        unsent=0,
-        copying_from=None,
-        digest=DIGEST,
-        refused={},
-        concerns=(),
-        nodes={
-            "tokyo": NodeHeard(
-                node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0
-            )
-        },
-    ),
-    connections=Connections(open=214, refused=0, closed_for_others=0),
-    memory=Memory(resident_bytes=67_108_864),
-    loop_lag_ms=LoopLagView(last=0.112, max=1.904),
-)
-_INSIDE = DebugBot(
-    listing=bot_view(APPROVED_BOT),
-    keys=(key_view(PRODUCTION_KEY, NOW_MS),),
-    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
-    stats_problems=_PROBLEM_VIEWS,
-    voters=321,
-    limits=NextRequests(stats=_limit(10, 7_200), voters=_limit(100, 300)),
-    deliveries=(delivery_view(DELIVERED, WEBHOOK),),
-    deliveries_pending=0,
-)
 
 
 def _example(summary: str, view: Struct, only: str = "") -> Example:
@@ -266,7 +151,7 @@ _ANSWERS: Mapping[str, Example] = {
     "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
     "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED)), "deny"),
     "shownBot": _example(
-        "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=_PROBLEM_VIEWS)
+        "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=PROBLEM_VIEWS)
     ),
     "approvedBotWithCount": _example("Its first push can come", ApprovedBot(**_bot(APPROVED_BOT))),
     "approvedBotWithoutCount": _example(
@@ -291,13 +176,13 @@ _ANSWERS: Mapping[str, Example] = {
     "rotatedSecret": _example("The only time the new secret is shown", RotatedSecret(secret=SIGNED_WITH)),
     "redelivered": _example("Three deliveries", Redelivered(redelivered=3)),
     "testDelivered": _example(
-        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(_TESTED, WEBHOOK))), "test"
+        "The test was delivered", DeliveryAnswer(**asdict(delivery_view(TESTED, WEBHOOK))), "test"
     ),
     "delivered": _example("It was delivered", DeliveryAnswer(**asdict(delivery_view(DELIVERED, WEBHOOK)))),
     "deliveries": _example(
         "One to be retried, one delivered",
         DeliveryPage(
-            deliveries=tuple(delivery_view(row, WEBHOOK) for row in (_PENDING, DELIVERED)), next=None
+            deliveries=tuple(delivery_view(row, WEBHOOK) for row in (PENDING, DELIVERED)), next=None
         ),
     ),
     "voteCast": _example("The user's third vote", CastVote(vote=3, last_ms=NOW_MS, next_ms=NOW_MS + DAY_MS)),
@@ -312,12 +197,7 @@ _ANSWERS: Mapping[str, Example] = {
     ),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
-    "state": _example("A quiet gateway", _STATE),
-    "botInside": _example("A bot with everything", _INSIDE),
-    "snapshotTaken": _example("Taken", SnapshotTaken(position=1_024, bytes=183_220, seconds=0.021)),
-    "verified": _example(
-        "Equal", Verified(position=1_024, digest=DIGEST, folded_digest=DIGEST, problem=None, equal=True)
-    ),
+    **{name: _example(summary, view) for name, (summary, view) in DEBUG_ANSWERS.items()},
 }
 
 

@@ -24,15 +24,19 @@ class FailureGuard:
     """Counts the failures of at most `capacity` addresses."""
 
     def __init__(self, policy: Policy, capacity: int, began: Began = lambda _, __: None) -> None:
-        self._policy = policy
+        self.policy = policy
         self._began = began
         self._buckets = Buckets(capacity)
 
     def __len__(self) -> int:
         return len(self._buckets)
 
+    def keys(self) -> list[str]:
+        """Return the keys of all addresses that are counted. The windows of some may be over."""
+        return self._buckets.keys()
+
     def check(self, key: str, now_ns: int) -> Decision:
-        return self._buckets.peek(key, self._policy, now_ns)
+        return self._buckets.peek(key, self.policy, now_ns)
 
     def refusal(self, key: str, now_ns: int) -> Decision | None:
         """Return the decision that refuses an address, None if it may ask. Cheap if it never failed."""
@@ -43,7 +47,7 @@ class FailureGuard:
 
     def failed(self, key: str, now_ns: int) -> Decision:
         """Count a failure and return the decision that follows."""
-        decision = self._buckets.take(key, self._policy, now_ns)
+        decision = self._buckets.take(key, self.policy, now_ns)
         if decision.allowed and not decision.remaining and key in self._buckets:
             self._began(key, decision)
         return decision

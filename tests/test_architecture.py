@@ -264,7 +264,9 @@ TESTED_ELSEWHERE = {
         "replication/members/status",
     ],
     "tests/system/contract asks it over sockets.": [
-        *("handlers/debug_disk", "handlers/debug_listing", "handlers/debug_process", "handlers/slices"),
+        *("handlers/debug_disk", "handlers/debug_errors", "handlers/debug_find", "handlers/debug_journal"),
+        *("handlers/debug_limiter", "handlers/debug_listing", "handlers/debug_process"),
+        *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
         *("handlers/route", "handlers/routes", "handlers/service"),
@@ -289,7 +291,7 @@ TESTED_ELSEWHERE = {
     ],
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
-        *("openapi/answer_headers", "openapi/schemas"),
+        *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/schemas"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

@@ -2,11 +2,13 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Annotated
+from heapq import nlargest
+from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
 from core.state import State
+from core.vote_port import leaves_of
 
 SLICE_LISTINGS = 256
 
@@ -30,6 +32,14 @@ class VoteStatus(Struct, frozen=True, forbid_unknown_fields=True, gc=False, rena
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
 
+class RecentVote(NamedTuple):
+    """The last vote of a user, and how often the user has voted."""
+
+    user: str
+    votes: int
+    last_ms: int
+
+
 def vote_status(state: State, ref: str, user: str, now_ms: int, window_ms: int) -> VoteStatus:
     """Return the vote status of a user. A vote counts while fewer than `window_ms` have passed."""
     vote = state.votes.get(ref, int(user))
@@ -37,6 +47,24 @@ def vote_status(state: State, ref: str, user: str, now_ms: int, window_ms: int) 
         return NEVER
     count, last_ms = vote
     return VoteStatus(now_ms - last_ms < window_ms, count, last_ms)
+
+
+class RecentVotes:
+    """The newest votes for a listing, found in slices: votes stand in the order of their users."""
+
+    def __init__(self, state: State, ref: str, most: int) -> None:
+        self.found: list[RecentVote] = []
+        self._votes = state.votes
+        self._ref = ref
+        self._most = most
+
+    def slices(self) -> Iterator[None]:
+        """Look at the votes slice by slice. `found` is complete when the iterator ends, the newest first."""
+        newest: list[tuple[int, int, int]] = []
+        for leaf in leaves_of(self._votes, self._ref):
+            newest = nlargest(self._most, [*newest, *self._votes.newest(leaf, self._most)])
+            yield
+        self.found = [RecentVote(str(user), count, last_ms) for last_ms, user, count in newest]
 
 
 def listings_that_know(state: State, user: str) -> Iterator[list[str]]:

@@ -17,6 +17,7 @@ import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
 from typing import final
 
 LEAF = 1_024
@@ -247,6 +248,14 @@ class VoteTable:
     def users(leaf: bytes) -> Sequence[int]:
         """Return the users of a leaf that `next_leaf` returned, in order."""
         return _from_bytes(leaf[: len(leaf) // 2])
+
+    @staticmethod
+    def newest(leaf: bytes, most: int) -> list[tuple[int, int, int]]:
+        """Return (last vote, user, count) of a leaf's newest votes, the newest first."""
+        content = _from_bytes(leaf)
+        half = len(content) >> 1
+        found = nlargest(most, zip(content[half:], content[:half], strict=True))
+        return [(packed >> MS_SHIFT, user, packed & MAX_COUNT) for packed, user in found]
 
     @staticmethod
     def without_nodes(packed: bytes) -> bytes:

@@ -75,6 +75,14 @@ class Due(NamedTuple):
     expired: bool
 
 
+class EndpointStanding(NamedTuple):
+    """The attempts that run to an endpoint, whether its last one took long, and the wait until the next."""
+
+    in_flight: int
+    slow: bool
+    wait_ms: int
+
+
 class Outbox:
     """Orders the pending deliveries, and counts the running attempts."""
 
@@ -121,6 +129,13 @@ class Outbox:
     def suspended(self) -> list[str]:
         """The refs of the suspended endpoints."""
         return [ref for ref, queue in self._queues.items() if queue.probe_ms is not None]
+
+    def standing(self, ref: str, now_ms: int) -> EndpointStanding:
+        """Return how the outbox stands with the endpoint of a listing."""
+        queue = self._queues.get(ref)
+        if queue is None:
+            return EndpointStanding(0, False, 0)
+        return EndpointStanding(queue.in_flight, queue.slow, max(queue.not_before_ms - now_ms, 0))
 
     @property
     def stopped(self) -> bool:

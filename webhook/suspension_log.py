@@ -7,7 +7,14 @@ has no line.
 import logging
 from collections.abc import Iterable, Sequence
 
-from core.events import EndpointHealthSet, Event, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.events import (
+    DeliveryAttempted,
+    EndpointHealthSet,
+    Event,
+    ListingRemoved,
+    WebhookRemoved,
+    WebhookSaved,
+)
 from core.rows import Suspension
 from core.state import State
 
@@ -21,6 +28,7 @@ _CAUSES: dict[type[Event], str] = {
     ListingRemoved: "it was removed",
 }
 """The cause to name if a suspension has ended with such an event."""
+BY_HAND = "the operator has lifted it"
 
 
 class SuspensionLog:
@@ -32,10 +40,12 @@ class SuspensionLog:
         self._suspended = set(suspended)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
-        """Read a committed record."""
+        """Read a committed record. The health of an endpoint changes with an attempt, or by hand."""
+        attempted = any(isinstance(event, DeliveryAttempted) for event in events)
         for event in events:
             if isinstance(event, _ENDING):
-                self._look(event.ref, _CAUSES[type(event)])
+                by_hand = isinstance(event, EndpointHealthSet) and not attempted
+                self._look(event.ref, BY_HAND if by_hand else _CAUSES[type(event)])
 
     def _look(self, ref: str, cause: str) -> None:
         suspension = self._suspension(ref)

@@ -20,6 +20,8 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     "too_many_tests": ({}, "Too many tests wait for this endpoint."),
     "delivery_pending": ({}, "The delivery is still pending."),
     "too_many_pending": ({}, "Too many deliveries wait for this endpoint."),
+    "not_suspended": ({}, "The endpoint is not suspended."),
+    "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }
 NOT_FOUND: Mapping[Thing, str] = {
     "listing": "There is no such listing.",

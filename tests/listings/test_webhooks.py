@@ -283,3 +283,48 @@ def test_when_too_many_wait_in_all_nothing_more_may_wait_anywhere(ledger: Ledger
     a_delivery(ledger, "first")
     a_delivery(ledger, "second")
     assert limits.pending_most(state) == 0
+
+
+SUSPENDED = Suspension(NOW_MS, "timeout", 3, NOW_MS + 60_000)
+
+
+def suspended(ledger: Ledger) -> None:
+    a_listing(ledger)
+    a_webhook(ledger)
+    ledger.commit([EndpointHealthSet(BOT_REF, 12, SUSPENDED)])
+
+
+def test_a_suspension_is_lifted_by_the_event_that_a_success_would_make(ledger: Ledger, state: State) -> None:
+    suspended(ledger)
+
+    assert rules.resume(state, BOT_REF) == [EndpointHealthSet(BOT_REF, 0, None)]
+
+
+def test_a_probe_now_moves_the_next_probe_and_nothing_else(ledger: Ledger, state: State) -> None:
+    suspended(ledger)
+    a_delivery(ledger, "first")
+
+    assert rules.probe(state, BOT_REF, LATER_MS) == [
+        EndpointHealthSet(BOT_REF, 12, Suspension(NOW_MS, "timeout", 3, LATER_MS))
+    ]
+
+
+def test_a_probe_needs_a_delivery_that_is_no_test(ledger: Ledger, state: State) -> None:
+    suspended(ledger)
+    ledger.commit([DeliveryQueued("test", BOT_REF, USER, test=True, at_ms=NOW_MS)])
+
+    with pytest.raises(Conflict, match="nothing_to_probe"):
+        rules.probe(state, BOT_REF, LATER_MS)
+
+
+def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    a_webhook(ledger)
+    with pytest.raises(Conflict, match="not_suspended"):
+        rules.resume(state, BOT_REF)
+    with pytest.raises(Conflict, match="not_suspended"):
+        rules.probe(state, BOT_REF, LATER_MS)
+    with pytest.raises(NotFound):
+        rules.resume(state, OTHER_REF)

@@ -13,10 +13,10 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
+from openapi.cast import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
 from openapi.errors import REQUEST_ID
-from openapi.examples import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
 from serving.vitals import LoopLag
-from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, running
+from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
 from tests.support.openapi_lookup import ERRORS, OPERATIONS, filled, found
 from tests.support.webhook_receiver import Receiver, status
 
@@ -129,13 +129,14 @@ ASKED: dict[str, Ask] = {
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
+    "notSuspended": lambda g, *_: g.operate("POST", f"{ONE}/webhook/probe"),
     "notSigned": lambda g, *_: unsigned(g),
     "tooManyTests": lambda g, _, receiver: flooded(g, receiver),
     "noSuchPath": lambda g, *_: g.request("GET", "/nowhere"),
     "methodNotAllowed": lambda g, *_: g.request("DELETE", "/healthz"),
 }
 ELSEWHERE = {
-    "tooManyPending",
+    *("tooManyPending", "nothingToProbe"),
     *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
     *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
     *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),
@@ -147,6 +148,16 @@ def test_a_refusal_is_in_the_documented_words(
     name: str, gateway: ThreadGateway, key: str, receiver: Receiver
 ) -> None:
     expect(name, ASKED[name](gateway, key, receiver))
+
+
+def test_a_probe_of_nothing_is_refused_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:
+    with running(tmp_path / "data", **{"webhooks.retries": 0, "webhooks.suspend_after": 1}) as gateway:
+        gateway.list_bot(BOT)
+        gateway.done("PUT", f"{ONE}/webhook", {"url": receiver.url})
+        receiver.default = status(500)
+        gateway.cast(path=ONE)
+        eventually(lambda: gateway.done("GET", f"{ONE}/webhook")["suspension"])
+        expect("nothingToProbe", gateway.operate("POST", f"{ONE}/webhook/probe"))
 
 
 def test_a_line_that_is_full_is_told_in_the_documented_words(tmp_path: Path, receiver: Receiver) -> None:

@@ -30,10 +30,9 @@ from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
 from listings.webhooks import WebhookPolicy, save_webhook
-from openapi.examples import (
+from openapi.cast import (
     APPROVED_BOT,
     APPROVED_SERVER,
-    BODIES,
     BOT,
     DELIVERY_ID,
     KEY,
@@ -44,6 +43,7 @@ from openapi.examples import (
     SERVER_COUNT,
     USER,
 )
+from openapi.examples import BODIES
 from settings.model import WebhooksSettings
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running

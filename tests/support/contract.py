@@ -87,7 +87,7 @@ def serving(folder: Path) -> Iterator[Served]:
 
 def filled(template: str, **ids: str) -> str:
     """The path with ids in it: given ones, or those of the approved listings and of an unknown key."""
-    listing = SERVER if template.startswith("/manage/servers/") else BOT
+    listing = SERVER if "/servers/" in template else BOT
     known = {"id": listing, "user_id": USER, "key_id": "none", "delivery_id": "none"}
     return template.format(**{**known, **ids})
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -23,6 +24,8 @@ import uvloop
 from core.clock import FakeClock
 from core.state import State
 from gateway.serve import Gateway, serve
+from handlers.recent_errors import RecentErrors
+from handlers.redaction import Redactor
 from journal.segments import list_segments
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
@@ -157,10 +160,16 @@ class ThreadGateway(Client):
             self.base_url = gateway.base_url
             ready.set()
 
+        errors = RecentErrors(Redactor(OPERATOR_TOKEN))
+
         async def main() -> None:
             self._loop = asyncio.get_running_loop()
             self._stop = asyncio.Event()
-            await serve(self.settings, self.clock, self._stop, started)
+            logging.getLogger().addHandler(errors)
+            try:
+                await serve(self.settings, self.clock, self._stop, started, errors=errors)
+            finally:
+                logging.getLogger().removeHandler(errors)
 
         def run() -> None:
             try:

@@ -2,13 +2,14 @@
 
 import pytest
 
-from core.events import ListingRemoved, NodeNamed, UserErased, VoteCast
+from core.events import ListingRemoved, ListingSaved, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
-from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
 from votes import queries
-from votes.queries import VoteStatus, listings_that_know, vote_status
+from votes.queries import RecentVotes, VoteStatus, listings_that_know, vote_status
 
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
@@ -109,3 +110,26 @@ def test_votes_of_all_nodes_are_one_status(ledger: Ledger, state: State) -> None
     a_listing(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 2, NOW_MS), VoteCast(BOT_REF, USER, 3, NOW_MS - DAY_MS, "b.1")])
     assert status(state) == VoteStatus(True, 5, NOW_MS)
+
+
+def test_the_newest_votes_are_found_whatever_the_order_of_users() -> None:
+    state, first = empty_state(), 10**17
+    state.apply(ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "approved", NOW_MS))
+    for number in range(5_000):
+        user, at_ms = first + number, NOW_MS + (number * 7_919) % 5_000
+        state.apply(VoteCast(BOT_REF, str(user), 2, at_ms))
+    recent = RecentVotes(state, BOT_REF, 3)
+
+    slices = sum(1 for _ in recent.slices())
+
+    assert slices > 1
+    assert [(vote.last_ms, vote.votes) for vote in recent.found] == [
+        (NOW_MS + 4_999 - place, 2) for place in range(3)
+    ]
+    assert all((int(vote.user) - first) * 7_919 % 5_000 == vote.last_ms - NOW_MS for vote in recent.found)
+
+
+def test_without_votes_there_is_no_newest() -> None:
+    recent = RecentVotes(empty_state(), BOT_REF, 3)
+
+    assert list(recent.slices()) == recent.found == []

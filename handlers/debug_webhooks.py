@@ -1,0 +1,167 @@
+"""Webhooks as a whole, for the operator: what waits, what fails, and why."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from heapq import nlargest, nsmallest
+from typing import Annotated, Protocol
+
+from msgspec import Meta
+
+from core.rows import Webhook
+from core.state import State
+from handlers.debug_find import KindName
+from handlers.failing_endpoints import FailingEndpoints
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.slices import in_slices
+from handlers.views import Count, ErrorClass, Snowflake, Success, SuspensionView, View, suspension_view
+
+SHOWN = 100
+SLICE = 1_024
+"""Endpoints whose queues are counted in one piece."""
+
+
+class EndpointInside(View):
+    """An endpoint and its queue."""
+
+    kind: KindName
+    id: Snowflake
+    name: str
+    host: Annotated[str, Meta(description="Where its webhooks go. The rest of the URL may be a secret.")]
+    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    in_flight: Annotated[Count, Meta(description="Attempts under way.")]
+    slow: Annotated[bool, Meta(description="True if its last attempt took long: it gets one at a time.")]
+    wait_ms: Annotated[
+        Count, Meta(description="How long nothing leaves for it, because it or a failure asked for a wait.")
+    ]
+    failed_in_a_row: Annotated[
+        Count, Meta(description="Events that failed for good since the last that was delivered.")
+    ]
+    last_error: Annotated[
+        ErrorClass | None, Meta(description="The class of its last failure; null if none is kept.")
+    ]
+    suspension: Annotated[
+        SuspensionView | None, Meta(description="Why nothing is sent to it, and when the next probe goes.")
+    ]
+
+
+class WebhooksInside(Success):
+    """All webhooks of this gateway."""
+
+    pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
+    in_flight: Annotated[Count, Meta(description="Attempts under way.")]
+    proxy_down: Annotated[bool, Meta(description="True while the proxy fails, so that none leaves.")]
+    waiting_endpoints: Annotated[Count, Meta(description="Endpoints with a pending delivery.")]
+    suspended_endpoints: Count
+    failing_endpoints: Annotated[
+        Count, Meta(description="Endpoints whose last event failed for good, suspended ones among them.")
+    ]
+    failing: Annotated[
+        tuple[EndpointInside, ...],
+        Meta(description=f"The first {SHOWN} of these: suspended ones first, then by failures in a row."),
+    ]
+    loaded: Annotated[
+        tuple[EndpointInside, ...], Meta(description=f"The {SHOWN} with the most pending deliveries.")
+    ]
+
+
+class Standing(Protocol):
+    """How the sender stands with an endpoint."""
+
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def slow(self) -> bool: ...
+    @property
+    def wait_ms(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class WebhookSources:
+    """Calls that ask the sender of webhooks."""
+
+    in_flight: Callable[[], int]
+    suspended: Callable[[], int]
+    proxy_down: Callable[[], bool]
+    """True while the webhooks' proxy fails: no webhook leaves then."""
+    standing: Callable[[str], Standing]
+    """Of the endpoint of a listing."""
+
+
+class DebugWebhooks:
+    def __init__(self, state: State, failing: FailingEndpoints, sources: WebhookSources) -> None:
+        self._state = state
+        self._failing = failing
+        self._sources = sources
+
+    async def show(self, _: Request) -> Reply:
+        return success(await self.view())
+
+    async def view(self) -> WebhooksInside:
+        await in_slices(self._failing.survey())
+        loads = _Loads(self._state)
+        await in_slices(loads.slices())
+        failing = nsmallest(SHOWN, self._failing.refs, key=self._badness)
+        return WebhooksInside(
+            pending=len(self._state.deliveries.pending),
+            in_flight=self._sources.in_flight(),
+            proxy_down=self._sources.proxy_down(),
+            waiting_endpoints=len(self._state.deliveries.refs_pending),
+            suspended_endpoints=self._sources.suspended(),
+            failing_endpoints=len(self._failing.refs),
+            failing=self._endpoints(failing),
+            loaded=self._endpoints(ref for _, ref in loads.most),
+        )
+
+    def _badness(self, ref: str) -> tuple[bool, int, str]:
+        webhook = self._state.listings.peek(ref).webhook
+        if webhook is None:
+            return True, 0, ref
+        return webhook.suspension is None, -webhook.failed, ref
+
+    def _endpoints(self, refs: Iterable[str]) -> tuple[EndpointInside, ...]:
+        found: list[EndpointInside] = []
+        for ref in refs:
+            listing = self._state.listings.get(ref)  # it may have gone between two slices
+            if listing is not None and listing.webhook is not None:
+                found.append(self._endpoint(ref, listing.profile.name, listing.webhook))
+        return tuple(found)
+
+    def _endpoint(self, ref: str, name: str, webhook: Webhook) -> EndpointInside:
+        kind, _, listing_id = ref.partition("/")
+        standing = self._sources.standing(ref)
+        return EndpointInside(
+            kind="bots" if kind == "bots" else "servers",
+            id=listing_id,
+            name=name,
+            host=webhook.host,
+            pending=self._state.deliveries.waiting(ref),
+            in_flight=standing.in_flight,
+            slow=standing.slow,
+            wait_ms=standing.wait_ms,
+            failed_in_a_row=webhook.failed,
+            last_error=self._last_error(ref, webhook),
+            suspension=suspension_view(webhook),
+        )
+
+    def _last_error(self, ref: str, webhook: Webhook) -> str | None:
+        if webhook.suspension is not None:
+            return webhook.suspension.reason
+        attempts = [attempt for row in self._state.deliveries.of(ref) for attempt in row.attempts[-1:]]
+        failed = [attempt for attempt in attempts if attempt.error is not None]
+        return max(failed, key=lambda attempt: attempt.at_ms).error if failed else None
+
+
+class _Loads:
+    """The endpoints with the most pending deliveries."""
+
+    def __init__(self, state: State) -> None:
+        self._deliveries = state.deliveries
+        self.most: list[tuple[int, str]] = []
+
+    def slices(self) -> Iterator[None]:
+        refs = list(self._deliveries.refs_pending)
+        for start in range(0, len(refs), SLICE):
+            loads = [(self._deliveries.waiting(ref), ref) for ref in refs[start : start + SLICE]]
+            self.most = nlargest(SHOWN, [*self.most, *loads])
+            yield

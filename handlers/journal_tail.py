@@ -1,0 +1,129 @@
+"""The newest events of the log, for the operator. Law: a field that is not in the list is not shown.
+
+The tail is a ring in memory, filled by a reader of the log, and not read from disk: a segment is encrypted,
+up to 64 MB long and read from its beginning, so a look at its end would cost the process more than the ring
+does in a day. The price is that the tail begins with the process.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from core import events as ev
+from core.clock import Clock
+from core.events import Event, UserErased
+from core.rows import Policy
+
+EVENTS = 500
+PAGE_EVENTS = 100
+TEXT = 120
+"""The characters of a field that are shown."""
+ERASED = "erased"
+
+SHOWN: Mapping[type[Event], Sequence[str]] = {
+    ev.ListingSaved: ("profile.name", "owner_id", "review"),
+    ev.ListingReviewed: ("review", "reason"),
+    ev.ListingRemoved: (),
+    ev.KeySaved: ("key.id", "key.name", "key.fingerprint"),
+    ev.KeyDeleted: ("key_id",),
+    ev.StatsUpdated: ("server_count", "command_count"),
+    ev.ActualCountSet: ("server_count",),
+    ev.LimitsSet: ("stats", "voters"),
+    ev.WebhookSaved: ("webhook.host", "webhook.language"),
+    ev.WebhookRemoved: (),
+    ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
+    ev.VoteCast: ("user", "count", "node"),
+    ev.UserErased: ("refs",),
+    ev.DeliveryQueued: ("delivery_id", "user", "test"),
+    ev.DeliveryAttempted: (
+        *("delivery_id", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
+    ev.DeliveryDropped: ("delivery_id", "made", "reason"),
+    ev.DeliveryTaken: ("delivery_id",),
+    ev.NodeNamed: ("label",),
+    ev.Merged: ("label", "position"),
+    ev.ListingMerged: ("row.profile.name", "row.review", "updates"),
+    ev.VotesMerged: ("nodes", "leaf"),
+    ev.VotesMoved: ("label", "users"),
+    ev.DeliveryMerged: ("row.id", "row.owner"),
+    ev.DeliveryForgotten: ("delivery_id",),
+}
+"""The fields that are shown of each event. A collection is shown by its size."""
+
+
+class ToldEvent(NamedTuple):
+    """An event as it is shown. `at_ms` is the time when this node committed it."""
+
+    position: int
+    at_ms: int
+    type: str
+    ref: str | None
+    text: str
+
+
+class _Kept(NamedTuple):
+    position: int
+    at_ms: int
+    event: Event
+
+
+class JournalTail:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: deque[_Kept] = deque(maxlen=EVENTS)
+
+    def on_record(self, position: int, events: Sequence[Event]) -> None:
+        """Read a committed record. An erased user is erased here too."""
+        now_ms = self._clock.now_ms()
+        for event in events:
+            if type(event) is UserErased:
+                self._forget(event.user)
+            self._kept.append(_Kept(position, now_ms, event))
+
+    def page(self, before: int | None) -> tuple[list[ToldEvent], int | None]:
+        """Return the newest events of records before that position, and the position to go on before.
+
+        A record is never split over two pages.
+        """
+        kept = [each for each in self._kept if before is None or each.position < before]
+        found: list[ToldEvent] = []
+        for position, of_record in groupby(reversed(kept), key=lambda each: each.position):
+            if len(found) >= PAGE_EVENTS:
+                return found, position + 1
+            found += map(_told, of_record)
+        return found, None
+
+    def _forget(self, user: str) -> None:
+        for index, each in enumerate(self._kept):
+            if getattr(each.event, "user", None) == user:
+                self._kept[index] = each._replace(event=replace(each.event, user=ERASED))
+
+
+def _told(kept: _Kept) -> ToldEvent:
+    event = kept.event
+    tag = str(type(event).__struct_config__.tag)
+    text = ", ".join(f"{name} {value}" for name, value in _shown_fields(event))
+    return ToldEvent(kept.position, kept.at_ms, tag, getattr(event, "ref", None), text)
+
+
+def _shown_fields(event: Event) -> Iterator[tuple[str, str]]:
+    for path in SHOWN[type(event)]:
+        value: object = event
+        for name in path.split("."):
+            value = getattr(value, name) if value is not None else None
+        if value is not None and value != "":
+            yield path.removeprefix("row."), _shown(value)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Policy):
+        return f"{value.requests} in {value.window_seconds} s"
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, tuple):
+        return f"({len(value)})"
+    return str(value).lower() if isinstance(value, bool) else str(value)[:TEXT]

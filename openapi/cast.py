@@ -1,0 +1,71 @@
+"""The cast of the examples: one bot, one server, their owner, a user who has voted, and a node of a fleet."""
+
+from msgspec.structs import replace
+
+from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
+
+BOT = "123456789012345678"
+SERVER = "423456789012345678"
+OWNER = "223456789012345678"
+CO_OWNER = "523456789012345678"
+USER = "323456789012345678"
+STRANGER = "623456789012345678"
+KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
+DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
+KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
+NOW_MS = 1_750_000_000_000
+DAY_MS = 86_400_000
+SERVER_COUNT = 1_200
+DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
+
+ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
+REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
+
+PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
+SIGNED_WITH = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
+WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours", secret=SIGNED_WITH)
+SUSPENDED = replace(
+    WEBHOOK, failed=10, suspension=Suspension(NOW_MS - 60_000, "http_500", 1, NOW_MS), token=None
+)
+CHAT_WEBHOOK = Webhook(
+    "https://discord.com/api/webhooks/723456789012345678/a-secret", NOW_MS, language="pt-BR"
+)
+DELIVERED = Delivery(
+    DELIVERY_ID, f"bots/{BOT}", USER, False, NOW_MS, None, delivered=True, attempts=(ATTEMPT,)
+)
+PENDING = replace(DELIVERED, next_attempt_ms=NOW_MS + 5_002, delivered=False, attempts=(REFUSED,))
+TESTED = replace(DELIVERED, test=True)
+
+APPROVED_BOT = Listing(
+    f"bots/{BOT}",
+    OWNER,
+    BotProfile(
+        "Example bot",
+        "Counts what happens on your server",
+        "A bot that counts what happens on your server, and tells you **once a week**.",
+        ("Utility", "Fun & Games"),
+        (CO_OWNER,),
+        "https://example.com/support",
+    ),
+    "approved",
+    created_ms=NOW_MS - 2 * DAY_MS,
+    updated_ms=NOW_MS - 2 * DAY_MS,
+    reviewed_ms=NOW_MS - DAY_MS,
+    server_count=SERVER_COUNT,
+    command_count=42,
+    counts_ms=NOW_MS,
+    actual_server_count=SERVER_COUNT,
+    stats_limit=Policy(10, 7_200),
+    webhook=WEBHOOK,
+    keys=(PRODUCTION_KEY,),
+)
+APPROVED_SERVER = Listing(
+    f"servers/{SERVER}",
+    OWNER,
+    ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
+    "approved",
+    created_ms=NOW_MS - 2 * DAY_MS,
+    updated_ms=NOW_MS - 2 * DAY_MS,
+    reviewed_ms=NOW_MS - DAY_MS,
+    webhook=WEBHOOK,
+)

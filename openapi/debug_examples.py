@@ -1,0 +1,226 @@
+"""The example answers of the debug endpoints, by their names in the document."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from core.version import VERSION
+from handlers.debug_disk import SnapshotTaken, Verified
+from handlers.debug_errors import ErrorLines, ErrorLineView
+from handlers.debug_find import FoundListings, ListingHit
+from handlers.debug_journal import EventView, JournalPage
+from handlers.debug_limiter import AddressFailures, BotUse, FailureUse, LimiterInside, LimitUse
+from handlers.debug_listing import (
+    BotInside,
+    DebugBot,
+    NextRequest,
+    NextRequests,
+    RecentVoteView,
+    ServerInside,
+)
+from handlers.debug_process import (
+    Connections,
+    Counts,
+    DebugState,
+    LimiterCounts,
+    LoopLagView,
+    Memory,
+    NodeHeard,
+    Positions,
+    ReplicationView,
+)
+from handlers.debug_user import UserInside, VoteOfUser
+from handlers.debug_webhooks import EndpointInside, WebhooksInside
+from handlers.views import (
+    LimitView,
+    bot_view,
+    delivery_view,
+    key_view,
+    server_view,
+    stats_problem_views,
+    suspension_view,
+    webhook_view,
+)
+from listings.stats_problems import StatsProblem
+from openapi.cast import (
+    APPROVED_BOT,
+    APPROVED_SERVER,
+    BOT,
+    DELIVERED,
+    DIGEST,
+    NOW_MS,
+    PRODUCTION_KEY,
+    SERVER,
+    SUSPENDED,
+    USER,
+    WEBHOOK,
+)
+
+_PROBLEMS = [
+    StatsProblem("commands_count", "ignored", "number", "The field is named command_count.", 12, NOW_MS)
+]
+
+
+def _limit(limit: int, window_seconds: int) -> NextRequest:
+    return NextRequest(
+        limit=limit, remaining=limit, reset_seconds=window_seconds, window_seconds=window_seconds
+    )
+
+
+PROBLEM_VIEWS = stats_problem_views(_PROBLEMS)
+_STATE = DebugState(
+    version=VERSION,
+    uptime_seconds=86_400,
+    ready=True,
+    not_ready_because=None,
+    positions=Positions(head=1_024, durable=1_024, snapshot=1_000),
+    counts=Counts(
+        bots=12,
+        servers=3,
+        keys=14,
+        votes=5_120,
+        webhooks_pending=1,
+        webhooks_in_flight=0,
+        endpoints_suspended=1,
+    ),
+    limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
+    webhook_proxy_down=False,
+    digest=DIGEST,
+    replication=ReplicationView(
+        node="paris.1795265000000",
+        holds_name=True,
+        failing={},
+        claims_votes=True,
+        stream_position=6_204,
+        unsent=0,
+        copying_from=None,
+        digest=DIGEST,
+        refused={},
+        concerns=(),
+        nodes={
+            "tokyo": NodeHeard(
+                node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0
+            )
+        },
+    ),
+    connections=Connections(open=214, refused=0, closed_for_others=0),
+    memory=Memory(resident_bytes=67_108_864),
+    loop_lag_ms=LoopLagView(last=0.112, max=1.904),
+)
+_INSIDE = DebugBot(
+    listing=bot_view(APPROVED_BOT),
+    keys=(key_view(PRODUCTION_KEY, NOW_MS),),
+    webhook=webhook_view(WEBHOOK, 0, NOW_MS),
+    stats_problems=PROBLEM_VIEWS,
+    voters=321,
+    limits=NextRequests(stats=_limit(10, 7_200), voters=_limit(100, 300)),
+    deliveries=(delivery_view(DELIVERED, WEBHOOK),),
+    deliveries_pending=0,
+)
+
+
+_RECENT_VOTES = (RecentVoteView(user=USER, votes=3, last_at=NOW_MS),)
+_BOT_INSIDE = BotInside(
+    listing=_INSIDE.listing,
+    keys=_INSIDE.keys,
+    webhook=_INSIDE.webhook,
+    stats_problems=PROBLEM_VIEWS,
+    limits=_INSIDE.limits,
+    voters=321,
+    recent_votes=_RECENT_VOTES,
+    deliveries=_INSIDE.deliveries,
+    deliveries_pending=0,
+)
+_SERVER_INSIDE = ServerInside(
+    listing=server_view(APPROVED_SERVER),
+    webhook=_INSIDE.webhook,
+    voters=12,
+    recent_votes=_RECENT_VOTES,
+    deliveries=(),
+    deliveries_pending=0,
+)
+_FAILING = EndpointInside(
+    kind="bots",
+    id=BOT,
+    name="Example bot",
+    host="example.com",
+    pending=3,
+    in_flight=0,
+    slow=False,
+    wait_ms=0,
+    failed_in_a_row=10,
+    last_error="http_500",
+    suspension=suspension_view(SUSPENDED),
+)
+_WEBHOOKS = WebhooksInside(
+    pending=3,
+    in_flight=0,
+    proxy_down=False,
+    waiting_endpoints=1,
+    suspended_endpoints=1,
+    failing_endpoints=1,
+    failing=(_FAILING,),
+    loaded=(_FAILING,),
+)
+_LIMITER = LimiterInside(
+    stats=LimitUse(default=LimitView(requests=1, window_seconds=7_200), counted=0, hottest=()),
+    voters=LimitUse(
+        default=LimitView(requests=100, window_seconds=300),
+        counted=1,
+        hottest=(
+            BotUse(
+                id=BOT,
+                name="Example bot",
+                used=87,
+                limit=100,
+                own_limit=False,
+                window_seconds=300,
+                reset_seconds=41,
+            ),
+        ),
+    ),
+    failures=FailureUse(
+        limit=LimitView(requests=300, window_seconds=300),
+        counted=1,
+        worst=(AddressFailures(address="192.0.2.1", failures=300, refused=True, reset_seconds=120),),
+    ),
+)
+_ERROR = ErrorLineView(
+    at=NOW_MS,
+    level="WARNING",
+    logger="webhook.suspension_log",
+    text=f"the endpoint of bots/{BOT} is suspended: http_500; its webhooks wait, and one probes it in 60 s",
+    traceback=None,
+    request_id=None,
+)
+_EVENT = EventView(
+    position=1_024, at=NOW_MS, type="vote_cast.1", ref=f"bots/{BOT}", text=f"user {USER}, count 3"
+)
+_HIT = ListingHit(kind="bots", id=BOT, name="Example bot", state="approved")
+_USER = UserInside(
+    id=USER,
+    listings=(),
+    listings_count=0,
+    votes=(
+        VoteOfUser(kind="servers", id=SERVER, name="Example server", voted=True, votes=3, last_at=NOW_MS),
+    ),
+    votes_count=1,
+)
+
+DEBUG_ANSWERS: Mapping[str, tuple[str, Struct]] = {
+    "state": ("A quiet gateway", _STATE),
+    "botInside": ("A bot with everything", _INSIDE),
+    "snapshotTaken": ("Taken", SnapshotTaken(position=1_024, bytes=183_220, seconds=0.021)),
+    "verified": (
+        "Equal",
+        Verified(position=1_024, digest=DIGEST, folded_digest=DIGEST, problem=None, equal=True),
+    ),
+    "webhooksInside": ("One endpoint is suspended", _WEBHOOKS),
+    "limiterInside": ("A busy bot, and an address that is refused", _LIMITER),
+    "errorLines": ("A suspension", ErrorLines(errors=(_ERROR,))),
+    "journalPage": ("A vote", JournalPage(events=(_EVENT,), next=None)),
+    "foundListings": ("One bot", FoundListings(listings=(_HIT,), more=False, user=None)),
+    "botWhole": ("A bot with its newest votes", _BOT_INSIDE),
+    "serverWhole": ("A server with its newest votes", _SERVER_INSIDE),
+    "userInside": ("Somebody who votes", _USER),
+}
