@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from multiprocessing.reduction import DupFd
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import Any
 
 from server import cli
 from tests.support.forked_process import ForkedProcess
@@ -13,8 +13,9 @@ from tests.support.gateways import WAIT_SECONDS, ProcessGateway
 
 
 class ForkedGateway(ProcessGateway):
-    def opened(self, arguments: Sequence[str]) -> "_Serving":
-        return _Serving(["serve", *arguments], self.environment)
+    def opened(self, arguments: Sequence[str], output: int) -> ForkedProcess:
+        both = DupFd(output), DupFd(output)
+        return ForkedProcess(_run, ["serve", *arguments], self.environment, *both)
 
 
 def ended(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -25,16 +26,6 @@ def ended(arguments: Sequence[str], environment: Mapping[str, str]) -> subproces
         stdout.seek(0)
         stderr.seek(0)
         return subprocess.CompletedProcess(arguments, status, stdout.read(), stderr.read())
-
-
-class _Serving(ForkedProcess):
-    """The command, with stdout and stderr in one pipe."""
-
-    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
-        read, write = os.pipe()
-        super().__init__(_run, arguments, environment, DupFd(write), DupFd(write))
-        os.close(write)
-        self.stdout: IO[str] | None = os.fdopen(read)
 
 
 def _run(arguments: Sequence[str], environment: Mapping[str, str], *outputs: Any) -> None:

@@ -14,9 +14,10 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import requests
 import uvloop
@@ -232,8 +233,6 @@ class Process(Protocol):
 
     @property
     def pid(self) -> int: ...
-    @property
-    def stdout(self) -> IO[str] | None: ...
     def poll(self) -> int | None: ...
     def wait(self, timeout: float | None = None) -> int: ...
     def send_signal(self, sig: int) -> None: ...
@@ -255,44 +254,44 @@ class ProcessGateway(Client):
             **environment,
         }
         self.program = ["server.py", "serve"]
-        self.log = ""
+        self.output = os.memfd_create("log")
+        """The standard output and error of all its starts: whatever it has written is there at once."""
+        weakref.finalize(self, os.close, self.output)
+
+    @property
+    def log(self) -> str:
+        """All that its processes have written so far."""
+        return os.pread(self.output, os.fstat(self.output).st_size, 0).decode()
 
     def start(self, *arguments: str) -> "ProcessGateway":
-        self.process = self.opened(arguments)
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.log += line
-            if serving := SERVING.search(line):
-                self.base_url = serving[1]
-                self._reader = threading.Thread(target=self._read_on)
-                self._reader.start()
-                return self
-        self.process.wait()
-        self.process.stdout.close()
-        raise AssertionError(f"the gateway did not start:\n{self.log}")
+        before = len(self.log)
+        self.process = self.opened(arguments, self.output)
 
-    def opened(self, arguments: Sequence[str]) -> Process:
+        def is_serving() -> bool:
+            ended = self.process.poll() is not None
+            found = SERVING.search(self.log, before)
+            assert found or not ended, f"the gateway did not start:\n{self.log}"
+            if found:
+                self.base_url = found[1]
+            return found is not None
+
+        eventually(is_serving)
+        return self
+
+    def opened(self, arguments: Sequence[str], output: int) -> Process:
+        """A process with its standard output and error in that file."""
         return subprocess.Popen(
             [sys.executable, *self.program, *arguments],
             cwd=ROOT,
             env=self.environment,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
-            text=True,
         )
-
-    def _read_on(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                self.log += line
 
     def signal(self, number: signal.Signals) -> int:
         """Sends a signal and returns the exit status."""
         self.process.send_signal(number)
-        status = self.process.wait(WAIT_SECONDS)
-        self._reader.join(WAIT_SECONDS)
-        return status
+        return self.process.wait(WAIT_SECONDS)
 
     def close(self) -> None:
         if self.process.poll() is None:
