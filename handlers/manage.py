@@ -112,29 +112,49 @@ class Operator:
         self._clock = clock
         self._shown: OrderedDict[str, int] = OrderedDict()  # address key -> monotonic ns, the latest last
 
-    def only(self, endpoint: Endpoint) -> Endpoint:
-        """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often."""
+    def only(self, endpoint: Endpoint, is_signed_in: Callable[[Request], bool] | None = None) -> Endpoint:
+        """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often.
+
+        Args:
+            is_signed_in: tells whether a request without an `Authorization` header has a session; None where
+                a session counts for nothing.
+        """
 
         async def guarded(request: Request) -> Reply:
-            address, now_ns = address_key(request.address), self._clock.monotonic_ns()
-            refusal = self._failures.refusal(address, now_ns)
-            if refusal is not None and not self._is_known(address, now_ns):
-                return limited(reply_to(TooManyRequests()), refusal)
-            if not self._is_right(request.authorization):
+            by_session = request.authorization is None and is_signed_in is not None and is_signed_in(request)
+            if not by_session:
+                refusal = self.refusal(request.address, _bearer_token(request.authorization))
                 if refusal is not None:
-                    return limited(reply_to(TooManyRequests()), refusal)
-                self._failures.failed(address, now_ns)
-                raise OperatorTokenRequired if request.authorization is None else InvalidOperatorToken
-            self._know(address, now_ns)
+                    return refusal
             reply = endpoint(request)
             return await reply if inspect.isawaitable(reply) else reply
 
         return guarded
 
-    def _is_right(self, authorization: str | None) -> bool:
-        scheme, _, token = (authorization or "").partition(" ")
-        presented = hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
-        return scheme.lower() == "bearer" and hmac.compare_digest(presented, self._digest)
+    def refusal(self, address: str, token: str | None) -> Reply | None:
+        """Return None for the operator, and the answer 429 at an address that failed too often.
+
+        A wrong token is counted. None is a token that was not given. Raises OperatorTokenRefused.
+        """
+        key, now_ns = address_key(address), self._clock.monotonic_ns()
+        refused = self._failures.refusal(key, now_ns)
+        if refused is not None and not self._is_known(key, now_ns):
+            return limited(reply_to(TooManyRequests()), refused)
+        if not self._is_right(token):
+            if refused is not None:
+                return limited(reply_to(TooManyRequests()), refused)
+            self._failures.failed(key, now_ns)
+            raise OperatorTokenRequired if token is None else InvalidOperatorToken
+        self._know(key, now_ns)
+        return None
+
+    def keyed_digest(self, text: str) -> str:
+        """Return a digest of the text that another token would not give."""
+        return hashlib.blake2b(text.encode(), key=self._digest).hexdigest()
+
+    def _is_right(self, token: str | None) -> bool:
+        presented = hashlib.sha256((token or "").strip().encode("utf-8", "surrogatepass")).digest()
+        return token is not None and hmac.compare_digest(presented, self._digest)
 
     def _is_known(self, address: str, now_ns: int) -> bool:
         shown_ns = self._shown.get(address)
@@ -145,6 +165,14 @@ class Operator:
         self._shown.move_to_end(address)
         if len(self._shown) > KNOWN_ADDRESSES:
             self._shown.popitem(last=False)
+
+
+def _bearer_token(authorization: str | None) -> str | None:
+    """Return the token of an `Authorization` header: "" under another scheme, None without a header."""
+    if authorization is None:
+        return None
+    scheme, _, token = authorization.partition(" ")
+    return token if scheme.lower() == "bearer" else ""
 
 
 def bot_ref(request: Request) -> str:

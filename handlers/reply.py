@@ -11,7 +11,8 @@ The domain's refusals are in `core/refusals.py`. Requests that are refused befor
     |-- MalformedUser           the user id of a vote check is no snowflake
     |-- TooManyRequests         the limit is reached
     |-- NotReady                the gateway is stopping, or its journal takes no writes
-    |-- Unreadable              NotJson, NotAnObject, DoubledField
+    |-- FromElsewhere           a page's form that was sent from another site
+    |-- Unreadable              NotJson, NotAnObject, DoubledField, UnreadableForm
     `-- BodyTooLarge            the body was not kept
 
 The contract's texts stand in the table word by word.
@@ -110,6 +111,14 @@ class NotAnObject(Unreadable):
 
 class DoubledField(Unreadable):
     pass
+
+
+class UnreadableForm(Unreadable):
+    """A posted form of a page that is no form of ours."""
+
+
+class FromElsewhere(BadRequest):
+    """A form that was sent from a page of another site, or of none."""
 
 
 class NotReady(BadRequest):
@@ -250,6 +259,8 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     BotNotFound: _always(404, "Bot not found."),
     MalformedUser: _always(400, "The user id must be a snowflake: 17 to 20 digits."),
     TooManyRequests: _always(429, "Too many requests, please try again later."),
+    FromElsewhere: _always(403, "The form was not sent from a page of this gateway."),
+    UnreadableForm: _always(400, "The form could not be read."),
     NotJson: _always(400, "The body must be valid JSON in UTF-8."),
     NotAnObject: _always(400, "The body must be a JSON object."),
     DoubledField: _always(400, "The body must not name a field twice."),

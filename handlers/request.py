@@ -10,15 +10,23 @@ from handlers.reply import BodyTooLarge, DoubledField, NotAnObject, NotJson, Rep
 
 
 class Request(NamedTuple):
-    """A request to an endpoint. `body` is None if it was larger than `max_body_bytes` and so not kept."""
+    """A request to an endpoint. `body` is None if it was larger than `max_body_bytes` and so not kept.
+
+    `path` is spelled as it was sent. The names of `headers` are found in any case.
+    """
 
     method: str
+    path: str
     params: tuple[str, ...]
     query: Mapping[str, str]
-    authorization: str | None
+    headers: Mapping[str, str]
     address: str
     body: bytes | None
     max_body_bytes: int
+
+    @property
+    def authorization(self) -> str | None:
+        return self.headers.get("Authorization")
 
     def json_object(self) -> dict[str, Any]:
         return json_object(self.body, self.max_body_bytes)

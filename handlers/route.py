@@ -38,6 +38,9 @@ from listings.stats import StatsBody
 Access = Literal["bot key", "operator", "anyone"]
 """The caller holds one of the bot's API keys, holds the operator token, or is anyone."""
 
+PAGE = "page"
+"""The operation under which all pages are counted together: so many paths are no labels."""
+
 
 class RefusalKind(NamedTuple):
     """A kind of refusal: an exception class or a branch of the tree, and its subject if it can have many."""
@@ -70,6 +73,8 @@ class Endpoints:
     votes: Mapping[Kind, ManageVotes]
     users: ManageUsers
     debug: Debug
+    is_signed_in: Callable[[Request], bool]
+    """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,11 @@ class Route:
     content_type: str = JSON
 
     @property
+    def is_twin(self) -> bool:
+        """True for the JSON of a page, which whoever may see the page may read, too."""
+        return self.method == "GET" and self.path.endswith(".json") and self.access == "operator"
+
+    @property
     def refusals(self) -> tuple[RefusalKind, ...]:
         """Everything that a caller may be refused for, but for bugs."""
         found = [*_OF_CALLERS[self.access]]
@@ -132,7 +142,8 @@ class Resource:
     """A path with its endpoints by method, and the operations' ids by method.
 
     `finish` sees every answer that no endpoint made (405, OPTIONS, a bug), to add the headers that each
-    answer of the path must have. A path that is `lenient` is found with one trailing slash, too.
+    answer of the path must have. A path that is `lenient` is found with one trailing slash, too. A parameter
+    `{name*}` is the rest of the path, slashes included.
     """
 
     path: str
@@ -148,6 +159,7 @@ class Resource:
     @property
     def pattern(self) -> str:
         pattern = re.sub(r"\\\{\w+\\\}", "([^/]+)", re.escape(self.path))
+        pattern = re.sub(r"\\\{\w+\\\*\\\}", "(.*)", pattern)
         return f"{pattern}/?" if self.lenient else pattern
 
     @property
@@ -164,7 +176,9 @@ def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
     public: set[str] = set()
     for route in routes:
         endpoint = route.endpoint(to)
-        endpoint = to.operator.only(endpoint) if route.access == "operator" else endpoint
+        if route.access == "operator":
+            known = to.is_signed_in if route.is_twin else None
+            endpoint = to.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name
         if route.access == "bot key":

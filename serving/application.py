@@ -185,9 +185,10 @@ class EndpointHandler(RequestHandler):
         request = self.request
         return Request(
             method=request.method or "",
+            path=request.path,
             params=tuple(self.path_args),
             query={name: values[-1].decode("utf-8", "replace") for name, values in request.arguments.items()},
-            authorization=request.headers.get("Authorization"),
+            headers=request.headers,
             address=self.client_address(),
             body=body,
             max_body_bytes=self._policy.max_body_bytes,
