@@ -5,7 +5,7 @@ PEERS := $(VENV)/peers
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock system-packages clean
+.PHONY: help run fleet test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -19,7 +19,7 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, except the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
-ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes webhook)
+ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes web webhook)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
 
@@ -68,6 +68,14 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-redis.txt --output-file requirements-dev.txt requirements-dev.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
+	@cd web/vendor && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@cd web/vendor/node_modules && cp htmx.org/dist/htmx.min.js htmx.org/dist/ext/hx-sse.min.js ../../static/vendor/
+	@cp web/vendor/node_modules/uplot/dist/uPlot.iife.min.js web/static/vendor/uplot.min.js
+	@cp web/vendor/node_modules/uplot/dist/uPlot.min.css web/static/vendor/uplot.min.css
+	@rm -r web/vendor/node_modules
+	@cd web/static/vendor && sha512sum * > ../../vendor/SHA512SUMS
 
 system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git

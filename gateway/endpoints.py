@@ -36,8 +36,7 @@ from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.recent_errors import RecentErrors
 from handlers.refused import RefusedAddresses
 from handlers.request import Request
-from handlers.route import Endpoints, Resource, bound
-from handlers.routes import ROUTES
+from handlers.route import Endpoints
 from handlers.service import Service
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
@@ -167,7 +166,7 @@ def public_api(
     )
 
 
-def all_resources(
+def all_endpoints(
     policy: EndpointPolicy,
     store: Store,
     clock: Clock,
@@ -176,8 +175,9 @@ def all_resources(
     managed: Managed,
     debug: Debug,
     readiness: Callable[[], str | None],
-) -> list[Resource]:
-    """Return every path, with its endpoints bound to the values they need."""
+    is_signed_in: Callable[[Request], bool],
+) -> Endpoints:
+    """Return every endpoint, bound to the values it needs."""
     fleet = managed.fleet
     context = ManageContext(
         store.ledger,
@@ -196,7 +196,7 @@ def all_resources(
         mark=fleet.digest_of if fleet is not None else lambda _: "",
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
-    endpoints = Endpoints(
+    return Endpoints(
         public,
         Service(openapi_reply(policy.described), docs_reply(policy.described), readiness),
         callers.operator,
@@ -209,8 +209,8 @@ def all_resources(
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
         users=ManageUsers(context),
         debug=debug,
+        is_signed_in=is_signed_in,
     )
-    return bound(ROUTES, endpoints)
 
 
 def readiness(store: Store, life: Life) -> Callable[[], str | None]:

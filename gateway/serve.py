@@ -20,7 +20,7 @@ from gateway.endpoints import (
     Life,
     Managed,
     Watched,
-    all_resources,
+    all_endpoints,
     debug_endpoints,
     endpoint_policy,
     known_callers,
@@ -38,6 +38,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
+from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
@@ -157,13 +158,24 @@ async def serve(
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
-        traffic = Traffic(route.name for route in ROUTES)
+        traffic = Traffic([*(route.name for route in ROUTES), PAGE])
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         process = process_sources(store, delivery, life, fleet, lambda: http.tally())
         debug = debug_endpoints(policy, store, clock, public, delivery, process, watched)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
-        resources = all_resources(policy, store, clock, callers, public, managed, debug, process.readiness)
+        site = None
+        if settings.debug.pages:
+            from gateway.debug_site import open_site  # a gateway without pages imports none of them
+
+            site = open_site(settings.debug, clock, callers.operator)
+        is_signed_in = site.is_signed_in if site is not None else lambda _: False
+        endpoints = all_endpoints(
+            policy, store, clock, callers, public, managed, debug, process.readiness, is_signed_in
+        )
+        resources = bound(ROUTES, endpoints)
+        if site is not None:
+            resources += site.resources(endpoints)
         edge = ApplicationPolicy(
             policy.max_body_bytes,
             settings.server.trusted_proxies,

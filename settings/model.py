@@ -252,6 +252,12 @@ class RedisSettings(_Section):
         return self
 
 
+class DebugSettings(_Section):
+    pages: bool = True
+    session_idle_seconds: Seconds = 43_200
+    session_seconds: Seconds = 604_800
+
+
 class LogSettings(_Section):
     form: LogForm = "text"
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -271,6 +277,7 @@ class Settings(_Section):
     journal: JournalSettings = JournalSettings()
     sealing: SealingSettings = SealingSettings()
     redis: RedisSettings = RedisSettings()
+    debug: DebugSettings = DebugSettings()
     log: LogSettings = LogSettings()
 
 

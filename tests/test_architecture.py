@@ -273,7 +273,13 @@ TESTED_ELSEWHERE = {
         *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
     ],
     "Every gateway of tests/system is built by it.": [
-        *("gateway/delivery", "gateway/endpoints", "gateway/fleet_node", "gateway/front"),
+        *(
+            "gateway/debug_site",
+            "gateway/delivery",
+            "gateway/endpoints",
+            "gateway/fleet_node",
+            "gateway/front",
+        ),
         *("gateway/membership", "gateway/readers", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [
@@ -292,6 +298,9 @@ TESTED_ELSEWHERE = {
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
         *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/schemas"),
+    ],
+    "tests/web judges whole pages, over sockets.": [
+        *("web/json_answers", "web/page_policy", "web/pages", "web/debug/page_table"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "ratelimit"},
+    "web": {"core", "handlers", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit"},
     "openapi": {"core", "votes", "listings", "handlers"},
     "cli": {"core", "grammars", "handlers", "votes", "listings", "journal", "snapshot", "storage"},

@@ -67,7 +67,7 @@ def test_the_walk_misses_no_route_of_a_running_gateway(
         return make_application(resources, policy)
 
     monkeypatch.setattr("gateway.serve.make_application", making)
-    with running(tmp_path / "data"):
+    with running(tmp_path / "data", **{"debug.pages": False}):  # tests/web walks over the pages
         assert served == ROUTES
 
 

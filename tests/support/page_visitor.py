@@ -1,0 +1,105 @@
+"""A browser without script, as far as tests need one: it keeps the session's cookie and checks its pages."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import requests
+
+from tests.support.gateways import Client
+
+COOKIE = "__Host-votegate-operator"
+VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "path", "rect", "source", "wbr"}
+FROM_HERE = {"Sec-Fetch-Site": "same-origin"}
+
+
+class PageVisitor:
+    """Visits the pages of a gateway.
+
+    http.cookiejar sends no Secure cookie over http, not even to this machine, as browsers do. So the visitor
+    sends it.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.cookie: str | None = None
+
+    def request(
+        self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any
+    ) -> requests.Response:
+        sent = {"Accept": "text/html", **FROM_HERE, **(headers or {})}
+        if self.cookie is not None:
+            sent["Cookie"] = f"{COOKIE}={self.cookie}"
+        response = self._client.request(method, path, headers=sent, allow_redirects=False, **options)
+        given = response.headers.get("Set-Cookie", "")
+        if given.startswith(f"{COOKIE}="):
+            self.cookie = given.split(";")[0].split("=", 1)[1] or None
+        if response.headers.get("Content-Type", "").startswith("text/html") and response.content:
+            check_html(response.text)
+        return response
+
+    def get(self, path: str, **headers: str) -> requests.Response:
+        return self.request("GET", path, headers)
+
+    def post(self, path: str, fields: dict[str, Any] | None = None, **headers: str) -> requests.Response:
+        return self.request("POST", path, headers, data=fields or {})
+
+    def sign_in(self, token: str | None = None) -> requests.Response:
+        token = self._client.operator_token if token is None else token
+        return self.post("/debug/sign-in", {"token": token})
+
+    def page(self, path: str) -> str:
+        """The text of a page that must be there."""
+        response = self.get(path)
+        assert response.status_code == 200, response.text
+        return response.text
+
+    def acted(self, path: str, fields: dict[str, Any] | None = None) -> str:
+        """The page that follows an action that must succeed."""
+        response = self.post(path, fields)
+        assert response.status_code == 303, response.text
+        return self.page(response.headers["Location"])
+
+
+class _Checker(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.named: list[str] = []
+        self.headings = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        assert len(given) == len(attrs), f"an attribute of <{tag}> is there twice"
+        assert not any(name.startswith("on") or name == "style" for name in given), (
+            f"script or style in <{tag}>"
+        )
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        self.named += [
+            each for name in ("aria-describedby", "for") for each in (given.get(name) or "").split()
+        ]
+        self.headings += tag == "h1"
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> is out of place"
+
+
+def check_html(text: str) -> None:
+    """Check that elements are closed in order, ids are there once, and what is referred to is there."""
+    checker = _Checker()
+    checker.feed(text)
+    checker.close()
+    assert checker.open == []
+    assert len(set(checker.ids)) == len(checker.ids), "an id is there twice"
+    assert set(checker.named) <= set(checker.ids), "an id that is referred to is not there"
+    if text.startswith("<!doctype html>"):
+        assert checker.headings == 1
+
+
+def words(text: str) -> str:
+    """The text of a page without its markup, with single spaces."""
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())

@@ -1,0 +1,140 @@
+"""Every page passes the same checks: who asks, from where, and with which headers it leaves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.gateways import BOT, ThreadGateway, running
+from tests.support.page_visitor import PageVisitor
+from web.debug.page_table import PAGES
+from web.page_policy import CONTENT_POLICY, PAGE_HEADERS
+from web.pages import PageRow
+
+OF_AN_ID = {"kind": "bots", "id": BOT, "delivery_id": "0" * 24}
+CLOSED = [row for row in PAGES if not row.is_open]
+
+
+def path_of(row: PageRow) -> str:
+    return row.path.format(**OF_AN_ID)
+
+
+def named(row: PageRow) -> str:
+    return f"{row.method} {row.path}"
+
+
+@pytest.fixture(scope="module")
+def gate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]:
+    with running(tmp_path_factory.mktemp("site") / "data") as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def stranger(gate: ThreadGateway) -> PageVisitor:
+    return PageVisitor(gate)
+
+
+@pytest.fixture
+def visitor(gate: ThreadGateway) -> PageVisitor:
+    visitor = PageVisitor(gate)
+    visitor.sign_in()
+    return visitor
+
+
+@pytest.mark.parametrize("row", CLOSED, ids=named)
+def test_a_page_without_a_session_leads_to_the_sign_in(stranger: PageVisitor, row: PageRow) -> None:
+    response = stranger.request(row.method, path_of(row))
+    assert response.status_code == 303
+    assert response.headers["Location"].startswith("/debug/sign-in")
+    assert response.content == b""
+
+
+@pytest.mark.parametrize("row", CLOSED, ids=named)
+def test_a_fragment_without_a_session_is_401(stranger: PageVisitor, row: PageRow) -> None:
+    response = stranger.request(
+        row.method, path_of(row), {"HX-Request": "true", "HX-Request-Type": "partial"}
+    )
+    assert response.status_code == 401
+    assert "Sign in" in response.text
+    assert "<html" not in response.text
+
+
+@pytest.mark.parametrize("row", [row for row in PAGES if row.method == "POST"], ids=named)
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_form_of_another_site_is_refused(visitor: PageVisitor, row: PageRow, site: str) -> None:
+    response = visitor.request(row.method, path_of(row), {"Sec-Fetch-Site": site})
+    assert response.status_code == 403
+    assert "not sent from a page of this gateway" in response.text
+
+
+@pytest.mark.parametrize("row", [row for row in PAGES if row.method == "POST"], ids=named)
+def test_a_form_that_says_nothing_of_where_it_comes_from_is_refused_with_a_cookie(
+    gate: ThreadGateway, visitor: PageVisitor, row: PageRow
+) -> None:
+    headers = {"Cookie": f"__Host-votegate-operator={visitor.cookie}"}
+    assert gate.request(row.method, path_of(row), headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("row", PAGES, ids=named)
+def test_the_policy_is_on_every_answer_and_no_cache_keeps_one(visitor: PageVisitor, row: PageRow) -> None:
+    for headers in ({}, {"Sec-Fetch-Site": "cross-site"}):
+        response = visitor.request(
+            "GET" if row.method == "GET" else "POST", path_of(row), headers, stream=True
+        )
+        for name, value in PAGE_HEADERS.items():
+            assert response.headers[name] == value
+        response.close()
+
+
+def test_the_policy_allows_what_comes_from_here_alone() -> None:
+    rules = dict(rule.split(" ", 1) for rule in CONTENT_POLICY.split("; "))
+    assert rules.pop("default-src") == rules.pop("base-uri") == rules.pop("frame-ancestors") == "'none'"
+    assert rules.pop("require-trusted-types-for") == "'script'"
+    assert rules.pop("trusted-types") == "votegate"
+    assert set(rules.values()) == {"'self'"}
+
+
+def test_an_unknown_page_is_a_page_for_browsers_and_json_for_others(
+    gate: ThreadGateway, visitor: PageVisitor
+) -> None:
+    shown = visitor.get("/debug/nothing/here")
+    assert (shown.status_code, "There is nothing here" in shown.text) == (404, True)
+    assert gate.operate("GET", "/debug/nothing/here").json()["error"] == "Not found."
+
+
+def test_a_wrong_method_is_a_page(visitor: PageVisitor) -> None:
+    response = visitor.post("/debug")
+    assert (response.status_code, response.headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+    assert "The page cannot do that" in response.text
+
+
+def test_a_bug_is_a_page_with_the_number_of_its_request(
+    visitor: PageVisitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("web.debug.overview_page.OverviewPage.values", lambda *_: 1 / 0)
+    response = visitor.get("/debug")
+    assert response.status_code == 500
+    assert response.headers["X-Request-Id"] in response.text
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("body", [b"token=%FF", b"\xff", b"a=1&" * 300])
+def test_a_form_that_no_browser_sends_is_refused(stranger: PageVisitor, body: bytes) -> None:
+    response = stranger.request("POST", "/debug/sign-in", data=body)
+    assert (response.status_code, "could not be read" in response.text) == (400, True)
+
+
+def test_a_form_that_is_too_large_is_refused(stranger: PageVisitor) -> None:
+    assert stranger.post("/debug/sign-in", {"token": "x" * 70_000}).status_code == 413
+
+
+def test_head_is_answered_as_get_without_a_body(visitor: PageVisitor) -> None:
+    response = visitor.request("HEAD", "/debug")
+    assert (response.status_code, response.content) == (200, b"")
+
+
+def test_without_pages_there_is_nothing_at_all(tmp_path: Path) -> None:
+    with running(tmp_path / "data", **{"debug.pages": False}) as gateway:
+        for path in ("/debug", "/debug/sign-in", "/debug/nothing", "/static/x/site.css"):
+            assert gateway.request("GET", path).status_code == 404
+        assert gateway.operate("GET", "/debug/state").status_code == 200

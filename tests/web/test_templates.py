@@ -1,0 +1,81 @@
+"""Templates: what they may hold, and that what they show is escaped."""
+
+import re
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from web.templates import FOLDER, load_drawing
+
+TEMPLATES = sorted(FOLDER.rglob("*.html"))
+TAG = re.compile(r"<[a-zA-Z](?:[^<>\"]|\"[^\"]*\")*>")
+JINJA = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(FOLDER))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=named)
+def test_every_attribute_is_quoted(path: Path) -> None:
+    text = JINJA.sub("X", path.read_text())
+    for tag in TAG.findall(text):
+        assert re.findall(r"=(?!\"\")", re.sub(r"\"[^\"]*\"", '""', tag)) == [], tag
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=named)
+def test_nothing_is_let_through_without_escaping_and_nothing_needs_eval(path: Path) -> None:
+    text = path.read_text()
+    for forbidden in (
+        "|safe",
+        "| safe",
+        "autoescape",
+        " style=",
+        "hx-on",
+        "js:",
+        "<script>",
+        "http://",
+        "//cdn",
+    ):
+        assert forbidden not in text.replace("http://localhost:8080/debug", ""), forbidden
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=named)
+def test_every_address_that_is_a_value_goes_through_the_filter(path: Path) -> None:
+    for value in re.findall(r"(?:href|src|action)=\"([^\"]*\{\{[^\"]*)\"", path.read_text()):
+        assert value.startswith("#{{") or "static(" in value or re.search(r"\|url *\}\}$", value), value
+
+
+@pytest.fixture(scope="module")
+def drawn() -> str:
+    values = {
+        **{"title": "T", "path": "/debug", "signed_in": False, "notice": None, "sections": ()},
+        **{"status": 404, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
+        "may_sign_in": True,
+    }
+    return load_drawing().whole("error.html", values)
+
+
+def test_values_are_escaped(drawn: str) -> None:
+    assert "&lt;script&gt;&#34;x&#34;" in drawn
+    assert "a &amp; b" in drawn
+
+
+def test_a_fragment_is_the_content_without_the_page_around_it() -> None:
+    values = {
+        "status": 1,
+        "what": "w",
+        "why": "y",
+        "what_to_do": "d",
+        "wait_seconds": 3,
+        "may_sign_in": False,
+    }
+    fragment = load_drawing().fragment("error.html", values)
+    assert "<html" not in fragment
+    assert "<h1>w</h1>" in fragment
+
+
+def test_a_value_that_is_missing_is_an_error() -> None:
+    with pytest.raises(UndefinedError):
+        load_drawing().fragment("error.html", {})

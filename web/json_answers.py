@@ -1,0 +1,70 @@
+"""The JSON endpoints as pages ask them. Law: a page shows what its twin answers, and acts as the API.
+
+A question is a row of `handlers/routes.py` by its name. It is asked without the guard of its row, because the
+page has checked who asks.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from handlers.reply import Reply, encode_json
+from handlers.request import Request
+from handlers.route import Endpoints, Route
+
+T = TypeVar("T", bound=Struct)
+
+
+class AnswerRefused(Exception):
+    """An endpoint answered with an error, instead of raising it."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(reply.status)
+        self.reply = reply
+
+
+class JsonAnswers:
+    """The endpoints of a gateway by the names of their routes."""
+
+    def __init__(self, routes: Iterable[Route], to: Endpoints) -> None:
+        self._routes = {route.name: route for route in routes}
+        self._to = to
+
+    async def ask(
+        self,
+        answer: type[T],
+        name: str,
+        visitor: Request,
+        *params: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> T:
+        """Return the answer of an endpoint. Raises the refusals of its row, and AnswerRefused."""
+        reply = await self.reply(name, visitor, *params, query=query, body=body)
+        return msgspec.json.decode(reply.body, type=answer)
+
+    async def reply(
+        self,
+        name: str,
+        visitor: Request,
+        *params: str,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Reply:
+        """Return the reply of an endpoint, such as a stream. Raises as `ask` does."""
+        route = self._routes[name]
+        question = visitor._replace(
+            method=route.method,
+            path=route.path,
+            params=params,
+            query=query or {},
+            body=encode_json(body) if body is not None else b"",
+        )
+        made = route.endpoint(self._to)(question)
+        reply = await made if inspect.isawaitable(made) else made
+        if reply.status >= 400:
+            raise AnswerRefused(reply)
+        return reply

@@ -1,0 +1,124 @@
+"""Live updates by server-sent events (HTML Standard, 9.2). Law: one loop makes each event once for all.
+
+A viewer holds the newest event alone, so a slow one skips some and costs no memory. A stream ends when its
+session does and when the gateway stops. Without viewers the loop makes nothing.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
+
+from handlers.reply import NotReady, Reply
+from web.page_policy import PAGE_HEADERS
+from web.sessions import OperatorSessions, Session
+
+log = logging.getLogger(__name__)
+EVENT_STREAM = "text/event-stream; charset=utf-8"
+MOST_VIEWERS = 32
+SECONDS = 2.0
+SIGNED_OUT = b"event: signed-out\ndata: .\n\n"
+
+
+class Viewer:
+    """An open stream."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.newest = b": hello\n\n"  # the first bytes tell the browser that the stream is open
+        self.is_over = False
+        self.ready = asyncio.Event()
+        self.ready.set()
+
+    def show(self, event: bytes) -> None:
+        self.newest = event
+        self.ready.set()
+
+    def end(self, event: bytes = b"") -> None:
+        self.is_over = True
+        self.show(event)
+
+
+class Live:
+    """All viewers, and the loop that feeds them.
+
+    Args:
+        make: makes the next event.
+        seconds: the pause between two events.
+    """
+
+    def __init__(
+        self, make: Callable[[], Awaitable[bytes]], sessions: OperatorSessions, seconds: float = SECONDS
+    ) -> None:
+        self._make = make
+        self._sessions = sessions
+        self._seconds = seconds
+        self._viewers: set[Viewer] = set()
+        self._somebody = asyncio.Event()
+        self._is_stopping = False
+
+    def __len__(self) -> int:
+        return len(self._viewers)
+
+    def stream(self, session: Session) -> Reply:
+        """Return the stream of a new viewer. Raises NotReady for one too many."""
+        if len(self._viewers) >= MOST_VIEWERS or self._is_stopping:
+            raise NotReady("too many pages are watching already")
+        return Reply(
+            200, b"", {**PAGE_HEADERS, "x-accel-buffering": "no"}, None, EVENT_STREAM, self._events(session)
+        )
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Feed the viewers until `stop` is set, then end their streams."""
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                somebody = asyncio.create_task(self._somebody.wait())
+                await asyncio.wait({somebody, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                somebody.cancel()
+                await self.step()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self._seconds):
+                        await asyncio.shield(stopping)
+        finally:
+            stopping.cancel()
+            self._is_stopping = True
+            for viewer in self._viewers:
+                viewer.end()
+
+    async def step(self) -> None:
+        """End the streams of ended sessions, and send one event to the others."""
+        for viewer in list(self._viewers):
+            if not self._sessions.is_alive(viewer.session):
+                viewer.end(SIGNED_OUT)
+        if any(not viewer.is_over for viewer in self._viewers):
+            try:
+                made = await self._make()
+            except Exception:
+                log.exception("the live page could not be made")  # a page must not end the gateway
+                made = b""
+            for viewer in self._viewers:
+                if not viewer.is_over:
+                    viewer.show(made)
+
+    async def _events(self, session: Session) -> AsyncGenerator[bytes, None]:
+        viewer = Viewer(session)
+        self._viewers.add(viewer)
+        self._somebody.set()
+        try:
+            while viewer.ready.is_set() or not viewer.is_over:
+                await viewer.ready.wait()
+                viewer.ready.clear()
+                if viewer.newest:
+                    yield viewer.newest
+        finally:
+            self._viewers.discard(viewer)
+            if not self._viewers:
+                self._somebody.clear()
+
+
+def event(text: str, name: str | None = None) -> bytes:
+    """Return the bytes of an event; one without a name is swapped into the page by htmx."""
+    lines = [f"event: {name}"] if name is not None else []
+    lines += [f"data: {line}" for line in text.splitlines()]
+    return ("\n".join(lines) + "\n\n").encode()

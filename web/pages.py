@@ -1,0 +1,63 @@
+"""Pages as values, and the rows of their tables. Law: a page is made without knowing how it is drawn.
+
+A view is a function from a visit to a page, a redirect or any other reply. `Site` (site.py) checks who asks,
+calls the view, and draws its page whole, or as the fragment that htmx swaps in.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from handlers.reply import NO_HEADERS, Reply
+from handlers.request import Request
+from ratelimit.bucket import Decision
+from web.form_posts import FormPost, read_form
+from web.sessions import Session
+
+
+class Visit(NamedTuple):
+    """A request for a page. `session` is None for a visitor who is not signed in."""
+
+    request: Request
+    session: Session | None
+
+    @property
+    def path(self) -> str:
+        return self.request.path
+
+    def form(self) -> FormPost:
+        """Return the posted form. Raises BodyTooLarge and UnreadableForm."""
+        return read_form(self.request.body, self.request.max_body_bytes)
+
+
+class Page(NamedTuple):
+    """A template with its values. The template's block `content` is the fragment."""
+
+    template: str
+    title: str
+    values: Mapping[str, Any]
+    status: int = 200
+    headers: Mapping[str, str] = NO_HEADERS
+    limits: Decision | None = None
+
+
+Shown = Page | Reply
+View = Callable[[Visit], Shown | Awaitable[Shown]]
+
+
+class PageRow(NamedTuple):
+    """A method of a page's path.
+
+    Args:
+        view: picks the function that makes the page.
+        is_open: true if a visitor who is not signed in sees it.
+    """
+
+    method: str
+    path: str
+    view: Callable[[Any], View]
+    is_open: bool = False
+
+
+def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
+    """Return the answer to a form that was taken: the browser gets `path` next (RFC 9110, 15.4.4)."""
+    return Reply(303, b"", {"location": path, **headers}, content_type="text/plain; charset=utf-8")

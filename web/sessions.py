@@ -1,0 +1,106 @@
+"""Sessions of the operator. Law: a session ends when its time is over, at the sign-out, and with its token.
+
+The browser holds 256 random bits. Memory holds a digest of them, keyed with the operator token: sessions
+of another token are not found. They end with the process, which reads a new token when it starts.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from core.clock import NS_PER_SECOND, Clock
+
+MOST_SESSIONS = 64
+MOST_NOTICES = 8
+VALUE_CHARACTERS = 43
+"""256 bits in base64."""
+
+
+class Notice(NamedTuple):
+    """The outcome of an action, for the page that comes after it."""
+
+    text: str
+    is_problem: bool = False
+
+
+class Session:
+    """A browser that is signed in. Times are monotonic nanoseconds."""
+
+    def __init__(self, now_ns: int) -> None:
+        self.opened_ns = now_ns
+        self.seen_ns = now_ns
+        self.is_ended = False
+        self._notices: OrderedDict[str, Notice] = OrderedDict()
+        self._told = 0
+
+    def tell(self, notice: Notice) -> str:
+        """Keep a notice. Return its id for the address of the page that shows it: a reload shows it again."""
+        self._told += 1
+        self._notices[str(self._told)] = notice
+        if len(self._notices) > MOST_NOTICES:
+            self._notices.popitem(last=False)
+        return str(self._told)
+
+    def notice(self, its_id: str | None) -> Notice | None:
+        return self._notices.get(its_id) if its_id is not None else None
+
+
+class OperatorSessions:
+    """All sessions, the one that was seen last at the end.
+
+    Args:
+        digest: makes a keyed digest of a session's value.
+        new_value: makes a value of 256 random bits.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        idle_seconds: float,
+        most_seconds: float,
+        digest: Callable[[str], str],
+        new_value: Callable[[], str],
+    ) -> None:
+        self._clock = clock
+        self._idle_ns = round(idle_seconds * NS_PER_SECOND)
+        self._most_ns = round(most_seconds * NS_PER_SECOND)
+        self._digest = digest
+        self._new_value = new_value
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(self) -> str:
+        """Open a session. Return its value, which is not kept. The one unused for longest makes room."""
+        value = self._new_value()
+        self._sessions[self._digest(value)] = Session(self._clock.monotonic_ns())
+        if len(self._sessions) > MOST_SESSIONS:
+            _, oldest = self._sessions.popitem(last=False)
+            oldest.is_ended = True
+        return value
+
+    def of(self, value: str | None) -> Session | None:
+        """Return the session, and count it as used now."""
+        if value is None or len(value) != VALUE_CHARACTERS:
+            return None
+        key = self._digest(value)
+        session = self._sessions.get(key)
+        if session is None:
+            return None
+        if not self.is_alive(session):
+            del self._sessions[key]
+            return None
+        session.seen_ns = self._clock.monotonic_ns()
+        self._sessions.move_to_end(key)
+        return session
+
+    def is_alive(self, session: Session) -> bool:
+        now_ns = self._clock.monotonic_ns()
+        in_time = now_ns - session.seen_ns < self._idle_ns and now_ns - session.opened_ns < self._most_ns
+        return in_time and not session.is_ended
+
+    def end(self, value: str | None) -> None:
+        session = self._sessions.pop(self._digest(value), None) if value is not None else None
+        if session is not None:
+            session.is_ended = True

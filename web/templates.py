@@ -1,0 +1,82 @@
+"""Templates. Law: every value is escaped, and a value that is missing is an error.
+
+Jinja2 and the templates are loaded with the first page, in a thread: a gateway whose pages nobody asks for
+pays nothing for them. All templates are compiled then, and none is read again.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from web import formats
+from web.links import link
+from web.static_files import StaticFiles, read_static_files
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FOLDER = Path(__file__).parent / "templates"
+BLOCK = "content"
+"""The part of a page that is its fragment."""
+
+
+class Drawing:
+    """The loaded templates and the files that they name."""
+
+    def __init__(self, environment: "Environment", files: StaticFiles) -> None:
+        self._environment = environment
+        self.files = files
+
+    def whole(self, template: str, values: Mapping[str, Any]) -> str:
+        return self._environment.get_template(template).render(values)
+
+    def fragment(self, template: str, values: Mapping[str, Any], block: str = BLOCK) -> str:
+        """Return one block of a page, without the page around it."""
+        found = self._environment.get_template(template)
+        return "".join(found.blocks[block](found.new_context(dict(values))))
+
+
+class Templates:
+    """The drawing, once it was asked for."""
+
+    def __init__(self) -> None:
+        self.drawing: Drawing | None = None
+        self._loading: asyncio.Future[Drawing] | None = None
+
+    async def load(self) -> Drawing:
+        """Return the drawing. The first call loads it; calls meanwhile wait for the same one."""
+        if self.drawing is None:
+            if self._loading is None:
+                self._loading = asyncio.ensure_future(asyncio.to_thread(load_drawing))
+            self.drawing = await asyncio.shield(self._loading)
+        return self.drawing
+
+
+def load_drawing() -> Drawing:
+    from jinja2 import DictLoader, Environment, StrictUndefined
+
+    sources = {
+        str(path.relative_to(FOLDER)): path.read_text("utf-8") for path in sorted(FOLDER.rglob("*.html"))
+    }
+    files = read_static_files()
+    environment = Environment(
+        loader=DictLoader(sources),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals["static"] = files.address
+    environment.filters |= {
+        "url": link,
+        "number": formats.number,
+        "size": formats.size,
+        "span": formats.span,
+        "moment": formats.moment,
+        "share": formats.share,
+    }
+    for name in sources:
+        environment.get_template(name)
+    return Drawing(environment, files)
