@@ -2,10 +2,11 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := $(VENV)/peers
+BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary wheel build-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -41,6 +42,17 @@ test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/facts/test_merge_laws.py
 
+# The date of a build is that of its commit, so that two builds of one commit are the same.
+binary wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
+binary: $(VENV)/build.stamp ## build dist/votegate, one executable that needs no Python (1 minute)
+	@$(BUILDER)/bin/python release/binary.py
+
+wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs
+	@$(BUILDER)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+build-packages:  ## install what `make binary` needs, on Debian (as root)
+	apt-get install --yes binutils libpython3.11
+
 bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state
 
@@ -66,6 +78,7 @@ lock:            ## pin the packages of all requirements*.in again
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements.txt requirements.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --output-file requirements-redis.txt requirements-redis.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-redis.txt --output-file requirements-dev.txt requirements-dev.in
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --constraint requirements.txt --constraint requirements-dev.txt --output-file requirements-build.txt requirements-build.in
 	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile $(LOCK) --output-file requirements-bench.txt requirements-bench.in
 LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -81,7 +94,7 @@ system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git
 
 clean:           ## remove the virtual environment and caches
-	rm -rf $(VENV) bench/peers/express/node_modules tests/published/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
+	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 $(VENV)/run.stamp: requirements.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -94,6 +107,12 @@ $(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
 
 $(VENV)/redis.stamp: $(VENV)/run.stamp requirements-redis.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-redis.txt
+	@touch $@
+
+$(VENV)/build.stamp: requirements.txt requirements-build.txt
+	@test -x $(BUILDER)/bin/python || $(PYTHON) -m venv $(BUILDER)
+	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
+	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-build.txt
 	@touch $@
 
 $(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools

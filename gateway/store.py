@@ -47,7 +47,8 @@ from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
 ROOT = Path(__file__).parent.parent
-FOLDING = (sys.executable, "-m", "cli.fold_disk")  # in ROOT
+_HAS_MODULES = getattr(sys, "frozen", False)  # the binary: it is no Python that could be told a module
+FOLDING = (sys.executable, *(("fold-disk",) if _HAS_MODULES else ("-m", "cli.fold_disk")))  # in ROOT
 log = logging.getLogger(__name__)
 
 

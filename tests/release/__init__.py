@@ -1,0 +1,1 @@
+"""The builds: what comes out of them works without the source tree."""
