@@ -126,7 +126,11 @@ ROUTES: dict[str, list[str]] = {
     for path, item in DOCUMENT["paths"].items()
 }
 PLACES = [(path, name) for path in ROUTES for name in re.findall(r"{(\w+)}", path)]
-USERS = [("/manage/users/{id}", "id"), ("/bots/{id}/voters/{user_id}", "user_id")]
+USERS = [
+    ("/manage/users/{id}", "id"),
+    ("/debug/users/{id}.json", "id"),
+    ("/bots/{id}/voters/{user_id}", "user_id"),
+]
 TOO_LARGE = (413, "The body must not be larger than 65536 bytes.")
 
 
