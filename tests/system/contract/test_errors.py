@@ -160,7 +160,7 @@ def test_a_refused_update_changes_nothing(gateway: ThreadGateway, key: str | Non
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/bots", f"/bots/{BOT}", f"{STATS}//", "/manage", "/debug/nothing", "/nothing"]
+    "path", ["/", "/bots", f"/bots/{BOT}", f"{STATS}//", "/manage", "/debugging", "/nothing"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "DELETE"])
 def test_an_unknown_path_is_404_in_the_common_shape(served: Served, method: str, path: str) -> None:
