@@ -22,6 +22,7 @@ from handlers.debug_find import DebugFind
 from handlers.debug_journal import DebugJournal
 from handlers.debug_limiter import DebugLimiter
 from handlers.debug_listing import DebugListings
+from handlers.debug_overview import DebugOverview, OverviewSources
 from handlers.debug_process import DebugProcess, ProcessSources
 from handlers.debug_user import DebugUsers
 from handlers.debug_webhooks import DebugWebhooks, WebhookSources
@@ -46,10 +47,12 @@ from openapi.page import docs_reply
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from serving.application import RunningRequests
+from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
 from settings.model import GuildCountsSettings, LimitsSettings, Settings
 from votes.search import Searches
+from votes.tally import VoteTally
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ class Watched:
     failing: FailingEndpoints
     tail: JournalTail
     errors: RecentErrors
+    timeline: Timeline
 
 
 @dataclass(frozen=True)
@@ -231,6 +235,7 @@ def debug_endpoints(
     public: PublicApi,
     delivering: Delivering,
     process: ProcessSources,
+    life: Life,
     watched: Watched,
 ) -> Debug:
     async def verify() -> Verification:
@@ -243,8 +248,19 @@ def debug_endpoints(
         proxy_down=lambda: outbox.stopped,
         standing=lambda ref: outbox.standing(ref, clock.steady_ms()),
     )
+    timeline, snapshotter = watched.timeline, store.snapshotter
+    overview = OverviewSources(
+        head_age_seconds=lambda: timeline.head.age_seconds(clock.monotonic_ns()),
+        durable_age_seconds=lambda: timeline.durable.age_seconds(clock.monotonic_ns()),
+        snapshot_age_seconds=lambda: _age_seconds(snapshotter.created_ms, clock.now_ms()),
+        lag_samples_ms=lambda: life.lag.samples_ms,
+        endpoints=timeline.last_minute,
+        points=lambda: timeline.points,
+    )
+    shown = DebugProcess(ledger, clock, public.limits, process, VERSION)
     return Debug(
-        process=DebugProcess(ledger, clock, public.limits, process, VERSION),
+        process=shown,
+        overview=DebugOverview(shown, overview),
         disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
         find=DebugFind(state),
         listings=DebugListings(state, clock, public),
@@ -254,6 +270,20 @@ def debug_endpoints(
         errors=DebugErrors(watched.errors),
         journal=DebugJournal(watched.tail),
     )
+
+
+def gauges(store: Store, votes: VoteTally) -> Gauges:
+    """Return what the timeline looks at."""
+    return Gauges(
+        votes=lambda: votes.here + votes.elsewhere,
+        head=lambda: store.ledger.head,
+        durable=lambda: store.journal.durable_position,
+        resident_bytes=resident_bytes,
+    )
+
+
+def _age_seconds(at_ms: int, now_ms: int) -> float | None:
+    return max(now_ms - at_ms, 0) / 1_000 if at_ms else None
 
 
 def process_sources(
@@ -272,6 +302,7 @@ def process_sources(
         proxy_down=lambda: outbox.stopped,
         readiness=readiness(store, life),
         replication=fleet.node.view if fleet is not None else lambda: None,
+        fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,
         resident_bytes=resident_bytes,
         loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},

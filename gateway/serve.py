@@ -23,6 +23,7 @@ from gateway.endpoints import (
     all_endpoints,
     debug_endpoints,
     endpoint_policy,
+    gauges,
     known_callers,
     open_guild_counts,
     process_sources,
@@ -44,12 +45,14 @@ from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
+from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
 from settings.model import Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
+from votes.tally import VoteTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
 
@@ -131,7 +134,7 @@ async def serve(
         counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
-        watched = Watched(FailingEndpoints(state), JournalTail(clock), errors)
+        failing, tail, votes = FailingEndpoints(state), JournalTail(clock), VoteTally()
         redis, fleet = settings.redis, None
         if redis.url is not None and redis.node is not None:
             from gateway.fleet_node import open_node  # see membership.py
@@ -153,15 +156,18 @@ async def serve(
             searches,
             public,
             fleet.readers if fleet is not None else None,
-            watched.failing,
-            watched.tail,
+            failing,
+            tail,
+            votes,
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         process = process_sources(store, delivery, life, fleet, lambda: http.tally())
-        debug = debug_endpoints(policy, store, clock, public, delivery, process, watched)
+        timeline = Timeline(clock, traffic, life.lag, gauges(store, votes))
+        watched = Watched(failing, tail, errors, timeline)
+        debug = debug_endpoints(policy, store, clock, public, delivery, process, life, watched)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
         site = None
@@ -196,7 +202,13 @@ async def serve(
         more += [fleet.node.run()] if fleet is not None else []
         timers = [
             tasks.create_task(each)
-            for each in (store.snapshotter.run(), life.lag.run(), callers.refused.run(), *more)
+            for each in (
+                store.snapshotter.run(),
+                life.lag.run(),
+                timeline.run(),
+                callers.refused.run(),
+                *more,
+            )
         ]
         for line in start_lines(settings, store.ledger.head, front.urls, [each.path for each in resources]):
             log.info("%s", line)

@@ -125,7 +125,13 @@ def open_store(
     stamper = HybridClock(recovered.state.fleet, clock) if is_fleets else None
     ledger = Ledger(recovered.state, journal, recovered.tail.head, stamper)
     snapshotter = Snapshotter(
-        folder, ledger, journal, clock, snapshots.interval_seconds, recovered.snapshot_position
+        folder,
+        ledger,
+        journal,
+        clock,
+        snapshots.interval_seconds,
+        recovered.snapshot_position,
+        recovered.snapshot_ms,
     )
 
     async def fold(until: int) -> Folded:

@@ -12,6 +12,7 @@ from handlers.debug_find import DebugFind
 from handlers.debug_journal import DebugJournal
 from handlers.debug_limiter import DebugLimiter
 from handlers.debug_listing import DebugListings
+from handlers.debug_overview import DebugOverview
 from handlers.debug_process import DebugProcess
 from handlers.debug_user import DebugUsers
 from handlers.debug_webhooks import DebugWebhooks
@@ -22,6 +23,7 @@ class Debug:
     """The parts of the debug endpoints."""
 
     process: DebugProcess
+    overview: DebugOverview
     disk: DebugDisk
     find: DebugFind
     listings: DebugListings

@@ -61,8 +61,8 @@ class NodeHeard(View):
     behind: Annotated[Count, Meta(description="How many of its positions are not merged here yet.")]
 
 
-class ReplicationView(View):
-    """A node of a fleet."""
+class FleetNodeView(View):
+    """A node of a fleet at a glance."""
 
     node: Annotated[str, Meta(description="Its name and its epoch.")]
     holds_name: Annotated[
@@ -75,10 +75,15 @@ class ReplicationView(View):
     stream_position: Count | None
     unsent: Annotated[Count, Meta(description="How many positions the stream is behind the journal.")]
     copying_from: Annotated[str | None, Meta(description="The node whose state is being taken.")]
-    digest: Annotated[Digest, Meta(description="Equal at all nodes that know the same.")]
     nodes: dict[str, NodeHeard]
     refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
     concerns: Annotated[tuple[str, ...], Meta(description="What is not as it should be, in words.")]
+
+
+class ReplicationView(FleetNodeView):
+    """A node of a fleet."""
+
+    digest: Annotated[Digest, Meta(description="Equal at all nodes that know the same.")]
 
 
 class Connections(View):
@@ -137,7 +142,9 @@ class ProcessSources:
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
     replication: Callable[[], dict[str, Any] | None]
-    """None outside of a fleet."""
+    """The node with the digest of its state; None outside of a fleet."""
+    fleet: Callable[[], dict[str, Any] | None]
+    """The same without the digest, which takes a while."""
     connections: Callable[[], dict[str, int]]
     resident_bytes: Callable[[], int]
     loop_lag_ms: Callable[[], dict[str, float]]
@@ -159,19 +166,28 @@ class DebugProcess:
 
     async def view(self) -> DebugState:
         await refreshed_digest(self._ledger.state)
+        return DebugState(
+            **self.shared(),
+            digest=self._ledger.state.digest(),
+            replication=convert(self._sources.replication(), ReplicationView | None),
+            loop_lag_ms=convert(self._sources.loop_lag_ms(), LoopLagView),
+        )
+
+    def shared(self) -> dict[str, Any]:
+        """Return the fields that `DebugState` and `Overview` share."""
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
-        return DebugState(
-            version=self._version,
-            uptime_seconds=(self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
-            ready=not_ready is None,
-            not_ready_because=not_ready,
-            positions=Positions(
+        return {
+            "version": self._version,
+            "uptime_seconds": (self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
+            "ready": not_ready is None,
+            "not_ready_because": not_ready,
+            "positions": Positions(
                 head=self._ledger.head,
                 durable=sources.durable_position(),
                 snapshot=sources.snapshot_position(),
             ),
-            counts=Counts(
+            "counts": Counts(
                 bots=count_of(state, BOTS),
                 servers=count_of(state, SERVERS),
                 keys=state.listings.key_count,
@@ -180,15 +196,15 @@ class DebugProcess:
                 webhooks_in_flight=sources.webhooks_in_flight(),
                 endpoints_suspended=sources.endpoints_suspended(),
             ),
-            limiter=LimiterCounts(
+            "limiter": LimiterCounts(
                 stats_buckets=len(limits.stats),
                 voters_buckets=len(limits.voters),
                 failing_addresses=len(limits.guard),
             ),
-            webhook_proxy_down=sources.proxy_down(),
-            digest=state.digest(),
-            replication=convert(sources.replication(), ReplicationView | None),
-            connections=convert(sources.connections(), Connections),
-            memory=Memory(resident_bytes=sources.resident_bytes()),
-            loop_lag_ms=convert(sources.loop_lag_ms(), LoopLagView),
-        )
+            "webhook_proxy_down": sources.proxy_down(),
+            "connections": convert(sources.connections(), Connections),
+            "memory": Memory(resident_bytes=sources.resident_bytes()),
+        }
+
+    def fleet(self) -> FleetNodeView | None:
+        return convert(self._sources.fleet(), FleetNodeView | None)

@@ -15,6 +15,7 @@ from handlers.debug_find import FindQuery, FoundListings
 from handlers.debug_journal import JournalPage, JournalQuery
 from handlers.debug_limiter import LimiterInside
 from handlers.debug_listing import BotInside, DebugBot, ServerInside
+from handlers.debug_overview import Overview
 from handlers.debug_process import DebugState
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
@@ -686,6 +687,21 @@ A backup that could not be brought to its end is cut off with its connection, an
 
 
 _DEBUG_VIEWS = (
+    Route(
+        "GET",
+        "/debug/overview.json",
+        "showOverview",
+        endpoint=lambda to: to.debug.overview.show,
+        access="operator",
+        tag="Debug",
+        summary="Show the process at a glance",
+        description=(
+            "As `/debug/state` without the digests, with what was answered in the last minute, and the last "
+            "five minutes as series."
+        ),
+        answer=Overview,
+        outcome="The process.",
+    ),
     Route(
         "GET",
         "/debug/webhooks.json",

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from core.version import VERSION
 from handlers.debug_disk import SnapshotTaken, Verified
@@ -18,10 +19,12 @@ from handlers.debug_listing import (
     RecentVoteView,
     ServerInside,
 )
+from handlers.debug_overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
 from handlers.debug_process import (
     Connections,
     Counts,
     DebugState,
+    FleetNodeView,
     LimiterCounts,
     LoopLagView,
     Memory,
@@ -68,6 +71,20 @@ def _limit(limit: int, window_seconds: int) -> NextRequest:
 
 
 PROBLEM_VIEWS = stats_problem_views(_PROBLEMS)
+_NODE = FleetNodeView(
+    node="paris.1795265000000",
+    holds_name=True,
+    failing={},
+    claims_votes=True,
+    stream_position=6_204,
+    unsent=0,
+    copying_from=None,
+    refused={},
+    concerns=(),
+    nodes={
+        "tokyo": NodeHeard(node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0)
+    },
+)
 _STATE = DebugState(
     version=VERSION,
     uptime_seconds=86_400,
@@ -86,23 +103,7 @@ _STATE = DebugState(
     limiter=LimiterCounts(stats_buckets=4, voters_buckets=9, failing_addresses=1),
     webhook_proxy_down=False,
     digest=DIGEST,
-    replication=ReplicationView(
-        node="paris.1795265000000",
-        holds_name=True,
-        failing={},
-        claims_votes=True,
-        stream_position=6_204,
-        unsent=0,
-        copying_from=None,
-        digest=DIGEST,
-        refused={},
-        concerns=(),
-        nodes={
-            "tokyo": NodeHeard(
-                node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0
-            )
-        },
-    ),
+    replication=ReplicationView(**asdict(_NODE), digest=DIGEST),
     connections=Connections(open=214, refused=0, closed_for_others=0),
     memory=Memory(resident_bytes=67_108_864),
     loop_lag_ms=LoopLagView(last=0.112, max=1.904),
@@ -119,6 +120,37 @@ _INSIDE = DebugBot(
 )
 
 
+_OVERVIEW = Overview(
+    **{
+        name: getattr(_STATE, name)
+        for name in (
+            *("version", "uptime_seconds", "ready", "not_ready_because", "positions", "counts", "limiter"),
+            *("webhook_proxy_down", "connections", "memory"),
+        )
+    },
+    ages_seconds=Ages(head=1.2, durable=1.2, snapshot=412.0),
+    replication=_NODE,
+    loop_lag_ms=LagOfMinute(last=0.112, max=1.904, samples=(1.904, 0.112)),
+    endpoints=(
+        EndpointUseView(
+            endpoint="checkVote",
+            status_class="2xx",
+            requests=72_000,
+            per_second=1_200.0,
+            p50_ms=0.02,
+            p99_ms=0.09,
+        ),
+    ),
+    series=SeriesView(
+        at=(NOW_MS - 2_000, NOW_MS),
+        requests_per_second=(1_180.5, 1_200.0),
+        votes_per_second=(3.5, 4.0),
+        p50_ms=(0.02, 0.02),
+        p99_ms=(0.08, 0.09),
+        loop_lag_ms=(1.904, 0.112),
+        resident_bytes=(67_108_864, 67_108_864),
+    ),
+)
 _RECENT_VOTES = (RecentVoteView(user=USER, votes=3, last_at=NOW_MS),)
 _BOT_INSIDE = BotInside(
     listing=_INSIDE.listing,
@@ -215,6 +247,7 @@ DEBUG_ANSWERS: Mapping[str, tuple[str, Struct]] = {
         "Equal",
         Verified(position=1_024, digest=DIGEST, folded_digest=DIGEST, problem=None, equal=True),
     ),
+    "overview": ("A busy gateway", _OVERVIEW),
     "webhooksInside": ("One endpoint is suspended", _WEBHOOKS),
     "limiterInside": ("A busy bot, and an address that is refused", _LIMITER),
     "errorLines": ("A suspension", ErrorLines(errors=(_ERROR,))),

@@ -152,7 +152,11 @@ class Node:
         publisher.close()
 
     def view(self) -> dict[str, Any]:
-        """Return the node as the debug page shows it."""
+        """Return the node as the debug page shows it, with the digest of its state."""
+        return {**self.standing(), "digest": self._ledger.state.shared_digest()}
+
+    def standing(self) -> dict[str, Any]:
+        """Return the same without the digest, which takes a while after many changes."""
         members, streams, request = self._members, self._streams, self._copies.fetcher.request
         registry, state = members.registry, self._ledger.state
         behind = streams.gaps.missing()
@@ -164,7 +168,6 @@ class Node:
             "stream_position": streams.publisher.top,
             "unsent": streams.publisher.unsent,
             "copying_from": request.donor if request is not None else None,
-            "digest": state.shared_digest(),
             "nodes": {
                 name: {
                     "node": member.status.label,

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 from core.clock import Clock
@@ -25,6 +27,14 @@ class LoopLag:
     def max_ms(self) -> float:
         """The longest delay of the last minute."""
         return max(self._samples_ms)
+
+    @property
+    def samples_ms(self) -> Sequence[float]:
+        """The samples of the last minute, four a second, the oldest first."""
+        return self._samples_ms
+
+    def max_of_last(self, samples: int) -> float:
+        return max(islice(reversed(self._samples_ms), samples))
 
     async def run(self) -> None:
         while True:

@@ -40,6 +40,8 @@ class Recovered(NamedTuple):
     tail: Tail
     snapshot_position: int
     """The position of the snapshot that recovery began from; 0 without one."""
+    snapshot_ms: int
+    """The wall time at which it was begun; 0 without one."""
 
 
 class Loaded(NamedTuple):
@@ -48,6 +50,7 @@ class Loaded(NamedTuple):
     state: State
     position: int
     durable: int
+    created_ms: int
 
 
 class UnreadableRecord(Exception):
@@ -79,7 +82,7 @@ def recover(folder: Folder, empty_state: EmptyState, until: int | None = None) -
     if until is None and reader.tail.head < loaded.durable:
         path, end = reader.tail.segment or folder.path, reader.tail.end
         raise JournalCorrupt(path, end, f"records up to position {loaded.durable} are missing")
-    return Recovered(loaded.state, reader.tail, loaded.position)
+    return Recovered(loaded.state, reader.tail, loaded.position, loaded.created_ms)
 
 
 def load_snapshot(
@@ -102,7 +105,7 @@ def load_snapshot(
                 _load(state, chunk)
         progress(reader.read_bytes, reader.size)
     state.loaded()
-    return Loaded(state, position, durable)
+    return Loaded(state, position, durable, reader.header.created_ms)
 
 
 def _load(state: State, chunk: Copied) -> None:
@@ -149,7 +152,7 @@ def _newest_good(folder: Folder, empty_state: EmptyState) -> Loaded:
             log.error("%s; falling back to the snapshot before it", error)
         else:
             return loaded
-    return Loaded(empty_state(), 0, 0)
+    return Loaded(empty_state(), 0, 0, 0)
 
 
 @contextmanager

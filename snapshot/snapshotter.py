@@ -51,9 +51,16 @@ class Snapshotter:
         clock: Clock,
         interval_seconds: float,
         position: int,
+        created_ms: int = 0,
     ) -> None:
-        """`position` is that of the snapshot that recovery began from; 0 without one."""
+        """`position` is that of the snapshot that recovery began from, and `created_ms` its wall time; 0
+        without one."""
         self.position = position
+        self.created_ms = created_ms
+        """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
+        self.last: SnapshotWritten | None = None
+        """The newest snapshot of this process."""
+        self.failures = 0
         self._folder = folder
         self._ledger = ledger
         self._journal = journal
@@ -74,12 +81,13 @@ class Snapshotter:
         try:
             await self.take()
         except (OSError, Unavailable) as error:
+            self.failures += 1
             log.error("no snapshot was taken: %s", error)
 
     async def take(self) -> SnapshotWritten:
         """Write a snapshot of the state as it is now. Raises OSError, Unavailable."""
         async with self.lock:
-            started_ns = self._clock.monotonic_ns()
+            started_ns, started_ms = self._clock.monotonic_ns(), self._clock.now_ms()
             position = self._ledger.head
             if position == self.position > 0:  # nothing is new, and the snapshot before it must stay
                 size = snapshot_path(self._folder.path, position).stat().st_size
@@ -87,11 +95,11 @@ class Snapshotter:
             with StateCopy(self._ledger.state) as copy:
                 self._journal.rotate()
                 size = await self._write(position, copy)
-            self.position = position
+            self.position, self.created_ms = position, started_ms
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
-            taken = SnapshotWritten(position, size, seconds)
-            log.info("snapshot of position %d, %d bytes, %.2f s", *taken)
-            return taken
+            self.last = SnapshotWritten(position, size, seconds)
+            log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
+            return self.last
 
     async def _write(self, position: int, copy: StateCopy) -> int:
         path, loop = snapshot_path(self._folder.path, position), asyncio.get_running_loop()

@@ -10,6 +10,7 @@ import pytest
 
 from handlers.route import Resource
 from handlers.routes import ROUTES
+from serving import timeline
 from tests.support.contract import (
     BOT_PATH,
     arrive,
@@ -30,6 +31,7 @@ from tests.support.gateways import (
     SERVER,
     USER,
     ThreadGateway,
+    eventually,
     running,
 )
 from tests.support.suspended_endpoints import cast, suspend, trying_once
@@ -48,6 +50,55 @@ def once(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
 def events(gateway: ThreadGateway) -> list[Any]:
     found: list[Any] = gateway.done("GET", "/debug/journal.json")["events"]
     return found
+
+
+# -- The overview -----------------------------------------------------------------------------------------
+
+
+def test_the_overview_shows_what_was_answered_and_how_old_the_log_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timeline, "POINT_SECONDS", 0.02)
+    with running(tmp_path / "data") as gateway:
+        key = gateway.list_bot()
+        gateway.cast()
+        for _ in range(3):
+            gateway.voters(key)
+
+        def seen() -> Any:
+            gateway.advance(1)
+            overview = gateway.done("GET", "/debug/overview.json")
+            return overview if {"checkVote"} & {each["endpoint"] for each in overview["endpoints"]} else None
+
+        shown = eventually(seen)
+
+    state = ("version", "ready", "not_ready_because", "positions", "counts", "limiter", "replication")
+    assert {*state, "ages_seconds", "connections", "memory", "loop_lag_ms"} <= shown.keys()
+    checks = next(each for each in shown["endpoints"] if each["endpoint"] == "checkVote")
+    assert (checks["status_class"], checks["requests"]) == ("2xx", 3)
+    assert sum(shown["series"]["requests_per_second"]) > 0
+    assert len({len(column) for column in shown["series"].values()}) == 1
+    assert shown["counts"]["votes"] == 1
+    assert shown["ages_seconds"]["head"] is not None
+    assert shown["ages_seconds"]["durable"] is not None
+    assert shown["ages_seconds"]["snapshot"] is None
+    assert shown["loop_lag_ms"]["samples"][-1] == shown["loop_lag_ms"]["last"]
+
+
+def test_the_age_of_a_snapshot_counts_from_its_beginning(gateway: ThreadGateway) -> None:
+    gateway.list_bot()
+    gateway.done("POST", "/debug/snapshot")
+    gateway.advance(90)
+
+    assert gateway.done("GET", "/debug/overview.json")["ages_seconds"]["snapshot"] == 90.0
+
+
+def test_the_overview_agrees_with_the_state(gateway: ThreadGateway) -> None:
+    gateway.list_bot()
+    overview, state = (gateway.done("GET", path) for path in ("/debug/overview.json", "/debug/state"))
+
+    for name in ("version", "ready", "positions", "counts", "limiter", "replication", "webhook_proxy_down"):
+        assert overview[name] == state[name], name
 
 
 # -- The journal ------------------------------------------------------------------------------------------
