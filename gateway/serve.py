@@ -204,6 +204,7 @@ async def serve(
             tasks.create_task(each)
             for each in (
                 store.snapshotter.run(),
+                store.journal.slow_disk.run(),
                 life.lag.run(),
                 timeline.run(),
                 callers.refused.run(),

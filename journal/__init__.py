@@ -7,5 +7,5 @@ Invariant: a position is durable only after the fdatasync that covers it has ret
 durable record or refuses to start. Only bytes that were never durable may be bad.
 
 Reading order: `frames` (the format), `segments` (reading, and telling a torn write from corruption), `writer`
-(frames and segments on disk), `journal` (one fdatasync for many records).
+(frames and segments on disk), `journal` (one fdatasync for many records), `slow_disk` (the operator's log).
 """

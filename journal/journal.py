@@ -21,6 +21,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.refusals import Unavailable
 from journal.frames import Kind
 from journal.segments import Tail, set_torn_aside
+from journal.slow_disk import SlowDisk
 from journal.writer import SegmentWriter, SyncFailed
 from storage.folder import Folder
 
@@ -64,6 +65,7 @@ class Journal:
         self._policy = policy
         self._clock = clock
         self._writer = SegmentWriter(folder, tail, policy.segment_bytes)
+        self.slow_disk = SlowDisk(clock)
         self._synced_ns = clock.monotonic_ns()
 
         self._pending: list[bytes] = []
@@ -216,7 +218,7 @@ class Journal:
 
     async def _put_off(self, batch: list[bytes], reason: str) -> None:
         if self._unavailable is None:
-            log.error("%s for %s: writes are refused until there is", reason, self._folder.path)
+            log.warning("%s for %s: writes are refused until there is", reason, self._folder.path)
         self._unavailable = reason
         self._pending[:0] = batch
         self._pending_bytes += sum(map(len, batch))
@@ -243,7 +245,11 @@ class Journal:
         return max(interval_ns / NS_PER_SECOND, 0)
 
     async def _in_thread(self, call: Callable[..., None], *args: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
+        self.slow_disk.begin()
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, call, *args)
+        finally:
+            self.slow_disk.end()
 
     def _write(self, kind: Kind, batch: list[bytes]) -> None:
         """Write the batch as one frame. Runs in the writer's thread."""

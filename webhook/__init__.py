@@ -9,5 +9,5 @@ ours.
 
 Reading order: `outbox` and `endpoint_queue` (which delivery is due), `dispatcher` (the attempts), `attempts`
 (their outcomes: retries, suspension), `messages`, `payloads`, `signature`, `chat` and `languages` (the
-requests), `suspension_log` (the operator's log).
+requests), `suspension_log`, `probe_log`, `recovery_log` and `origins` (the operator's log).
 """

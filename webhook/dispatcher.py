@@ -26,6 +26,7 @@ from webhook.attempts import LEAST_BACKOFF_MS, LONGEST_BACKOFF_MS, AttemptResult
 from webhook.messages import RequestBuilder, attempt_result
 from webhook.origins import Origins
 from webhook.outbox import Due, Outbox
+from webhook.probe_log import asking
 
 log = logging.getLogger(__name__)
 
@@ -213,11 +214,14 @@ class Dispatcher:
         Returns True if the endpoint is slow, and None if its settings have changed meanwhile.
         """
         started_ns = self._clock.monotonic_ns()
-        result = await self._post(delivery, listing, webhook, began.wall_ms, slot)
-        duration_ms = (self._clock.monotonic_ns() - started_ns - slot.waited_ns) // NS_PER_MS
-        ended = moment(self._clock)
-        # Dated back from its end: waits begin there, and the wall clock may have been set since the start.
-        found = attempt_result(result, webhook, ended.wall_ms - duration_ms, duration_ms)
+        with asking(due.ref, webhook.suspension if due.probe else None) as asked:
+            result = await self._post(delivery, listing, webhook, began.wall_ms, slot)
+            duration_ms = (self._clock.monotonic_ns() - started_ns - slot.waited_ns) // NS_PER_MS
+            ended = moment(self._clock)
+            # Dated back from its end: waits begin there, and the wall clock may have been set since the
+            # start.
+            found = attempt_result(result, webhook, ended.wall_ms - duration_ms, duration_ms)
+            asked.attempt = found.attempt
         self._stop_or_go(result, began.steady_ms, ended.steady_ms)
         if found.everywhere:
             self._chat_until_ms = max(self._chat_until_ms, ended.steady_ms + found.wait_ms)

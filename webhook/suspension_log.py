@@ -1,7 +1,6 @@
 """Suspensions in the operator's log. Law: one line when a suspension begins, and one when it ends.
 
-The lines show no URL and no response, because both may hold secrets. A failed probe changes nothing, so it
-has no line.
+The lines show no URL and no response, because both may hold secrets.
 """
 
 import logging
@@ -17,6 +16,7 @@ from core.events import (
 )
 from core.rows import Suspension
 from core.state import State
+from webhook.recovery_log import Recoveries
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +38,11 @@ class SuspensionLog:
         """`suspended` are the refs of the endpoints that are suspended already."""
         self._state = state
         self._suspended = set(suspended)
+        self._recoveries = Recoveries(state)
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record. The health of an endpoint changes with an attempt, or by hand."""
+        self._recoveries.on_events(events)
         attempted = any(isinstance(event, DeliveryAttempted) for event in events)
         for event in events:
             if isinstance(event, _ENDING):
@@ -52,8 +54,10 @@ class SuspensionLog:
         if suspension is None and ref in self._suspended:
             self._suspended.discard(ref)
             log.warning("the endpoint of %s is no longer suspended: %s", ref, cause)
+            self._recoveries.begin(ref)
         elif suspension is not None and ref not in self._suspended:
             self._suspended.add(ref)
+            self._recoveries.end(ref, "it is suspended again")
             seconds = -(-(suspension.probe_ms - suspension.since_ms) // 1_000)
             text = "the endpoint of %s is suspended: %s; its webhooks wait, and one probes it in %d s"
             log.warning(text, ref, suspension.reason, seconds)

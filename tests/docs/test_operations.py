@@ -4,8 +4,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from storage.folder import OPERATOR_TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS, ProcessGateway
+from tests.support.said_in_the_log import texts_said
 
 DOCUMENT = (ROOT / "docs/operations.md").read_text()
 
@@ -65,3 +68,29 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
     process.start()
     assert process.done("GET", "/debug/state")["digest"] == digest
     assert process.voters(key).status_code == 200
+
+
+def listed_lines() -> list[str]:
+    """The lines in the first column of the section on warnings."""
+    rows = re.findall(r"^\| (?:ends with |or with )?(`.+?`) \|", section("Warnings in the log"), re.MULTILINE)
+    return [line for row in rows for line in re.findall(r"`([^`]+)`", row)]
+
+
+def pattern(listed: str) -> re.Pattern[str]:
+    """What a listed line stands for: each `...` in it for anything."""
+    return re.compile(".+".join(map(re.escape, listed.split("..."))), re.DOTALL)
+
+
+SAID = texts_said({"warning", "error", "critical", "exception"})
+
+
+@pytest.mark.parametrize("text", sorted(SAID))
+def test_every_warning_of_the_source_tree_is_explained(text: str) -> None:
+    assert any(pattern(line).fullmatch(text) for line in listed_lines()), SAID[text]
+
+
+def test_every_line_that_is_explained_is_said_somewhere() -> None:
+    lines = listed_lines()
+    assert len(lines) > 50
+    assert [line for line in lines if not any(pattern(line).fullmatch(text) for text in SAID)] == []
+    assert [line for line in lines if len(line.replace("...", "")) < 12] == [], "it would stand for anything"

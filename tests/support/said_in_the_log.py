@@ -1,0 +1,69 @@
+"""The texts that the source tree says in the log at a level, with `...` where a value goes."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.gateways import ROOT
+from tests.support.rooms import MAY_IMPORT
+
+ROOMS = [*MAY_IMPORT, "gateway"]
+VALUE = re.compile(r"%[-.\d]*[a-z]")
+PASSED_ON = {"%s"}
+"""What says a text that comes from elsewhere: the texts of `Warnings.note` are said so."""
+
+
+def texts_said(levels: set[str]) -> dict[str, Path]:
+    """Every text, and the file that it is in."""
+    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+    return {text: path for path in [ROOT / "server.py", *paths] for text in _texts_in(path, levels)}
+
+
+def _texts_in(path: Path, levels: set[str]) -> Iterator[str]:
+    for function in ast.walk(ast.parse(path.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            named = _named(function)
+            for call in [node for node in ast.walk(function) if isinstance(node, ast.Call)]:
+                for said in _said_by(call, levels):
+                    yield from _texts(named.get(said.id, said) if isinstance(said, ast.Name) else said)
+
+
+def _named(function: ast.AST) -> dict[str, ast.expr]:
+    """The expressions that a function gives names to."""
+    named: dict[str, ast.expr] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                named[name] = value
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                pairs = zip(names, values, strict=True)
+                named |= {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
+    return named
+
+
+def _said_by(call: ast.Call, levels: set[str]) -> list[ast.expr]:
+    """The texts among the arguments of a call that logs."""
+    if not isinstance(call.func, ast.Attribute):
+        return []
+    if call.func.attr in levels and isinstance(call.func.value, ast.Name) and call.func.value.id == "log":
+        return call.args[:1]
+    return call.args[1:3] if call.func.attr == "note" and "warning" in levels and len(call.args) == 3 else []
+
+
+def _texts(said: ast.expr) -> Iterator[str]:
+    match said:
+        case ast.Constant(value=str(text)):
+            if text not in PASSED_ON:
+                yield VALUE.sub("...", text)
+        case ast.JoinedStr():
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "..." for part in said.values
+            )
+        case ast.IfExp():
+            yield from _texts(said.body)
+            yield from _texts(said.orelse)
+        case ast.Constant(value=None) | ast.Name():  # no warning, or one whose text comes from elsewhere
+            return
+        case _:
+            raise AssertionError(f"nobody can look up what line {said.lineno} says")
