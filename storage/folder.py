@@ -177,6 +177,11 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
     return secret
 
 
+def keep_secret(folder: Path, name: str, secret: str, disk: Disk = OS_DISK) -> None:
+    """Put a secret into a file of the folder, all at once and durably, with mode 0600."""
+    _write_secret(folder / name, secret, disk)
+
+
 def _not_followed(path: str, flags: int) -> int:
     """Open a file. A symbolic link raises OSError. A pipe reads as empty, without waiting for a writer."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
