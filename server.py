@@ -9,13 +9,14 @@ import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from cli.place import Place
+    from cli.settings_port import Whereabouts
     from handlers.recent_errors import RecentErrors
     from serving.log_output import LogOutput
     from settings.model import Settings
@@ -30,11 +31,18 @@ class Commands(click.Group):
 
     OTHERS: ClassVar = {
         "admin": ("cli.admin", "Manage a running gateway as its operator."),
+        "backup": ("cli.backup_commands", "Save the state to FILE, and the secrets to another file."),
+        "completion": ("cli.completion", "Print the completion script of a shell."),
+        "restore": ("cli.restore_command", "Build a new data folder from FILE."),
         "rotate-key": ("cli.rotate_key", "Create a new sealing key."),
-        "snapshot": ("cli.snapshots", "Inspect, verify, export and restore the data on disk."),
+        "snapshot": ("cli.snapshots", "Inspect, verify and export the data on disk."),
         "version": ("cli.show_version", "Print which version, commit and build this is."),
     }
     """Name -> (module, its help in one line, which a list of commands shows without the module)."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run a command. Shells ask for completion by one variable, whatever the program is called."""
+        return super().main(*arguments, **{"complete_var": "_VOTEGATE_COMPLETE", **options})
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted([*super().list_commands(context), *self.OTHERS])
@@ -84,7 +92,9 @@ def _print_version(context: click.Context, _: click.Parameter, is_asked: bool) -
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Votegate, the API gateway of a bot-listing platform."""
-    context.obj = _place
+    from cli.settings_port import SettingsPort
+
+    context.obj = SettingsPort(_place, _whereabouts)
 
 
 FLAGS = {
@@ -244,20 +254,37 @@ def _place(config: Path | None, data_dir: Path | None) -> "Place":
     """Return the data folder for a command that needs no gateway."""
     from cli.place import Place
     from gateway.store import empty_state, held_folder
-    from storage.folder import DIGEST_SECRET, OPERATOR_TOKEN
+    from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
     from storage.sealing import keyring_of
 
     settings = _settings(config, data_dir=data_dir)
     given = settings.sealing.keys
     keys = keyring_of(given.get_secret_value()) if given is not None else None
-    secrets_of = {DIGEST_SECRET: settings.keys.digest_secret, OPERATOR_TOKEN: settings.operator.token}
+    secrets_of = {
+        KEYS: given,
+        DIGEST_SECRET: settings.keys.digest_secret,
+        OPERATOR_TOKEN: settings.operator.token,
+    }
     return Place(
         settings.data_dir,
         keys,
-        lambda: held_folder(settings.data_dir, settings.sealing),
+        lambda path: held_folder(path, settings.sealing),
         empty_state(settings.webhooks.deliveries_kept),
         frozenset(name for name, secret in secrets_of.items() if secret is not None),
     )
+
+
+def _whereabouts(config: Path | None, data_dir: Path | None) -> "Whereabouts":
+    """Return where a command finds a running gateway. The token of the environment it reads itself."""
+    from cli.settings_port import Whereabouts
+    from settings.sources import SourceUnreadable
+    from settings.whereabouts import found_settings
+
+    environment = {name: value for name, value in os.environ.items() if "OPERATOR__TOKEN" not in name}
+    try:
+        return Whereabouts(*found_settings(config, environment, data_dir))
+    except SourceUnreadable as error:
+        raise _not_valid(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ Commands know neither the settings nor how a gateway opens its folder: `server.p
 """
 
 import functools
-import sys
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cli.settings_port import SettingsPort
 from journal.segments import list_segments
 from snapshot.export import NotEmpty
 from snapshot.export_format import ExportCorrupt
 from snapshot.files import SnapshotReader, list_snapshots
 from snapshot.recovery import UNREADABLE, EmptyState
-from snapshot.verification import Bars
 from storage.folder import KEYS, Folder, FolderInUse, FolderUnusable, kept_keys, what_to_do
 from storage.sealing import BadKeys, Keyring, keyring_of
 
@@ -35,31 +32,34 @@ class Place:
     path: Path
     given_keys: Keyring | None = field(repr=False)
     """The sealing keys of the settings, if they hold any."""
-    hold: Callable[[], AbstractContextManager[Folder]]
-    """Makes the folder if there is none, and locks it for this process. Raises FolderUnusable, OSError."""
+    hold: Callable[[Path], AbstractContextManager[Folder]]
+    """Makes a folder if there is none, and locks it for this process. Raises FolderUnusable, OSError."""
     empty_state: EmptyState
     given_secrets: frozenset[str] = frozenset()
     """Names of the files whose secrets the settings give."""
 
     @contextmanager
-    def held(self, meanwhile: str) -> Iterator[Folder]:
-        """Lock the folder. `meanwhile` tells the user what to do while a gateway holds it."""
+    def held(self, meanwhile: str, at: Path | None = None) -> Iterator[Folder]:
+        """Lock the folder, or the one that will take its place.
+
+        `meanwhile` tells the user what to do while a gateway holds it.
+        """
         with ExitStack() as stack:
             try:
-                folder = stack.enter_context(self.hold())
+                folder = stack.enter_context(self.hold(at or self.path))
             except FolderInUse as error:
                 raise FolderUnusable(f"{error}; {meanwhile}") from None
             yield folder
 
+    @property
+    def has_data(self) -> bool:
+        return self.path.is_dir() and bool(list_segments(self.path) or list_snapshots(self.path))
+
     def refuse_if_empty(self) -> None:
-        if not (self.path.is_dir() and (list_segments(self.path) or list_snapshots(self.path))):
+        if not self.has_data:
             raise FolderUnusable(
                 f"{self.path} contains no journal and no snapshots; name another with --data-dir"
             )
-
-    def missing(self, secret: str) -> bool:
-        """Return True if neither the folder nor the settings hold the secret of this file name."""
-        return secret not in self.given_secrets and not (self.path / secret).exists()
 
     def keys_for(self, path: Path, keys_file: Path | None) -> Keyring:
         """Return the keys that open a file. Raises FolderUnusable, SnapshotCorrupt, OSError."""
@@ -88,21 +88,41 @@ class Place:
         return self.given_keys
 
 
-OpenPlace = Callable[[Path | None, Path | None], Place]
-"""Makes a place from the options --config and --data-dir."""
+@contextmanager
+def told_problems(path: Path, before: str = "") -> Iterator[None]:
+    """Tell each problem with a data folder, or with another file, in one line.
+
+    `before` begins the lines about the disk, and about a command that was stopped.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"{before}{what_to_do(error, path)}") from None
+    except PROBLEMS as error:
+        raise click.ClickException(what_to_do(error, path)) from None
+    except KeyboardInterrupt:
+        raise click.ClickException(f"{before}the command was stopped") from None
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, so that it deletes what it has begun."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def on_data_folder(command: Callable[..., None]) -> Callable[..., None]:
     """Hand a command its place, and report its problems."""
 
     def with_place(
-        open_place: OpenPlace, /, config: Path | None, data_dir: Path | None, **arguments: Any
+        deployment: SettingsPort, /, config: Path | None, data_dir: Path | None, **arguments: Any
     ) -> None:
-        place = open_place(config, data_dir)
-        try:
+        place = deployment.place(config, data_dir)
+        with told_problems(place.path):
             command(place, **arguments)
-        except PROBLEMS as error:
-            raise click.ClickException(what_to_do(error, place.path)) from None
 
     functools.update_wrapper(with_place, command)
     return config_option(data_dir_option(click.pass_obj(with_place)))
@@ -116,17 +136,3 @@ keys_file_option = click.option(
     help="File with sealing keys, if FILE needs others than the data folder.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-
-
-@contextmanager
-def bars() -> Iterator[Bars]:
-    """Show progress bars on standard error, if that is a terminal."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    console, is_seen = Console(stderr=True), sys.stderr.isatty()
-    with Progress(*columns, console=console, transient=True, disable=not is_seen) as progress:
-
-        def bar(name: str) -> Callable[[int, int], None]:
-            task = progress.add_task(escape(name), total=None)
-            return lambda done, total: progress.update(task, completed=done, total=total or None)
-
-        yield bar

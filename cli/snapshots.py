@@ -1,4 +1,4 @@
-"""`snapshot`: list, verify, export and restore the files of a data folder. No logic.
+"""`snapshot`: list, verify and export the files of a data folder. No logic.
 
 Results go to standard output, for people or with `--json`; warnings go to standard error.
 """
@@ -12,44 +12,30 @@ from typing import Any
 import click
 import msgspec
 
-from cli.place import Place, bars, json_option, keys_file_option, on_data_folder
-from core.clock import SystemClock
-from snapshot.export import TABLES, counts_of, export_state
+from cli.bars import bars
+from cli.place import Place, json_option, keys_file_option, on_data_folder
+from snapshot.export import TABLES, export_state
 from snapshot.export_format import Format
 from snapshot.inspection import Contents, Found, contents_of, found_in, snapshot_found
 from snapshot.recovery import recover
 from snapshot.restore import (
     Source,
-    made_whole_or_not_at_all,
     read_backup,
-    read_export,
-    refuse_unless_empty,
-    restore_into,
 )
 from snapshot.verification import verify_file, verify_folder
-from storage.exposed import refuse_exposed
 from storage.folder import (
-    DIGEST_SECRET,
-    KEYS,
-    OPERATOR_TOKEN,
     FolderUnusable,
-    kept_keys,
-    refuse_foreign_files,
     what_to_do,
 )
 
 READABLE = "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets."
-MISSING = {
-    DIGEST_SECRET: "put the key-digest.secret of its API keys into {} first: without it no API key works",
-    OPERATOR_TOKEN: "put its operator.token into {}, or the next start creates a new one",
-}
 
 path_type = click.Path(path_type=Path)
 
 
 @click.group()
 def snapshot() -> None:
-    """Inspect, verify, export and restore the data on disk."""
+    """Inspect, verify and export the data on disk."""
 
 
 @snapshot.command()
@@ -130,68 +116,6 @@ def export(
     told = [f"{name}.{written_as}  {rows[name]} rows" for name in TABLES]
     _show(manifest, [*told, _end_line(source, manifest.digest)], as_json)
     click.echo(READABLE, err=True)
-
-
-@snapshot.command()
-@on_data_folder
-@click.argument("source", type=path_type)
-@keys_file_option
-@json_option
-def restore(place: Place, source: Path, keys_file: Path | None, as_json: bool) -> None:
-    """Build a new data folder from SOURCE.
-
-    SOURCE is a backup (GET /debug/snapshot), or the folder of an export.
-    """
-    _refuse_unless_restorable(place, source, keys_file)
-    with bars() as bar:
-        if source.is_dir():
-            read = read_export(source, place.empty_state, bar(source.name))
-        else:
-            read = read_backup(source, place.keys_for(source, keys_file), place.empty_state, bar(source.name))
-        try:
-            with made_whole_or_not_at_all(place.path), place.held("restore needs an empty folder") as folder:
-                refuse_unless_empty(folder.path)
-                restore_into(folder, read, SystemClock().now_ms())
-        except OSError as error:
-            raise FolderUnusable(f"nothing was restored: {what_to_do(error, place.path)}") from None
-    digest, counts = read.state.digest(), counts_of(read.state)
-    tree = {"position": read.position, "digest": digest, "rows": counts}
-    _show(tree, [_end_line(read, digest)], as_json)
-    for note in _missing_secrets(place, has_keys=read.state.listings.key_count > 0):
-        click.echo(note, err=True)
-
-
-def _refuse_unless_restorable(place: Place, source: Path, keys_file: Path | None) -> None:
-    """Check before anything is made or read for long.
-
-    Raises FolderUnusable with all that is wrong, and SnapshotCorrupt.
-    """
-    wrong: list[str] = []
-    try:
-        if place.path.exists():
-            refuse_foreign_files(place.path)
-            refuse_exposed(place.path)
-            refuse_unless_empty(place.path)
-    except FolderUnusable as error:
-        wrong.append(str(error))
-    try:
-        if not source.exists():
-            raise FolderUnusable(f"{source} does not exist; name an export's folder or a backup")
-        if not source.is_dir():
-            place.keys_for(source, keys_file)
-        if (place.path / KEYS).exists():
-            kept_keys(place.path, needed=True)
-    except FolderUnusable as error:
-        # Into a folder that is the wrong one, nobody is told to put secrets.
-        wrong += [str(error), *([] if wrong else _missing_secrets(place, has_keys=True))]
-    if wrong:
-        raise FolderUnusable("; ".join(wrong))
-
-
-def _missing_secrets(place: Place, *, has_keys: bool) -> list[str]:
-    """Return advice for each secret that is missing; for that of API keys only if there are keys."""
-    missing = [name for name in MISSING if place.missing(name) and (has_keys or name != DIGEST_SECRET)]
-    return [MISSING[name].format(place.path) for name in missing]
 
 
 def _recovered(place: Place) -> Source:

@@ -7,7 +7,7 @@ journal, which a start refuses (`snapshot/recovery.py`).
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +35,6 @@ from storage.folder import (
     UNFINISHED,
     Folder,
     FolderUnusable,
-    locked,
     remove_unfinished,
 )
 from storage.sealing import Keyring
@@ -96,26 +95,6 @@ def refuse_unless_empty(folder: Path) -> None:
             raise FolderUnusable(f"{path} is there already; restore into a new or an empty data_dir")
 
 
-@contextlib.contextmanager
-def made_whole_or_not_at_all(folder: Path) -> Iterator[None]:
-    """Remove a new data folder, with its key and its lock, if filling it has failed.
-
-    A folder in which another process has put files meanwhile stays.
-    """
-    was_there = folder.exists()
-    try:
-        yield
-    except Exception:
-        if not was_there:
-            with contextlib.suppress(OSError, FolderUnusable), locked(folder):
-                made = [*folder.iterdir()]
-                if {path.name for path in made} <= {KEYS, LOCK}:
-                    for path in made:
-                        path.unlink()
-                    folder.rmdir()
-        raise
-
-
 def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     """Write the state into an empty data folder, sealed with its newest key, durably.
 
@@ -136,7 +115,7 @@ def restore_into(folder: Folder, source: Source, now_ms: int) -> None:
     try:
         folder.disk.sync_folder(folder.path)
         _begin_journal(folder, source.position)
-    except OSError:
+    except BaseException:
         for left in (segment_path(folder.path, source.position + 1), path):
             with contextlib.suppress(OSError):  # the caller gets the error that made it fail
                 folder.disk.unlink(left)

@@ -2,47 +2,54 @@
 
 import json
 import os
+import pty
 import re
-import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from cli import admin as admin_module
+from cli.admin import LOST
+from cli.caller import GatewayCaller
+from cli.operations import BY_NAME
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
-from handlers.routes import ROUTES
 from server import cli
 from tests.support.gateways import (
     BOT,
     BOT_SUBMISSION,
     OPERATOR_TOKEN,
     OTHER_BOT,
+    OTHER_USER,
+    OWNER,
+    ROOT,
+    SERVER,
+    SERVER_SUBMISSION,
     USER,
     WAIT_SECONDS,
     ThreadGateway,
-    running,
 )
 from tests.support.raw_http_servers import unused_url
-from tests.support.webhook_receiver import Receiver, drop, status
-from wire.listening import url_of
+from tests.support.webhook_receiver import Receiver, status
 
 Admin = Callable[..., Result]
 
 
-def run_admin(url: str, *arguments: str, token: str | None = OPERATOR_TOKEN) -> Result:
-    environment = {"VOTEGATE_OPERATOR__TOKEN": token, "COLUMNS": "120"}
-    return CliRunner(env=environment).invoke(cli, ["admin", "--url", url, *arguments])
+def run_admin(url: str, *arguments: str, columns: int = 120, **options: Any) -> Result:
+    environment = {"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN, "COLUMNS": str(columns)}
+    return CliRunner(env=environment).invoke(cli, ["admin", "--url", url, *arguments], **options)
 
 
 @pytest.fixture
 def admin(gateway: ThreadGateway) -> Admin:
     """Runs `admin` against the gateway; it must succeed."""
 
-    def run(*arguments: str) -> Result:
-        result = run_admin(gateway.base_url, *arguments)
+    def run(*arguments: str, **options: Any) -> Result:
+        result = run_admin(gateway.base_url, *arguments, **options)
         assert result.exit_code == 0, result.output
         return result
 
@@ -57,34 +64,124 @@ def error(result: Result) -> str:
     return result.output.removeprefix("Error: ").rstrip("\n")
 
 
-def rows(result: Result) -> list[list[str]]:
+def fields_of(result: Result) -> dict[str, str]:
+    """The single values of an outline, by their labels; those of its parts, too."""
+    pairs = re.findall(r"^ *(\S+(?: \S+)*)  +(\S.*)$", result.output, re.MULTILINE)
+    return dict(pairs)
+
+
+def cells(result: Result) -> list[list[str]]:
     """The cells of a table's rows, without its head."""
-    lines = [line for line in result.output.splitlines() if line.startswith("│")]
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    return [re.split(r"  +", line.strip()) for line in result.output.splitlines()[1:]]
+
+
+# -- Commands ---------------------------------------------------------------------------------------------
+
+
+def test_every_operation_is_done_by_its_command(
+    gateway: ThreadGateway, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The life of a bot and of a server, from their submission to their end."""
+    asked: set[str] = set()
+    calling = GatewayCaller.call
+
+    def call(caller: GatewayCaller, name: str, *arguments: Any, **options: Any) -> dict[str, Any]:
+        asked.add(name)
+        return calling(caller, name, *arguments, **options)
+
+    monkeypatch.setattr(GatewayCaller, "call", call)
+
+    def did(line: str, **options: Any) -> Any:
+        result = run_admin(gateway.base_url, *line.split(), "--json", **options)
+        assert result.exit_code == 0, (line, result.output)
+        return json.loads(result.stdout)
+
+    for kind, listing, submission in (
+        ("bots", BOT, BOT_SUBMISSION),
+        ("servers", SERVER, SERVER_SUBMISSION),
+    ):
+        given = {name: value for name, value in submission.items() if name != "id"}
+        ref = f"{kind}/{listing}"
+        assert did(f"{kind} submit {listing} --from -", input=json.dumps(given))["state"] == "in_review"
+        assert did(f"{kind} deny {listing} incomplete")["state"] == "denied"
+        text = "A description that came from standard input\n"
+        edited = did(f"{kind} edit {listing} --name Jukebox --description-file -", input=text)
+        assert (edited["name"], edited["state"]) == ("Jukebox", "in_review")
+        assert edited["description"] == text.strip()
+        assert edited["owner_id"] == OWNER, "what is not told is kept"
+        assert did(f"{kind} approve {listing}")["state"] == "approved"
+        assert did(f"{kind} list --state approved")[kind][0]["id"] == listing
+        assert did(f"webhook set {ref} {receiver.url} --auth-file -", input="a-secret")["has_token"] is True
+        assert did(f"webhook test {ref} {USER}")["state"] == "delivered"
+        assert receiver.received[-1].headers["authorization"] == "a-secret"
+        assert did(f"votes cast {ref} {USER}")["vote"] == 1
+        told = did(f"votes check {ref} {USER} --from -", input=f"{OTHER_USER}\n")["votes"]
+        assert [each["voted"] for each in told] == [True, False]
+        deliveries = did(f"webhook deliveries {ref} --limit 5")["deliveries"]
+        test = next(each["id"] for each in deliveries if each["test"])
+        assert did(f"webhook redeliver {ref} {test}")["id"] == test
+        assert did(f"webhook redeliver {ref} --failed-since 1h")["redelivered"] == 0
+        assert did(f"webhook rotate-secret {ref} --overlap 24h")["secret"].startswith("whsec_")
+        assert did(f"webhook show {ref}")["old_secret_until"] == gateway.clock.now_ms() + 86_400_000
+        assert did(f"{kind} inspect {listing}")["success"] is True
+        for verb in ("probe", "resume"):
+            assert BY_NAME[f"{verb}{kind[:-1].capitalize()}Webhook"]
+            refused = run_admin(gateway.base_url, "webhook", verb, ref)
+            assert refused.exit_code == 1, "nothing is suspended"
+        assert did(f"webhook remove {ref} --yes") == {"success": True}
+
+    key = did(f"keys issue {BOT} tests")
+    assert gateway.voters(key["key"]).status_code == 200
+    assert gateway.voters(did(f"keys rotate {BOT} {key['id']} --overlap 0")["key"]).status_code == 200
+    assert did(f"keys list {BOT}")["keys"][0]["name"] == "tests"
+    assert did(f"keys revoke {BOT} {key['id']} --yes") == {"success": True}
+    assert did(f"counts {BOT} 1200") == {"success": True, "server_count": 1_200}
+    assert did(f"counts {BOT}")["actual_server_count"] == 1_200
+    assert did(f"limits {BOT} --stats 20/2h")["stats"] == {"requests": 20, "window_seconds": 7_200}
+    assert did(f"limits {BOT} --voters 7/60")["stats"]["requests"] == 20, "what is not told is kept"
+    assert did(f"limits {BOT} --stats default")["stats"] is None
+    assert did(f"limits {BOT}")["voters"] == {"requests": 7, "window_seconds": 60}
+    assert did("state")["counts"]["bots"] == 1
+    assert did(f"debug bot {BOT}")["voters"] == 1
+    assert did("find Juke")
+    assert did(f"users inspect {USER}")
+    for what in ("overview", "webhooks", "limiter", "errors", "journal"):
+        assert did(f"debug {what}")["success"] is True
+    assert did("snapshot")["position"] > 0
+    assert did("verify")["equal"] is True
+    assert did(f"users erase {USER} --yes") == {"success": True}
+    assert did(f"votes check {BOT} {USER}")["votes"][0]["voted"] is False
+    for kind, listing in (("bots", BOT), ("servers", SERVER)):
+        assert did(f"{kind} show {listing}")["name"] == "Jukebox"
+        assert did(f"{kind} remove {listing} --yes") == {"success": True}
+        assert did(f"{kind} list")[kind] == []
+    saved = did(f"backup {tmp_path / 'votegate.backup'} --data-dir {gateway.folder}".split(" --data")[0])
+    assert (saved["bytes"], saved["digest"]) == ((tmp_path / "votegate.backup").stat().st_size, None)
+    assert asked == BY_NAME.keys() - {"backUp"}
 
 
 def test_bots_are_listed_in_a_table(gateway: ThreadGateway, admin: Admin) -> None:
     key = gateway.list_bot()
     assert gateway.stats(key, {"server_count": 1_000}).status_code == 200
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT, "name": "[red]Other[/red]"})
-    submitted = "2025-06-15"
 
-    one = [BOT, "Test bot", "approved", "1000", submitted]
-    other = [OTHER_BOT, "[red]Other[/red]", "in_review", "-", submitted]
+    one = [BOT, "Test bot", "approved", "1,000", "2025-06-15 15:06"]
+    other = [OTHER_BOT, "[red]Other[/red]", "in_review", "-", "2025-06-15 15:06"]
 
-    assert rows(admin("bots")) == [one, other]
-    assert rows(admin("bots", "--state", "approved")) == [one]
-    assert rows(admin("bots", "--state", "in_review")) == [other]
-    assert rows(admin("bots", "--state", "denied")) == []
+    assert cells(admin("bots", "list")) == [one, other]
+    assert cells(admin("bots", "list", "--state", "approved"))[0][0] == BOT
+    assert admin("bots", "list", "--state", "denied").output == "none\n"
 
 
-def test_the_table_of_bots_fits_80_columns_however_long_a_name_is(gateway: ThreadGateway) -> None:
-    name = "Jukebox" * 14
-    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": str((1 << 64) - 1), "name": name})
-    runner = CliRunner(env={"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN, "COLUMNS": "80"})
-    result = runner.invoke(cli, ["admin", "--url", gateway.base_url, "bots"])
-    assert "".join(row[1] for row in rows(result)) == name
-    assert max(map(len, result.output.splitlines())) <= 80
+@pytest.mark.parametrize("columns", [80, 40, 20])
+def test_a_table_fits_the_terminal_however_long_a_name_is(gateway: ThreadGateway, columns: int) -> None:
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "name": "Jukebox" * 14})
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT, "name": "ボット" * 33})
+    output = run_admin(gateway.base_url, "bots", "list", columns=columns).output
+    if columns == 80:
+        assert max(map(len, output.splitlines())) <= 80
+    assert BOT in output
+    assert "created" in output
 
 
 def test_all_bots_are_listed_however_many_pages_they_take(gateway: ThreadGateway, admin: Admin) -> None:
@@ -93,25 +190,23 @@ def test_all_bots_are_listed_however_many_pages_they_take(gateway: ThreadGateway
     events: list[Event] = [ListingSaved(f"bots/{i}", USER, profile, "approved", 1) for i in ids]
     gateway.on_loop(lambda: gateway.gateway.ledger.commit(events))
 
-    answer = json.loads(admin("--json", "bots").output)
+    answer = json.loads(admin("bots", "list", "--json").output)
 
     assert [bot["id"] for bot in answer["bots"]] == ids
     assert answer["next"] is None
 
 
-def test_a_key_is_issued_and_opens_the_bot(gateway: ThreadGateway, admin: Admin) -> None:
-    gateway.list_bot()
-    (key_id, name, key) = rows(admin("key", BOT, "my key"))[0]
-    issued = gateway.done("GET", f"/manage/bots/{BOT}/keys")["keys"]
-    assert (key_id, name) in [(shown["id"], shown["name"]) for shown in issued]
-    assert name == "my key"
-    assert gateway.voters(key).status_code == 200
+def test_a_bot_is_submitted_field_by_field(admin: Admin) -> None:
+    line = f"bots submit {BOT} --owner {OWNER} --name Jukebox --category Music --category Utility"
+    texts = ["--short-description", "Plays music for you", "--description", BOT_SUBMISSION["description"]]
+    shown = json.loads(admin(*line.split(), *texts, "--json").output)
+    assert (shown["categories"], shown["extra_owners"]) == (["Music", "Utility"], [])
 
 
-def test_a_key_is_shown_in_one_piece_also_on_a_narrow_terminal(gateway: ThreadGateway) -> None:
+@pytest.mark.parametrize("columns", [120, 80, 30])
+def test_a_key_is_shown_in_one_piece_also_on_a_narrow_terminal(gateway: ThreadGateway, columns: int) -> None:
     gateway.list_bot()
-    runner = CliRunner(env={"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN, "COLUMNS": "80"})
-    output = runner.invoke(cli, ["admin", "--url", gateway.base_url, "key", BOT, "my key"]).output
+    output = run_admin(gateway.base_url, "keys", "issue", BOT, "my key", columns=columns).output
     keys = re.findall(r"vg_[\w-]+", output)
     assert [gateway.voters(key).status_code for key in keys] == [200]
 
@@ -120,41 +215,51 @@ def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
     gateway: ThreadGateway, admin: Admin
 ) -> None:
     gateway.list_bot(actual=None)
-    assert f"PUT /manage/bots/{BOT}/actual-server-count" in admin("key", BOT, "my key").output
+    assert f"PUT /manage/bots/{BOT}/actual-server-count" in admin("keys", "issue", BOT, "my key").output
     gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 5})
-    assert "actual-server-count" not in admin("key", BOT, "my key").output
+    assert "actual-server-count" not in admin("keys", "issue", BOT, "my key").output
 
 
-def test_a_vote_is_cast(gateway: ThreadGateway, admin: Admin) -> None:
-    key = gateway.list_bot()
-    assert rows(admin("vote", BOT, USER)) == [["1", "2025-06-15 15:06:40 UTC", "2025-06-16 15:06:40 UTC"]]
-    assert gateway.voters(key).json()["voted"] is True
-
-
-def test_the_state_is_shown(gateway: ThreadGateway, admin: Admin) -> None:
+def test_the_state_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     gateway.cast()
-    shown = dict(rows(admin("state")))
-    assert (shown["ready"], shown["counts.bots"], shown["counts.votes"]) == ("True", "1", "1")
-    assert shown["not_ready_because"] == "-"
-    assert "success" not in shown
+    gateway.advance(7_500)
+    result = admin("state", columns=80)
+    shown = fields_of(result)
+    assert (shown["ready"], shown["not ready because"], shown["uptime"]) == ("yes", "-", "2 h 5 min")
+    assert (shown["bots"], shown["votes"]) == ("1", "1")
+    assert re.fullmatch(r"\d+\.\d MiB", shown["resident"])
+    assert re.fullmatch(r"[\d.]+ ms", shown["max"])
+    assert "\npositions\n  head " in result.output
+    assert not set("{}[]'\"") & set(result.output)
+    assert max(map(len, result.output.splitlines())) <= 80
 
 
-def test_every_call_of_the_operator_that_is_answered_in_json_is_a_command() -> None:
-    binary = {"backUp"}
-    assert (
-        admin_module.every_call.commands.keys()
-        == {route.name for route in ROUTES if route.access == "operator"} - binary
-    )
+def test_a_change_without_an_answer_says_that_it_is_done(gateway: ThreadGateway, admin: Admin) -> None:
+    gateway.list_bot()
+    assert admin("bots", "remove", BOT, "--yes").output == "done\n"
+
+
+def test_a_memory_that_is_not_the_disk_ends_with_1(receiver: Receiver) -> None:
+    answer = {"success": True, "position": 1, "digest": "a", "folded_digest": "b", "equal": False}
+    receiver.default = status(200, json.dumps(answer).encode())
+    result = run_admin(receiver.url, "verify")
+    assert (result.exit_code, fields_of(result)["equal"]) == (1, "no")
+
+
+# -- Any call ---------------------------------------------------------------------------------------------
+
+
+def test_the_list_of_calls_tells_what_each_does() -> None:
     listed = run_admin(unused_url(), "call", "--help").output
     assert re.search(r"^  showBot +Show a bot\.$", listed, re.MULTILINE)
 
 
 def test_a_call_shows_every_value_of_its_answer_whatever_it_is(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
-    shown = dict(rows(admin("call", "showBot", BOT)))
-    assert (shown["name"], shown["categories.0"], shown["limits.stats"]) == ("Test bot", "Utility", "-")
-    assert json.loads(admin("--json", "call", "showBot", BOT).output) == gateway.done(
+    shown = fields_of(admin("call", "showBot", BOT))
+    assert (shown["name"], shown["categories"], shown["voters"]) == ("Test bot", "Utility", "-")
+    assert json.loads(admin("call", "showBot", BOT, "--json").output) == gateway.done(
         "GET", f"/manage/bots/{BOT}"
     )
 
@@ -162,8 +267,8 @@ def test_a_call_shows_every_value_of_its_answer_whatever_it_is(gateway: ThreadGa
 def test_a_call_takes_a_body_and_a_query(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     limits = '{"stats": {"requests": 7, "window_seconds": 60}}'
-    assert dict(rows(admin("call", "setLimits", BOT, "--body", limits)))["stats.requests"] == "7"
-    assert dict(rows(admin("call", "listBots", "--state", "denied", "--limit", "5")))["bots"] == "[]"
+    assert fields_of(admin("call", "setLimits", BOT, "--body", limits))["requests"] == "7"
+    assert fields_of(admin("call", "listBots", "--state", "denied", "--limit", "5"))["bots"] == "-"
 
 
 def test_a_call_sends_an_id_as_one_segment_of_the_path(gateway: ThreadGateway) -> None:
@@ -171,23 +276,13 @@ def test_a_call_sends_an_id_as_one_segment_of_the_path(gateway: ThreadGateway) -
     assert error(refused) == "There is no such listing."
 
 
-@pytest.mark.parametrize(
-    ("body", "reason"), [("[]", "it must be a JSON object"), ("{", "it is not JSON: Expecting property name")]
-)
-def test_a_body_that_is_no_json_object_is_refused_before_it_is_sent(body: str, reason: str) -> None:
-    result = run_admin(unused_url(), "call", "setLimits", BOT, "--body", body)
-    assert result.exit_code == 2
-    assert reason in result.output
+# -- Refusals and JSON ------------------------------------------------------------------------------------
 
 
 def test_json_is_the_api_s_answer(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
-    assert json.loads(admin("--json", "bots").output) == gateway.done("GET", "/manage/bots")
-    issued = json.loads(admin("--json", "key", BOT, "my key").output)
-    assert issued.keys() == {"success", "id", "name", "key"}
-    vote = json.loads(admin("--json", "vote", BOT, USER).output)
-    assert vote.keys() == {"success", "vote", "lastVote", "nextVoteAt"}
-    state = json.loads(admin("--json", "state").output)
+    assert json.loads(admin("bots", "list", "--json").output) == gateway.done("GET", "/manage/bots")
+    state = json.loads(admin("state", "--json").output)
     assert state.keys() == gateway.done("GET", "/debug/state").keys()
 
 
@@ -195,119 +290,91 @@ def test_a_refusal_is_told_in_the_api_s_words(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     gateway.cast()
     url = gateway.base_url
-    assert error(run_admin(url, "key", OTHER_BOT, "x")) == "There is no such listing."
-    assert error(run_admin(url, "vote", BOT, USER)) == "This user can vote again in 86400 seconds."
-    assert error(run_admin(url, "vote", BOT, "5")) == (
+    assert error(run_admin(url, "keys", "issue", OTHER_BOT, "x")) == "There is no such listing."
+    assert error(run_admin(url, "votes", "cast", BOT, USER)) == "This user can vote again in 86400 seconds."
+    assert error(run_admin(url, "votes", "cast", BOT, "5")) == (
         "Some fields are not valid.\n  user: must be a snowflake: 17 to 20 digits"
     )
 
 
-def test_a_state_that_does_not_exist_is_refused_before_anything_is_asked() -> None:
-    result = run_admin(unused_url(), "bots", "--state", "lost")
+def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
+    refused = run_admin(gateway.base_url, "bots", "show", BOT, "--json")
+    assert (refused.exit_code, refused.stderr) == (1, "")
+    assert json.loads(refused.stdout) == gateway.operate("GET", f"/manage/bots/{BOT}").json()
+    away = run_admin(unused_url(), "state", "--json")
+    assert (away.exit_code, json.loads(away.stdout)["success"]) == (1, False)
+    assert "no gateway answers at " in json.loads(away.stdout)["error"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("bots list --state lost", "'lost' is not one of 'in_review', 'approved', 'denied'"),
+        ("call setLimits 1 --body []", "it must be a JSON object"),
+        ("call setLimits 1 --body {", "it is not JSON: Expecting property name"),
+        ("limits 1 --stats 20", "'20' is no limit: 20/2h, or default"),
+        ("keys rotate 1 2 --overlap soon", "'soon' is no duration: 90s, 15m, 24h or 7d"),
+        ("webhook show users/1", "'users/1' is no listing"),
+        ("webhook redeliver 1", "Name either DELIVERY_ID or --failed-since."),
+        ("webhook redeliver 1 --failed-since then", "'then' is no time"),
+        ("votes check 1", "Name users"),
+        ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
+        ("bots frobnicate", "No such command 'frobnicate'"),
+        ("state --frobnicate", "No such option '--frobnicate'"),
+        ("--token a-secret-of-mine state", "use --token-file FILE"),
+    ],
+)
+def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, reason: str) -> None:
+    result = run_admin(unused_url(), *line.split())
     assert result.exit_code == 2
-    assert "'lost' is not one of 'in_review', 'approved', 'denied'" in result.output
+    assert reason in result.output
+    assert "a-secret-of-mine" not in result.output
 
 
-def test_a_wrong_token_is_told(gateway: ThreadGateway) -> None:
-    assert error(run_admin(gateway.base_url, "bots", token="wrong")) == "Invalid operator token."
+# -- What is lost -----------------------------------------------------------------------------------------
 
 
-def test_the_token_may_come_from_a_file_and_the_environment_goes_before_it(
-    gateway: ThreadGateway, tmp_path: Path
-) -> None:
-    path = tmp_path / "token"
-    path.write_text(f"{OPERATOR_TOKEN}\n")
-    arguments = ["--token-file", str(path), "bots"]
-    assert run_admin(gateway.base_url, *arguments, token=None).exit_code == 0
-    assert error(run_admin(gateway.base_url, *arguments, token="wrong")) == "Invalid operator token."
+def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gateway: ThreadGateway) -> None:
+    gateway.list_bot()
+    ids = {"bots remove": [BOT], "webhook remove": [BOT], "users erase": [USER], "keys revoke": [BOT, "1"]}
+    for command, given in ids.items():
+        line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))
+        assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")
+    assert LOST.keys() - ids.keys() == {"servers remove"}
+    assert gateway.done("GET", f"/manage/bots/{BOT}")["state"] == "approved"
 
 
-@pytest.mark.parametrize("token", ["", "a-token\nand-another", "a-tökén", "a-token\n"])
-def test_a_token_that_cannot_be_sent_is_told_and_not_shown(token: str) -> None:
-    told = error(run_admin(unused_url(), "bots", token=token))
-    assert told == "no operator token: it must be visible ASCII on one line"
-
-
-@pytest.mark.parametrize("content", [None, b"\xff"])
-def test_a_token_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None) -> None:
-    path = tmp_path / "token"
-    if content is not None:
-        path.write_bytes(content)
-    result = run_admin(unused_url(), "--token-file", str(path), "bots", token=None)
-    assert error(result).startswith("no operator token: ")
-
-
-def test_a_token_in_the_place_of_its_file_is_not_shown() -> None:
-    names = {"VOTEGATE_OPERATOR__TOKEN": None, "VOTEGATE_OPERATOR__TOKEN_FILE": OPERATOR_TOKEN}
-    result = CliRunner(env=names).invoke(cli, ["admin", "bots"])
-    assert (
-        error(result)
-        == "no operator token: VOTEGATE_OPERATOR__TOKEN_FILE: No such file or directory; see --token-file"
+@pytest.mark.parametrize(("typed", "goes"), [("Test bot", True), ("Test", False), ("y", False)])
+def test_a_bot_is_removed_when_its_name_is_typed(gateway: ThreadGateway, typed: str, goes: bool) -> None:
+    gateway.list_bot()
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{typed}\n".encode())
+    command = [sys.executable, "server.py", "admin", "--url", gateway.base_url, "bots", "remove", BOT]
+    ended = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN},
+        stdin=theirs,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
     )
+    os.close(ours)
+    os.close(theirs)
+    assert ended.stderr.startswith("This removes the bot Test bot, with its keys, ")
+    assert gateway.operate("GET", f"/manage/bots/{BOT}").status_code == (404 if goes else 200)
+    assert (ended.returncode, ended.stdout) == ((0, "done\n") if goes else (1, ""))
 
 
-def test_a_gateway_on_a_unix_socket_is_spoken_to_at_the_place_that_it_logs(tmp_path: Path) -> None:
-    with running(tmp_path / "data", **{"server.unix_socket": tmp_path / "votegate.sock"}) as gateway:
-        assert gateway.base_url == f"unix:{tmp_path / 'votegate.sock'}"
-        answer = json.loads(run_admin(gateway.base_url, "--json", "bots").output)
-        assert answer == {"success": True, "bots": [], "next": None}
-        assert error(run_admin(gateway.base_url, "bots", token="wrong")) == "Invalid operator token."
-
-
-def test_a_name_without_a_file_is_written_with_an_at_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin_module, "TIMEOUT_SECONDS", 0.1)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"\0votegate-of-the-tests-{os.getpid()}")
-        listening.listen()
-        line = error(run_admin(url_of(listening), "bots"))
-        listening.settimeout(WAIT_SECONDS)
-        connection, _ = listening.accept()
-        with connection:
-            assert connection.recv(100).startswith(b"GET /manage/bots?limit=500 HTTP/1.1\r\n")
-    assert line.startswith(f"no gateway answers at unix:@votegate-of-the-tests-{os.getpid()}: ")
-
-
-@pytest.mark.parametrize("path", ["/nowhere/votegate.sock", "@nobody", "", "/" + "x" * 200, __file__])
-def test_where_no_gateway_is_on_a_unix_socket_that_is_told(path: str) -> None:
-    line = error(run_admin(f"unix:{path}", "bots"))
-    assert line.startswith(f"no gateway answers at unix:{path}: ")
-    assert len(line.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1", "http://gateway.invalid", "no url", "http://[::1", "ftp://a"]
-)
-def test_where_no_gateway_is_that_is_told(url: str) -> None:
-    assert error(run_admin(url, "bots")).startswith(f"no gateway answers at {url}: ")
-
-
-def test_a_server_that_closes_the_connection_is_no_gateway(receiver: Receiver) -> None:
-    receiver.default = drop
-    assert error(run_admin(receiver.url, "bots")).startswith(f"no gateway answers at {receiver.url}: ")
-
-
-def test_a_server_that_does_not_answer_is_no_gateway(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(admin_module, "TIMEOUT_SECONDS", 0.1)
-    receiver.default = receiver.hang
-    assert error(run_admin(receiver.url, "bots")).startswith(f"no gateway answers at {receiver.url}: ")
-
-
-@pytest.mark.parametrize(
-    ("code", "body"),
-    [(200, b"<html>"), (502, b"<html>"), (200, b"[]"), (200, b"{}"), (200, b"null"), (500, b"[]")],
-)
-def test_a_server_that_speaks_otherwise_is_no_votegate(receiver: Receiver, code: int, body: bytes) -> None:
-    receiver.default = status(code, body)
-    assert error(run_admin(receiver.url, "bots")).startswith(f"{receiver.url} is not a Votegate gateway: ")
-
-
-def test_a_redirect_is_not_followed_with_the_token(receiver: Receiver) -> None:
-    receiver.default = status(302, Location=receiver.url + "/elsewhere")
-    error(run_admin(receiver.url, "bots"))
-    assert len(receiver.received) == 1
-
-
-def test_the_token_is_in_no_text_about_the_remote() -> None:
-    assert OPERATOR_TOKEN not in repr(admin_module.Remote("http://a", OPERATOR_TOKEN))
+def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
+    """Each of these takes as long as the rest of the command, or longer."""
+    command = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url, "state"]
+    environment = {"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN}
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS
+    )
+    assert ended.returncode == 0, ended.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
+    heavy = {"asyncio", "cryptography", "handlers", "msgspec", "pydantic", "rich.console", "tornado", "yaml"}
+    assert "cli.operations" in loaded
+    assert not loaded & heavy

@@ -49,7 +49,7 @@ def test_every_command_over_a_unix_socket_works_word_by_word(tmp_path: Path) -> 
     finally:
         on_unix.close()
     assert printed.startswith('{"success":true}{"success":true,"bots":[],"next":null}')
-    assert "positions.head" in printed
+    assert "\npositions\n  head " in printed
     assert (tmp_path / "votegate.backup").stat().st_size > 0
 
 
@@ -59,15 +59,19 @@ def test_a_backup_is_made_and_restored_word_by_word(process: ProcessGateway, tmp
     process.operator_token = (process.folder / OPERATOR_TOKEN).read_text().strip()
     key = process.list_bot()
     digest = process.done("GET", "/debug/state")["digest"]
-    backup, restore = blocks("Backup and restore")
-    run(backup.replace("http://127.0.0.1:8080", process.base_url), process)
+    backup, check, restore, start = blocks("Backup and restore")
+    process.environment["VOTEGATE_SERVER__PORT"] = process.base_url.rpartition(":")[2]
+    assert digest in run(backup, process)
     process.close()
-    run(restore, process)
+    assert digest in run(check + restore, process)
+    assert start == ".venv/bin/python server.py serve --data-dir new-data\n"
 
+    process.environment["VOTEGATE_SERVER__PORT"] = "0"
     process.environment["VOTEGATE_DATA_DIR"] = str(tmp_path / "new-data")
     process.start()
     assert process.done("GET", "/debug/state")["digest"] == digest
     assert process.voters(key).status_code == 200
+    assert process.operate("GET", "/debug/state").status_code == 200, "the token is the old one"
 
 
 def listed_lines() -> list[str]:

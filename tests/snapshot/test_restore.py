@@ -1,8 +1,7 @@
 """Into a data folder: a whole state that was checked, or none."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,12 @@ from snapshot.files import SnapshotCorrupt, list_snapshots
 from snapshot.recovery import recover
 from snapshot.restore import (
     Source,
-    made_whole_or_not_at_all,
     read_backup,
     read_export,
     refuse_unless_empty,
     restore_into,
 )
-from storage.folder import DIGEST_SECRET, FolderUnusable, kept_keys, locked
-from storage.folder import KEYS as KEYS_FILE
+from storage.folder import FolderUnusable
 from storage.sealing import KeyMissing, Keyring
 from tests.support.coroutines import run
 from tests.support.examples import examples
@@ -208,47 +205,6 @@ def test_a_full_disk_leaves_an_empty_folder_that_can_be_restored_into(tmp_path: 
         else:
             break
     assert calls > 10
-
-
-def fail_to_fill(folder: Path, meanwhile: Callable[[], object]) -> None:
-    def fill() -> None:
-        with made_whole_or_not_at_all(folder):
-            meanwhile()
-            raise full()
-
-    with pytest.raises(OSError, match="No space left"):
-        fill()
-
-
-def test_a_new_folder_that_could_not_be_filled_is_taken_away(tmp_path: Path) -> None:
-    new = tmp_path / "new"
-    fail_to_fill(new, lambda: kept_keys(data_folder(new).path, needed=False))
-    assert not new.exists()
-
-
-@pytest.mark.parametrize("name", ["journal-00000000000000000001", DIGEST_SECRET])
-def test_what_others_have_put_into_a_new_folder_meanwhile_stays(tmp_path: Path, name: str) -> None:
-    new = tmp_path / "new"
-
-    def others() -> None:
-        kept_keys(data_folder(new).path, needed=False)
-        (new / name).touch()
-
-    fail_to_fill(new, others)
-    assert {path.name for path in new.iterdir()} >= {KEYS_FILE, name}
-
-
-def test_a_folder_that_was_there_before_stays(tmp_path: Path) -> None:
-    new = data_folder(tmp_path / "new").path
-    fail_to_fill(new, lambda: kept_keys(new, needed=False))
-    assert {path.name for path in new.iterdir()} == {KEYS_FILE}
-
-
-def test_a_new_folder_that_somebody_holds_stays(tmp_path: Path) -> None:
-    new = tmp_path / "new"
-    with ExitStack() as held:
-        fail_to_fill(new, lambda: held.enter_context(locked(data_folder(new).path)))
-        assert (new / "lock").exists()
 
 
 def test_a_folder_with_data_is_not_restored_into(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"core", "handlers", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit"},
     "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "handlers", "votes", "listings", "journal", "snapshot", "storage"},
+    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""

@@ -1,0 +1,81 @@
+"""`admin keys`, `counts` and `limits`: the commands about a bot that need more than an id."""
+
+from typing import Any
+
+import click
+
+from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.words import SECONDS, RateLimit
+
+overlap_option = click.option(
+    "--overlap",
+    type=SECONDS,
+    default="0",
+    show_default=True,
+    help="How long the old one works beside the new one, such as 24h.",
+)
+
+
+@click.command("issue", cls=CallingCommand)
+@click.argument("bot_id")
+@click.argument("name")
+@pass_caller
+def issue(caller: GatewayCaller, bot_id: str, name: str) -> None:
+    """Issue an API key for a bot.
+
+    NAME is for your own use. The key is shown only this once.
+    """
+    caller.show(caller.call("issueKey", {"name": name}, id=bot_id))
+
+
+@click.command("rotate", cls=CallingCommand)
+@click.argument("bot_id")
+@click.argument("key_id")
+@overlap_option
+@pass_caller
+def rotate(caller: GatewayCaller, bot_id: str, key_id: str, overlap: int) -> None:
+    """Give an API key a new value.
+
+    The old value stops at once, unless you name an overlap. The new one is shown only this once.
+    """
+    caller.show(caller.call("rotateKey", {"overlap_seconds": overlap}, id=bot_id, key_id=key_id))
+
+
+@click.command("counts", cls=CallingCommand)
+@click.argument("bot_id")
+@click.argument("server_count", type=click.IntRange(min=0), required=False)
+@pass_caller
+def counts(caller: GatewayCaller, bot_id: str, server_count: int | None) -> None:
+    """Show a bot's counts, or set how many servers it is really in."""
+    if server_count is not None:
+        caller.show(caller.call("setActualServerCount", {"server_count": server_count}, id=bot_id))
+        return
+    bot = caller.call("showBot", id=bot_id)
+    names = ("server_count", "command_count", "counts_updated_at", "actual_server_count")
+    caller.show({"success": True, **{name: bot[name] for name in names}})
+
+
+@click.command("limits", cls=CallingCommand)
+@click.argument("bot_id")
+@click.option("--stats", type=RateLimit(), help="Updates of counts, such as 20/2h, or default.")
+@click.option("--voters", type=RateLimit(), help="Vote checks, such as 500/5m, or default.")
+@pass_caller
+def limits(caller: GatewayCaller, /, bot_id: str, **told: Any) -> None:
+    """Show a bot's own limits, or set them.
+
+    A limit that you do not name stays as it is. A "-" stands for the default of the deployment.
+    """
+    kept = caller.call("showBot", id=bot_id)["limits"]
+    given = {name: None if limit == "default" else limit for name, limit in told.items() if limit is not None}
+    if given:
+        caller.show(caller.call("setLimits", {**kept, **given}, id=bot_id))
+    else:
+        caller.show({"success": True, **kept})
+
+
+COMMANDS: dict[str, click.Command] = {
+    "keys issue": issue,
+    "keys rotate": rotate,
+    "counts": counts,
+    "limits": limits,
+}

@@ -1,0 +1,120 @@
+"""`admin bots` and `admin servers`: the commands with forms. Law: an edit keeps what it is not told.
+
+Other commands of listings are made of their operations (`cli/admin.py`).
+"""
+
+from typing import Any
+
+import click
+
+from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.outline import columns, table
+from cli.words import JsonObject, TextFile
+
+PAGE = 500
+STATES = ("in_review", "approved", "denied")
+_EDITED = {
+    "bots": (
+        "owner_id",
+        "name",
+        "short_description",
+        "description",
+        "categories",
+        "extra_owners",
+        "support_invite",
+    ),
+    "servers": ("owner_id", "name", "description", "keywords", "category"),
+}
+"""The fields that an edit replaces, all at once."""
+
+
+def commands_of(kind: str) -> dict[str, click.Command]:
+    """Return the commands by the words that call them."""
+    return {
+        f"{kind} submit": _writing(kind, "submit"),
+        f"{kind} edit": _writing(kind, "edit"),
+        f"{kind} list": _listing(kind),
+        f"{kind} deny": _denying(kind),
+    }
+
+
+def _fields(kind: str) -> list[click.Parameter]:
+    """Return the options for the fields of a listing, named as in the API."""
+    own = {
+        "bots": [
+            click.Option(["--short-description", "short_description"]),
+            click.Option(["--category", "categories"], multiple=True, help="May be given several times."),
+            click.Option(
+                ["--extra-owner", "extra_owners"], multiple=True, help="May be given several times."
+            ),
+            click.Option(["--support-invite", "support_invite"]),
+        ],
+        "servers": [
+            click.Option(["--keyword", "keywords"], multiple=True, help="May be given several times."),
+            click.Option(["--category", "category"]),
+        ],
+    }
+    return [
+        click.Argument(["id"], metavar="ID"),
+        click.Option(["--owner", "owner_id"], help="User id of the owner."),
+        click.Option(["--name", "name"]),
+        click.Option(["--description", "description"]),
+        click.Option(["--description-file", "text"], type=TextFile(), help="- is standard input."),
+        *own[kind],
+        click.Option(["--from", "given"], type=TextFile(), help="File with the fields as a JSON object."),
+    ]
+
+
+def _writing(kind: str, verb: str) -> click.Command:
+    thing = kind[:-1]
+
+    @pass_caller
+    def run(caller: GatewayCaller, /, id: str, text: str | None, given: str | None, **options: Any) -> None:
+        fields = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+        told = {name: value for name, value in fields.items() if value not in (None, [])}
+        if text is not None:
+            told["description"] = text.removesuffix("\n")
+        body = {**(JsonObject().convert(given, None, None) if given is not None else {}), **told}
+        if verb == "submit":
+            caller.show(caller.call(f"submit{thing.capitalize()}", {"id": id, **body}))
+            return
+        shown = caller.call(f"show{thing.capitalize()}", id=id)
+        before = {name: shown[name] for name in _EDITED[kind]}
+        caller.show(caller.call(f"edit{thing.capitalize()}", {**before, **body}, id=id))
+
+    what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
+    more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
+    return CallingCommand(verb, callback=run, params=_fields(kind), help=what + more)
+
+
+def _listing(kind: str) -> click.Command:
+    @pass_caller
+    def run(caller: GatewayCaller, /, state: str | None) -> None:
+        found: list[dict[str, Any]] = []
+        query: dict[str, Any] = {"limit": PAGE, "state": state, "after": None}
+        while True:
+            answer = caller.call(f"list{kind.capitalize()}", query=query)
+            found += answer[kind]
+            query["after"] = answer["next"]
+            if answer["next"] is None:
+                break
+        lines = lambda: table(kind, found, columns()) if found else ["none"]  # noqa: E731 (too short for a name)
+        caller.show({"success": True, kind: found, "next": None}, lines)
+
+    option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
+    return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")
+
+
+def _denying(kind: str) -> click.Command:
+    thing = kind[:-1]
+
+    @pass_caller
+    def run(caller: GatewayCaller, /, id: str, reason: str) -> None:
+        caller.show(caller.call(f"deny{thing.capitalize()}", {"reason": reason}, id=id))
+
+    params: list[click.Parameter] = [
+        click.Argument(["id"], metavar="ID"),
+        click.Argument(["reason"], metavar="REASON"),
+    ]
+    text = f"Deny a {thing} in review.\n\nREASON is shown to its owner."
+    return CallingCommand("deny", callback=run, params=params, help=text)

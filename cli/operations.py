@@ -1,0 +1,122 @@
+"""The calls of the management and debug API, and the command of each. Law: they are the operator's routes.
+
+The rows repeat `handlers/routes.py`, because that takes a third of a second to import. A test compares them,
+and fails for a row without a command.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Operation(NamedTuple):
+    """A call: `name` is that of the API's description, `command` the words behind `admin`."""
+
+    command: str
+    name: str
+    method: str
+    path: str
+    summary: str
+    has_body: bool = False
+    query: tuple[str, ...] = ()
+    is_file: bool = False
+    """The answer is a file, and no JSON."""
+
+
+def _of_kind(kind: str) -> Iterator[Operation]:
+    thing, root, one = kind[:-1], f"/manage/{kind}", f"/manage/{kind}/{{id}}"
+    form, webhook, deliveries = thing.capitalize(), f"{one}/webhook", f"{one}/webhook/deliveries"
+    for row in (
+        (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
+        (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
+        (f"{kind} show", f"show{form}", "GET", one, f"Show a {thing}"),
+        (f"{kind} edit", f"edit{form}", "PUT", one, f"Edit a {thing}", True),
+        (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
+        (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
+        (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
+        ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
+        ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
+        ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),
+        (
+            *("webhook rotate-secret", f"rotate{form}WebhookSecret", "POST", f"{webhook}/secret/rotate"),
+            *("Change what requests are signed with", True),
+        ),
+        (
+            *("webhook test", f"test{form}Webhook", "POST", f"{webhook}/test"),
+            *(f"Send a test to a {thing}'s webhook", True),
+        ),
+        (
+            *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
+            *(f"List a {thing}'s deliveries", False, ("after", "limit")),
+        ),
+        (
+            *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
+            *(f"{deliveries}/{{delivery_id}}/redeliver", "Send a finished delivery again", True),
+        ),
+        (
+            *("webhook redeliver", f"redeliverFailed{form}Deliveries", "POST"),
+            *(f"{deliveries}/redeliver", "Send again what has failed", True),
+        ),
+        (
+            *("webhook resume", f"resume{form}Webhook", "POST", f"{webhook}/resume"),
+            *("Lift a suspension", True),
+        ),
+        (
+            *("webhook probe", f"probe{form}Webhook", "POST", f"{webhook}/probe"),
+            *("Probe a suspended endpoint now", True),
+        ),
+        (
+            *(f"{kind} inspect", f"show{form}Whole", "GET", f"/debug/listings/{kind}/{{id}}.json"),
+            f"Show all about a {thing} and its newest votes",
+        ),
+        ("votes cast", f"voteFor{form}", "POST", f"{one}/votes", f"Cast a vote for a {thing}", True),
+        (
+            *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
+            *(f"Look many users' votes for a {thing} up", True),
+        ),
+    ):
+        yield Operation(*row)
+
+
+_BOT = "/manage/bots/{id}"
+OPERATIONS: tuple[Operation, ...] = (
+    *_of_kind("bots"),
+    *_of_kind("servers"),
+    Operation(
+        *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
+        *("Set how many servers a bot is really in", True),
+    ),
+    Operation("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
+    Operation("keys issue", "issueKey", "POST", f"{_BOT}/keys", "Issue an API key", True),
+    Operation("keys list", "listKeys", "GET", f"{_BOT}/keys", "List a bot's API keys"),
+    Operation(
+        *("keys rotate", "rotateKey", "POST", f"{_BOT}/keys/{{key_id}}/rotate"),
+        *("Give an API key a new value", True),
+    ),
+    Operation("keys revoke", "deleteKey", "DELETE", f"{_BOT}/keys/{{key_id}}", "Delete an API key"),
+    Operation("users erase", "forgetUser", "DELETE", "/manage/users/{id}", "Forget a user"),
+    Operation("state", "showState", "GET", "/debug/state", "Show the process"),
+    Operation("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
+    Operation(
+        *("users inspect", "showUserInside", "GET", "/debug/users/{id}.json"),
+        "Show all that is known of a user",
+    ),
+    Operation("debug bot", "showBotInside", "GET", "/debug/bots/{id}", "Show all about a bot"),
+    Operation(
+        *("debug overview", "showOverview", "GET", "/debug/overview.json"),
+        "Show the process at a glance",
+    ),
+    Operation("debug webhooks", "showWebhooksInside", "GET", "/debug/webhooks.json", "Show all webhooks"),
+    Operation("debug limiter", "showLimiter", "GET", "/debug/limiter.json", "Show the rate limiter"),
+    Operation(
+        *("debug errors", "showErrors", "GET", "/debug/errors.json"), "Show the last warnings and errors"
+    ),
+    Operation(
+        *("debug journal", "showJournal", "GET", "/debug/journal.json"),
+        "Show the newest events of the journal",
+        query=("before",),
+    ),
+    Operation("snapshot", "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
+    Operation("backup", "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
+    Operation("verify", "verifyState", "POST", "/debug/verify", "Compare memory with disk"),
+)
+BY_NAME = {operation.name: operation for operation in OPERATIONS}

@@ -1,0 +1,116 @@
+"""`admin webhook`, `votes` and `find`: votes for a listing, and where they are sent to."""
+
+import click
+
+from cli.bot_commands import overlap_option
+from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.words import ListingRef, ListingWord, PastMs, TextFile
+
+listing_argument = click.argument("listing", type=ListingWord())
+
+
+@click.command("set", cls=CallingCommand)
+@listing_argument
+@click.argument("url")
+@click.option("--auth-file", type=TextFile(), help="File with the Authorization header; - is standard input.")
+@click.option("--language", help="Language of the messages to a chat platform.")
+@pass_caller
+def set_webhook(
+    caller: GatewayCaller, listing: ListingRef, url: str, auth_file: str | None, language: str | None
+) -> None:
+    """Set the webhook of a listing.
+
+    It replaces URL, Authorization header and language together. The first time, the secret that requests are
+    signed with is shown, only this once.
+    """
+    body: dict[str, str] = {"url": url}
+    if auth_file is not None:
+        body["token"] = auth_file.strip()
+    if language is not None:
+        body["language"] = language
+    caller.show(caller.call(f"save{listing.thing}Webhook", dict(body), id=listing.id))
+
+
+@click.command("rotate-secret", cls=CallingCommand)
+@listing_argument
+@overlap_option
+@pass_caller
+def rotate_secret(caller: GatewayCaller, listing: ListingRef, overlap: int) -> None:
+    """Change what requests are signed with.
+
+    The old secret stops at once, unless you name an overlap. The new one is shown only this once.
+    """
+    body = {"overlap_seconds": overlap}
+    caller.show(caller.call(f"rotate{listing.thing}WebhookSecret", body, id=listing.id))
+
+
+@click.command("test", cls=CallingCommand)
+@listing_argument
+@click.argument("user_id")
+@pass_caller
+def test(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
+    """Send a test to the webhook of a listing.
+
+    It names USER_ID as the voter. The answer comes after the first attempt.
+    """
+    caller.show(caller.call(f"test{listing.thing}Webhook", {"user": user_id}, id=listing.id))
+
+
+@click.command("redeliver", cls=CallingCommand)
+@listing_argument
+@click.argument("delivery_id", required=False)
+@click.option("--failed-since", type=PastMs(), help="Send all that failed since then: a time, or 24h ago.")
+@pass_caller
+def redeliver(
+    caller: GatewayCaller, listing: ListingRef, delivery_id: str | None, failed_since: int | None
+) -> None:
+    """Send a finished delivery again, or all that failed."""
+    if (delivery_id is None) == (failed_since is None):
+        raise click.UsageError("Name either DELIVERY_ID or --failed-since.")
+    if delivery_id is not None:
+        name = f"redeliver{listing.thing}Delivery"
+        caller.show(caller.call(name, id=listing.id, delivery_id=delivery_id))
+        return
+    body = {"failed_since": failed_since}
+    caller.show(caller.call(f"redeliverFailed{listing.thing}Deliveries", body, id=listing.id))
+
+
+@click.command("cast", cls=CallingCommand)
+@listing_argument
+@click.argument("user_id")
+@pass_caller
+def cast(caller: GatewayCaller, listing: ListingRef, user_id: str) -> None:
+    """Cast a vote of a user for a listing."""
+    caller.show(caller.call(f"voteFor{listing.thing}", {"user": user_id}, id=listing.id))
+
+
+@click.command("check", cls=CallingCommand)
+@listing_argument
+@click.argument("user_ids", nargs=-1)
+@click.option("--from", "given", type=TextFile(), help="File with user ids; - is standard input.")
+@pass_caller
+def check(caller: GatewayCaller, listing: ListingRef, user_ids: tuple[str, ...], given: str | None) -> None:
+    """Look up the votes of many users for a listing."""
+    users = [*user_ids, *(given or "").split()]
+    if not users:
+        raise click.UsageError("Name users, or a file with their ids.")
+    caller.show(caller.call(f"check{listing.thing}Votes", {"users": users}, id=listing.id))
+
+
+@click.command("find", cls=CallingCommand)
+@click.argument("text")
+@pass_caller
+def find(caller: GatewayCaller, text: str) -> None:
+    """Find listings by a part of their name, or a listing or a user by its id."""
+    caller.show(caller.call("find", query={"q": text}))
+
+
+COMMANDS: dict[str, click.Command] = {
+    "webhook set": set_webhook,
+    "webhook rotate-secret": rotate_secret,
+    "webhook test": test,
+    "webhook redeliver": redeliver,
+    "votes cast": cast,
+    "votes check": check,
+    "find": find,
+}
