@@ -151,7 +151,8 @@ def tally() -> Iterator[Tally]:
     yield tally
     for operation, statuses in tally.items():
         assert any(status < 300 for status in statuses), f"{operation} never succeeded: {statuses}"
-        assert any(status >= 400 for status in statuses), f"{operation} was never refused: {statuses}"
+        few = operation == LONG_COVERED and not ALL_EXAMPLES  # by chance, all of them may be right
+        assert few or any(status >= 400 for status in statuses), f"{operation} was never refused: {statuses}"
 
 
 @pytest.fixture
