@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary wheel build-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -40,12 +40,19 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minut
 
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
+	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest $(ROOMS) tests/openapi/test_schemathesis.py tests/replication/facts/test_merge_laws.py
 
 # The date of a build is that of its commit, so that two builds of one commit are the same.
 binary wheel: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date +%s)
 binary: $(VENV)/build.stamp ## build dist/votegate, one executable that needs no Python (1 minute)
 	@$(BUILDER)/bin/python release/binary.py
+
+# The part of the contract that CI asks of the binary; `make test-long` asks all of it.
+ASKED := $(addprefix tests/system/contract/test_,authentication.py voters.py votes.py)
+binary-test: binary $(VENV)/dev.stamp ## build the binary, test it, and ask a part of the contract of it
+	@$(BIN)/python -m pytest tests/release/test_binary.py
+	@TESTED_VOTEGATE=dist/votegate $(BIN)/python -m pytest $(ASKED)
 
 wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs
 	@$(BUILDER)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .

@@ -1,0 +1,187 @@
+"""The binary: one file that serves and does every other command on a machine without Python.
+
+`make binary-test` builds dist/votegate and runs this. Without a build there is nothing to test.
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.version import VERSION
+from server import Commands, cli
+from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.installed_gateway import InstalledGateway, answered, run
+
+BUILT = ROOT / "dist" / "votegate"
+pytestmark = pytest.mark.skipif(not BUILT.exists(), reason="`make binary` has not been run")
+
+
+@pytest.fixture(scope="module")
+def binary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The binary alone in a folder that nobody may write."""
+    folder = tmp_path_factory.mktemp("binary")
+    shutil.copy(BUILT, folder)
+    folder.chmod(0o555)
+    yield folder / "votegate"
+    folder.chmod(0o755)
+
+
+@pytest.fixture
+def gateway(binary: Path, tmp_path: Path) -> Iterator[InstalledGateway]:
+    gateway = InstalledGateway(binary, tmp_path / "data")
+    yield gateway
+    if hasattr(gateway, "process"):
+        gateway.close()
+
+
+def commands() -> list[list[str]]:
+    """Every command and every command of a group."""
+    assert isinstance(cli, Commands)
+    found: list[list[str]] = [[]]
+    context = cli.make_context("votegate", [], resilient_parsing=True)
+    for name in cli.list_commands(context):
+        found.append([name])
+        command = cli.get_command(context, name)
+        if name != "admin":  # its commands need a token before they help
+            found += [[name, below] for below in getattr(command, "commands", {})]
+    return found
+
+
+def test_every_command_says_how_it_is_used(binary: Path, tmp_path: Path) -> None:
+    """One after the other is slow: each is a process, and all run at once."""
+    started = {
+        tuple(command): subprocess.Popen(
+            [binary, *command, "--help"], cwd=tmp_path, env={}, stdout=subprocess.PIPE, text=True
+        )
+        for command in commands()
+    }
+    for command, process in started.items():
+        said, _ = process.communicate(timeout=WAIT_SECONDS)
+        assert process.returncode == 0, command
+        assert said.startswith(f"Usage: votegate {' '.join(command)}".strip()), command
+
+
+def test_it_says_its_commit_and_date(binary: Path, tmp_path: Path) -> None:
+    said = dict(line.split(maxsplit=1) for line in answered(binary, tmp_path, "version").splitlines()[:3])
+    assert said["votegate"] == VERSION
+    assert re.fullmatch("[0-9a-f]{40}( with changes)?|unknown", said["commit"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", said["built"])
+
+
+def test_it_serves_votes_and_folds_its_disk_in_another_process(gateway: InstalledGateway) -> None:
+    gateway.start()
+    key = gateway.list_bot()
+    gateway.cast()
+    assert gateway.voters(key).json()["voted"] is True
+    assert gateway.done("POST", "/debug/verify")["equal"] is True
+    assert "webhook" in gateway.request("GET", "/docs").text
+    assert gateway.request("GET", "/debug").status_code in {200, 303, 401}
+    assert gateway.signal(signal.SIGTERM) == 0
+    assert "Traceback" not in gateway.log
+
+
+def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
+    gateway: InstalledGateway, tmp_path: Path
+) -> None:
+    place = tmp_path / "unpacked"
+    place.mkdir()
+    gateway.environment["TMPDIR"] = str(place)
+    gateway.start()
+    assert len(list(place.iterdir())) == 1
+    assert gateway.signal(signal.SIGTERM) == 0
+    assert list(place.iterdir()) == []
+
+
+def test_it_is_a_node_of_a_fleet(gateway: InstalledGateway) -> None:
+    """Whether or not its Redis is there."""
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    gateway.environment |= {
+        "VOTEGATE_REDIS__URL": f"redis://127.0.0.1:{port}/0",
+        "VOTEGATE_REDIS__NODE": "a",
+    }
+    gateway.start()
+    assert gateway.request("GET", "/healthz").status_code == 200
+    assert gateway.signal(signal.SIGTERM) == 0
+
+
+def test_it_stops_when_its_first_process_is_killed(gateway: InstalledGateway) -> None:
+    """Otherwise it would go on without a number by which somebody could stop it."""
+    gateway.start()
+    gateway.process.send_signal(signal.SIGKILL)
+    gateway.process.wait(WAIT_SECONDS)
+    again = InstalledGateway(Path(gateway.program[0]), gateway.folder)
+    for _ in range(100):
+        try:
+            again.start()
+            break
+        except AssertionError:
+            assert "is in use" in again.log
+    else:
+        pytest.fail("it did not stop")
+    assert again.signal(signal.SIGTERM) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+@pytest.mark.parametrize(
+    ("mounted", "said"),
+    [
+        ("ro", "Could not create temporary directory!"),
+        ("noexec", "failed to map segment from shared object"),
+        ("size=10m", "No space left on device"),
+    ],
+)
+def test_a_place_that_it_cannot_unpack_into_is_refused(
+    binary: Path, tmp_path: Path, mounted: str, said: str
+) -> None:
+    """These are words of PyInstaller and of the loader; deploy/README.md says what to do about each."""
+    mounts = f"mount -t tmpfs -o {mounted} none /tmp && mount -t tmpfs -o ro none /var/tmp || exit 9"
+    script = f"{mounts}; exec {binary} version"
+    refused = subprocess.run(
+        ["/usr/bin/unshare", "--mount", "/bin/sh", "-c", script],
+        env={},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+    )
+    if refused.returncode in {1, 9}:
+        pytest.skip("this machine lets nobody mount")
+    assert refused.returncode in {127, 255}
+    assert said in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert said in (ROOT / "deploy/README.md").read_text()
+
+
+@pytest.mark.parametrize("wrong", [["serv"], ["serve", "--prot", "1"], ["snapshot", "inspct"]])
+def test_what_it_does_not_know_is_refused_with_the_right_way(
+    binary: Path, tmp_path: Path, wrong: list[str]
+) -> None:
+    refused = run(binary, tmp_path, *wrong)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "Usage: votegate" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_port_is_refused_in_a_line(binary: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = str(busy.getsockname()[1])
+        refused = run(binary, tmp_path, "serve", "--data-dir", str(tmp_path / "data"), "--port", port)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].startswith("votegate cannot serve: cannot listen on 127.0.0.1")
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_it_may_not_write_is_refused_in_a_line(binary: Path) -> None:
+    refused = run(binary, binary.parent, "serve", "--port", "0")
+    assert refused.returncode == 1
+    assert "Traceback" not in refused.stderr
