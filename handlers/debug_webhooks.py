@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from heapq import nlargest, nsmallest
-from typing import Annotated, Protocol
+from heapq import nsmallest
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
@@ -17,8 +17,10 @@ from handlers.slices import in_slices
 from handlers.views import Count, ErrorClass, Snowflake, Success, SuspensionView, View, suspension_view
 
 SHOWN = 100
-SLICE = 1_024
-"""Endpoints whose queues are counted in one piece."""
+SLICE = 256
+"""Endpoints that are looked at in one piece."""
+
+T = TypeVar("T")
 
 
 class EndpointInside(View):
@@ -65,7 +67,7 @@ class WebhooksInside(Success):
     ]
 
 
-class Standing(Protocol):
+class SenderStanding(Protocol):
     """How the sender stands with an endpoint."""
 
     @property
@@ -84,7 +86,7 @@ class WebhookSources:
     suspended: Callable[[], int]
     proxy_down: Callable[[], bool]
     """True while the webhooks' proxy fails: no webhook leaves then."""
-    standing: Callable[[str], Standing]
+    standing: Callable[[str], SenderStanding]
     """Of the endpoint of a listing."""
 
 
@@ -99,25 +101,21 @@ class DebugWebhooks:
 
     async def view(self) -> WebhooksInside:
         await in_slices(self._failing.survey())
-        loads = _Loads(self._state)
-        await in_slices(loads.slices())
-        failing = nsmallest(SHOWN, self._failing.refs, key=self._badness)
+        waiting = self._state.deliveries.waiting
+        loaded = _First(self._state.deliveries.refs_pending, lambda ref: -waiting(ref))
+        failing = _First(self._failing.found(), lambda found: found)
+        await in_slices(loaded.slices())
+        await in_slices(failing.slices())
         return WebhooksInside(
             pending=len(self._state.deliveries.pending),
             in_flight=self._sources.in_flight(),
             proxy_down=self._sources.proxy_down(),
             waiting_endpoints=len(self._state.deliveries.refs_pending),
             suspended_endpoints=self._sources.suspended(),
-            failing_endpoints=len(self._failing.refs),
-            failing=self._endpoints(failing),
-            loaded=self._endpoints(ref for _, ref in loads.most),
+            failing_endpoints=len(self._failing),
+            failing=self._endpoints(ref for _, ref in failing.found),
+            loaded=self._endpoints(loaded.found),
         )
-
-    def _badness(self, ref: str) -> tuple[bool, int, str]:
-        webhook = self._state.listings.peek(ref).webhook
-        if webhook is None:
-            return True, 0, ref
-        return webhook.suspension is None, -webhook.failed, ref
 
     def _endpoints(self, refs: Iterable[str]) -> tuple[EndpointInside, ...]:
         found: list[EndpointInside] = []
@@ -152,16 +150,15 @@ class DebugWebhooks:
         return max(failed, key=lambda attempt: attempt.at_ms).error if failed else None
 
 
-class _Loads:
-    """The endpoints with the most pending deliveries."""
+class _First(Generic[T]):
+    """The first of many by a key, found in slices."""
 
-    def __init__(self, state: State) -> None:
-        self._deliveries = state.deliveries
-        self.most: list[tuple[int, str]] = []
+    def __init__(self, these: Iterable[T], key: Callable[[T], Any]) -> None:
+        self._these = list(these)
+        self._key = key
+        self.found: list[T] = []
 
     def slices(self) -> Iterator[None]:
-        refs = list(self._deliveries.refs_pending)
-        for start in range(0, len(refs), SLICE):
-            loads = [(self._deliveries.waiting(ref), ref) for ref in refs[start : start + SLICE]]
-            self.most = nlargest(SHOWN, [*self.most, *loads])
+        for start in range(0, len(self._these), SLICE):
+            self.found = nsmallest(SHOWN, [*self.found, *self._these[start : start + SLICE]], key=self._key)
             yield

@@ -4,7 +4,8 @@ A packed listing has never a suspended endpoint, but it may have one whose last 
 look walks through all listings once, in slices; after that the log tells what changes.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved, WebhookRemoved, WebhookSaved
 from core.state import State
@@ -13,16 +14,25 @@ from listings.finding import ref_slices
 _CHANGING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved, ListingMerged)
 
 
+class Standing(NamedTuple):
+    """How an endpoint stands. The worst sorts first: suspended ones, then by failures in a row."""
+
+    is_tried: bool
+    minus_failed: int
+
+
 class FailingEndpoints:
     def __init__(self, state: State) -> None:
         self._state = state
-        self._refs: set[str] = set()
+        self._found: dict[str, Standing] = {}
         self._surveyed = False
 
-    @property
-    def refs(self) -> Collection[str]:
-        """The refs of listings with such an endpoint. They are complete once a survey has ended."""
-        return self._refs
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def found(self) -> list[tuple[Standing, str]]:
+        """Return each such endpoint with its listing's ref. They are complete once a survey has ended."""
+        return [(standing, ref) for ref, standing in self._found.items()]
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
@@ -44,6 +54,6 @@ class FailingEndpoints:
         listings = self._state.listings
         webhook = listings.peek(ref).webhook if ref in listings else None
         if webhook is not None and (webhook.failed or webhook.suspension is not None):
-            self._refs.add(ref)
+            self._found[ref] = Standing(webhook.suspension is None, -webhook.failed)
         else:
-            self._refs.discard(ref)
+            self._found.pop(ref, None)

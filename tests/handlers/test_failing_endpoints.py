@@ -14,14 +14,14 @@ URL = "https://hooks.example/votes"
 def known(failing: FailingEndpoints) -> set[str]:
     for _ in failing.survey():
         pass
-    return set(failing.refs)
+    return {ref for _, ref in failing.found()}
 
 
 def told(state: State, failing: FailingEndpoints, *events: Event) -> set[str]:
     for event in events:
         state.apply(event)
     failing.on_record(1, events)
-    return set(failing.refs)
+    return {ref for _, ref in failing.found()}
 
 
 def with_webhooks() -> State:
@@ -66,3 +66,19 @@ def test_the_first_survey_finds_what_a_start_left_packed_and_leaves_it_so() -> N
 
     assert known(failing) == {OTHER_REF}
     assert list(state.listings.unpacked()) == []
+
+
+def test_suspended_ones_sort_before_those_that_fail_most() -> None:
+    state = with_webhooks()
+    failing = FailingEndpoints(state)
+    suspended = Suspension(NOW_MS, "timeout", 1, NOW_MS)
+    told(
+        state,
+        failing,
+        EndpointHealthSet(BOT_REF, 3, None),
+        EndpointHealthSet(OTHER_REF, 7, None),
+        EndpointHealthSet(SERVER_REF, 0, suspended),
+    )
+
+    assert [ref for _, ref in sorted(failing.found())] == [SERVER_REF, OTHER_REF, BOT_REF]
+    assert len(failing) == 3
