@@ -123,7 +123,8 @@ async def serve(
             deliveries_kept=settings.webhooks.deliveries_kept,
             joins_fleet=settings.redis.url is not None,
         )
-        output.redactor.hide(secrets.operator_token)
+        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split()):
+            output.redactor.hide(secret)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
         state = store.ledger.state

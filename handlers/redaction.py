@@ -1,6 +1,8 @@
-"""Redaction of API keys and the operator token in logs. Law: no log line holds one, percent-encoded or not.
+"""Redaction of secrets in logs. Law: no log line holds one, percent-encoded or not.
 
-Every text in the form of a key counts as one, and so does the greater part of a key.
+The gateway's own secrets are hidden by their values. The secrets of others have forms: an API key, the
+signing secret of a webhook, and the end of a chat platform's URL. Every text in such a form counts as one,
+and so does the greater part of a key.
 """
 
 import json
@@ -12,7 +14,11 @@ from listings.keys import PREFIX
 HIDDEN = "[secret]"
 ROUNDS = 8
 """The most times that a word may be percent-encoded. A word with more rounds is hidden whole."""
-_KEY = re.escape(PREFIX) + "[A-Za-z0-9_-]{16,}"
+_FORMS = (
+    re.escape(PREFIX) + "[A-Za-z0-9_-]{16,}",
+    "whsec_[A-Za-z0-9+/_-]{16,}=*",  # webhook/signature.py
+    r"(?<=/api/webhooks/)\d+/[A-Za-z0-9_-]+",  # the id and the token of a chat platform's URL
+)
 _WORD = re.compile(r"\S+")
 
 
@@ -20,7 +26,7 @@ class Redactor:
     """Replaces the secrets in a text."""
 
     def __init__(self, *secrets: str) -> None:
-        self._shapes = re.compile(_KEY)
+        self._shapes = re.compile("|".join(_FORMS))
         for secret in secrets:
             self.hide(secret)
 

@@ -12,6 +12,8 @@ from listings.keys import KEY_BYTES, key_value
 from tests.support.examples import examples
 
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
+SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+CHAT = "a-token_of-the-chat-platform"
 TOKEN = "an operator's \\token/with?all"
 
 
@@ -33,6 +35,11 @@ def encoded(text: str) -> str:
         (f"/{KEY[:20]}%{ord(KEY[20]):02x}{KEY[21:]}", HIDDEN),
         (encoded(encoded(KEY)), HIDDEN),
         (f"{{'path': '/{KEY}'}}", f"{{'path': '/{HIDDEN}'}}"),
+        (f"/a/{SIGNING}/b", f"/a/{HIDDEN}/b"),
+        (f"{SIGNING} failed", f"{HIDDEN} failed"),
+        (f"https://chat.example/api/webhooks/123/{CHAT}", f"https://chat.example/api/webhooks/{HIDDEN}"),
+        (f"/api/webhooks/123/{CHAT}/slack", f"/api/webhooks/{HIDDEN}/slack"),
+        (f"/%61pi/webhooks/123/{CHAT}", HIDDEN),
     ],
 )
 def test_what_is_shaped_like_a_key_is_hidden(text: str, left: str) -> None:
@@ -53,6 +60,8 @@ def test_the_operator_token_is_hidden_however_it_is_written(written: str) -> Non
     [
         "/bots/111111111111111111/stats",
         "/dev/mapper/vg_data",
+        "/api/webhooks/discord",
+        "/api/webhooks/123",
         "100% done",
         "/caf%C3%A9/%zz%",
         "%",

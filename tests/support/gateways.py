@@ -17,7 +17,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import requests
 import uvloop
@@ -28,6 +28,7 @@ from gateway.serve import Gateway, serve
 from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
 from journal.segments import list_segments
+from serving.log_output import LogOutput
 from settings.model import Settings, load_settings
 from snapshot.recovery import recover
 from storage.folder import KEYS, Folder, kept_keys
@@ -143,6 +144,9 @@ class Client:
 class ThreadGateway(Client):
     """A gateway on a real socket in this process, with a clock that stands still until `advance`."""
 
+    output: ClassVar[LogOutput | None] = None
+    """Where its log goes, if a test reads it."""
+
     def __init__(self, folder: Path, **settings: object) -> None:
         super().__init__()
         self.folder = folder
@@ -168,7 +172,7 @@ class ThreadGateway(Client):
             self._stop = asyncio.Event()
             logging.getLogger().addHandler(errors)
             try:
-                await serve(self.settings, self.clock, self._stop, started, errors=errors)
+                await serve(self.settings, self.clock, self._stop, started, output=self.output, errors=errors)
             finally:
                 logging.getLogger().removeHandler(errors)
 
@@ -331,14 +335,14 @@ def eventually(condition: Callable[[], T]) -> T:
 
 @contextlib.contextmanager
 def running(folder: Path, **settings: object) -> Iterator[ThreadGateway]:
-    gateway = _tested()(folder, **settings).start()
+    gateway = tested_kind()(folder, **settings).start()
     try:
         yield gateway
     finally:
         gateway.stop()
 
 
-def _tested() -> type[ThreadGateway]:
+def tested_kind() -> type[ThreadGateway]:
     """The gateway in a thread, unless another program is tested."""
     if "TESTED_VOTEGATE" not in os.environ:
         return ThreadGateway

@@ -73,7 +73,10 @@ class OutsideGateway(ThreadGateway):
         self.session.close()
         self._process.send_signal(signal.SIGTERM)
         status, self._process = self._process.wait(WAIT_SECONDS), None
-        assert status == 0, (self.folder.parent / "outside.log").read_text()
+        log = (self.folder.parent / "outside.log").read_bytes()
+        if self.output is not None:
+            self.output.stream.write(log)
+        assert status == 0, log.decode()
         folded = folded_digest(self.folder, self.settings)
         assert journal_digest(self.folder, self.settings) in {folded, None}
 

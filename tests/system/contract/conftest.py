@@ -1,10 +1,21 @@
 """Fixtures of the contract's tests."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
 from tests.support.gateways import ThreadGateway
+from tests.support.searched_logs import searching_logs
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_log_holds_a_secret() -> Iterator[None]:
+    """Whatever a module does, no log of its gateways holds a secret that was used."""
+    with searching_logs() as searched:
+        yield
+    assert searched.leaks() == []
+
 
 REACH_INSIDE = {"caplog", "monkeypatch"}
 
