@@ -1,46 +1,59 @@
 """The pages' part of the composition root. No logic. It is imported only where there are pages."""
 
+import asyncio
 import secrets
-from dataclasses import dataclass
+from functools import partial
 
 from core.clock import Clock
-from core.version import VERSION
 from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from settings.model import DebugSettings
+from web.debug.actions import DataActions, ListingActions
+from web.debug.listing_pages import ListingPages
 from web.debug.overview_page import OverviewPage
 from web.debug.page_table import PAGES, SECTIONS, DebugPages
+from web.debug.process_pages import ProcessPages
 from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
+from web.live import Live
 from web.sessions import OperatorSessions
 from web.site import Site
 from web.templates import Templates
 
 
-@dataclass(frozen=True)
 class DebugSite:
     """The pages of the operator."""
 
-    site: Site
-    sessions: OperatorSessions
-    operator: Operator
+    def __init__(self, debug: DebugSettings, clock: Clock, operator: Operator) -> None:
+        idle, longest = debug.session_idle_seconds, debug.session_seconds
+        new_value = partial(secrets.token_urlsafe, 32)
+        self._sessions = OperatorSessions(clock, idle, longest, operator.keyed_digest, new_value)
+        self._templates = Templates()
+        self._site = Site(self._templates, self._sessions, clock, {"sections": SECTIONS})
+        self._operator = operator
+        self._viewers: Live | None = None
 
     def is_signed_in(self, request: Request) -> bool:
-        return self.site.session_of(request) is not None
+        return self._site.session_of(request) is not None
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""
         answers = JsonAnswers(ROUTES, endpoints)
-        pages = DebugPages(sign_in=SignInPage(self.operator, self.sessions), overview=OverviewPage(answers))
-        return self.site.resources(PAGES, pages)
+        overview = OverviewPage(answers, self._templates, self._sessions)
+        self._viewers = overview.viewers
+        pages = DebugPages(
+            sign_in=SignInPage(self._operator, self._sessions),
+            overview=overview,
+            process=ProcessPages(answers),
+            listings=ListingPages(answers),
+            listing_actions=ListingActions(answers),
+            data_actions=DataActions(answers),
+        )
+        return self._site.resources(PAGES, pages)
 
-
-def open_site(debug: DebugSettings, clock: Clock, operator: Operator) -> DebugSite:
-    idle, longest = debug.session_idle_seconds, debug.session_seconds
-    sessions = OperatorSessions(
-        clock, idle, longest, operator.keyed_digest, lambda: secrets.token_urlsafe(32)
-    )
-    site = Site(Templates(), sessions, clock, {"sections": SECTIONS, "version": VERSION})
-    return DebugSite(site, sessions, operator)
+    async def run(self, stop: asyncio.Event) -> None:
+        """Feed the live pages until `stop` is set."""
+        if self._viewers is not None:
+            await self._viewers.run(stop)

@@ -173,9 +173,9 @@ async def serve(
         managed = Managed(webhooks, searches, counts, fleet, watch)
         site = None
         if settings.debug.pages:
-            from gateway.debug_site import open_site  # a gateway without pages imports none of them
+            from gateway.debug_site import DebugSite  # a gateway without pages imports none of them
 
-            site = open_site(settings.debug, clock, callers.operator)
+            site = DebugSite(settings.debug, clock, callers.operator)
         is_signed_in = site.is_signed_in if site is not None else lambda _: False
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, process.readiness, is_signed_in
@@ -201,6 +201,7 @@ async def serve(
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
+        more += [site.run(stop)] if site is not None else []
         timers = [
             tasks.create_task(each)
             for each in (

@@ -46,6 +46,15 @@ def span(seconds: float | None) -> str:
     return " ".join(parts[:2])
 
 
+def milliseconds(value: float | None) -> str:
+    """Return a short span of time, given in milliseconds, with three digits at most."""
+    if value is None:
+        return NOTHING
+    if value >= 1_000:
+        return f"{value / 1_000:.1f} s"
+    return f"{value:.3g} ms" if value >= 1 else f"{value * 1_000:.0f} µs"
+
+
 def moment(at_ms: int | None) -> str:
     """Return a `<time>` element of a moment in Unix milliseconds."""
     if at_ms is None:

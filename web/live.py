@@ -56,6 +56,7 @@ class Live:
         self._viewers: set[Viewer] = set()
         self._somebody = asyncio.Event()
         self._is_stopping = False
+        self._is_failing = False
 
     def __len__(self) -> int:
         return len(self._viewers)
@@ -92,14 +93,22 @@ class Live:
             if not self._sessions.is_alive(viewer.session):
                 viewer.end(SIGNED_OUT)
         if any(not viewer.is_over for viewer in self._viewers):
-            try:
-                made = await self._make()
-            except Exception:
-                log.exception("the live page could not be made")  # a page must not end the gateway
-                made = b""
+            made = await self._newest()
             for viewer in self._viewers:
                 if not viewer.is_over:
                     viewer.show(made)
+
+    async def _newest(self) -> bytes:
+        """Return the next event; nothing while it cannot be made. A page must not end the gateway."""
+        try:
+            made = await self._make()
+        except Exception:
+            if not self._is_failing:
+                log.exception("the live page cannot be made")
+            self._is_failing = True
+            return b""
+        self._is_failing = False
+        return made
 
     async def _events(self, session: Session) -> AsyncGenerator[bytes, None]:
         viewer = Viewer(session)

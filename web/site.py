@@ -2,7 +2,7 @@
 
     a form from another site (403) -> no session (303 to the sign-in; 401 for a fragment) -> view -> drawing
 
-A page is drawn whole, or as its fragment when htmx asks (`HX-Request`). Whatever is refused becomes a page.
+A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
 
 import inspect
@@ -116,9 +116,11 @@ class Site:
             "now_ms": self._clock.now_ms(),
             **page.values,
         }
-        draw = drawing.fragment if _wants_fragment(request) else drawing.whole
-        headers = {**PAGE_HEADERS, **page.headers}
-        return Reply(page.status, draw(page.template, values).encode(), headers, page.limits, HTML)
+        if _wants_fragment(request):
+            text = drawing.fragment(page.template, values, _target(request))
+        else:
+            text = drawing.whole(page.template, values)
+        return Reply(page.status, text.encode(), {**PAGE_HEADERS, **page.headers}, page.limits, HTML)
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug. Before the first page it stays as it is."""
@@ -143,3 +145,8 @@ class Site:
 def _wants_fragment(request: Request) -> bool:
     """Tell whether htmx asks for a part of a page. It asks for a whole one when it replaces the body."""
     return "HX-Request" in request.headers and request.headers.get("HX-Request-Type") != "full"
+
+
+def _target(request: Request) -> str:
+    """Return the id of the element that htmx fills: a block of that name fills it, else the content does."""
+    return request.headers.get("HX-Target", "").rpartition("#")[2]

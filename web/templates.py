@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "templates"
+MACROS = {"ui": "macros.html", "debug": "debug/parts.html"}
+"""The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 BLOCK = "content"
 """The part of a page that is its fragment."""
 
@@ -32,9 +34,10 @@ class Drawing:
         return self._environment.get_template(template).render(values)
 
     def fragment(self, template: str, values: Mapping[str, Any], block: str = BLOCK) -> str:
-        """Return one block of a page, without the page around it."""
+        """Return one block of a page, without the page around it; the content if there is no such block."""
         found = self._environment.get_template(template)
-        return "".join(found.blocks[block](found.new_context(dict(values))))
+        draw = found.blocks.get(block, found.blocks[BLOCK])
+        return "".join(draw(found.new_context(dict(values))))
 
 
 class Templates:
@@ -75,8 +78,11 @@ def load_drawing() -> Drawing:
         "size": formats.size,
         "span": formats.span,
         "moment": formats.moment,
+        "milliseconds": formats.milliseconds,
         "share": formats.share,
     }
+    for name, macros in MACROS.items():
+        environment.globals[name] = environment.get_template(macros).module
     for name in sources:
         environment.get_template(name)
     return Drawing(environment, files)

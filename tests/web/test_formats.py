@@ -2,7 +2,7 @@
 
 import pytest
 
-from web.formats import moment, number, share, size, span
+from web.formats import milliseconds, moment, number, share, size, span
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,14 @@ def test_a_size_has_a_unit_that_suits_it(count: int, shown: str) -> None:
 )
 def test_a_span_shows_its_two_largest_units(seconds: float, shown: str) -> None:
     assert span(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "–"), (0.012, "12 µs"), (1.234, "1.23 ms"), (173, "173 ms"), (1_500, "1.5 s")],
+)
+def test_a_latency_has_three_digits_at_most(value: float | None, shown: str) -> None:
+    assert milliseconds(value) == shown
 
 
 def test_a_moment_is_an_element_that_names_its_zone() -> None:

@@ -6,11 +6,21 @@ the same path asks for confirmation.
 
 from dataclasses import dataclass
 
+from web.debug.actions import DataActions, ListingActions, action_rows
+from web.debug.listing_pages import ListingPages
 from web.debug.overview_page import OverviewPage
+from web.debug.process_pages import ProcessPages
 from web.debug.sign_in_page import SignInPage
 from web.pages import PageRow
 
-SECTIONS = (("/debug", "Overview"),)
+SECTIONS = (
+    ("/debug", "Overview"),
+    ("/debug/webhooks", "Webhooks"),
+    ("/debug/limiter", "Limiter"),
+    ("/debug/errors", "Errors"),
+    ("/debug/journal", "Journal"),
+    ("/debug/data", "Data"),
+)
 """The navigation: paths and names."""
 
 
@@ -20,6 +30,10 @@ class DebugPages:
 
     sign_in: SignInPage
     overview: OverviewPage
+    process: ProcessPages
+    listings: ListingPages
+    listing_actions: ListingActions
+    data_actions: DataActions
 
 
 PAGES = (
@@ -27,4 +41,14 @@ PAGES = (
     PageRow("POST", "/debug/sign-in", lambda to: to.sign_in.sign_in, is_open=True),
     PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, is_open=True),
     PageRow("GET", "/debug", lambda to: to.overview.show),
+    PageRow("GET", "/debug/live", lambda to: to.overview.live),
+    PageRow("GET", "/debug/webhooks", lambda to: to.process.webhooks),
+    PageRow("GET", "/debug/limiter", lambda to: to.process.limiter),
+    PageRow("GET", "/debug/errors", lambda to: to.process.errors),
+    PageRow("GET", "/debug/journal", lambda to: to.process.journal),
+    PageRow("GET", "/debug/data", lambda to: to.process.data),
+    PageRow("GET", "/debug/find", lambda to: to.listings.find),
+    PageRow("GET", "/debug/users/{id}", lambda to: to.listings.user),
+    PageRow("GET", "/debug/listings/{kind}/{id}", lambda to: to.listings.listing),
+    *action_rows(),
 )

@@ -1,17 +1,75 @@
-"""The overview shows what its JSON says."""
+"""The overview shows what its JSON says, and goes on showing it."""
+
+import json
+
+import pytest
 
 from tests.support.gateways import ThreadGateway
-from tests.support.page_visitor import PageVisitor, words
+from tests.support.page_visitor import PageVisitor, check_html, words
 
 
-def test_the_overview_shows_the_state_of_the_process(gateway: ThreadGateway) -> None:
-    gateway.list_bot()
-    gateway.cast()
+@pytest.fixture
+def visitor(gateway: ThreadGateway) -> PageVisitor:
     visitor = PageVisitor(gateway)
     visitor.sign_in()
+    return visitor
+
+
+def test_the_overview_shows_the_process(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    gateway.list_bot()
+    gateway.cast()
     shown = words(visitor.page("/debug"))
-    state = gateway.done("GET", "/debug/state")
-    assert "Ready yes" in shown
-    assert f"Newest {state['positions']['head']}" in shown
-    assert "Bots 1" in shown
-    assert "Votes 1" in shown
+    positions = gateway.done("GET", "/debug/overview.json")["positions"]
+    assert f"Newest {positions['head']} 0" in shown
+    assert "Bots 1 1 keys" in shown
+    assert "1 users voted" in shown
+
+
+def test_the_twins_of_pages_take_the_session_as_they_take_the_token(visitor: PageVisitor) -> None:
+    twin = visitor.get("/debug/overview.json")
+    assert (twin.status_code, twin.json()["success"]) == (200, True)
+    visitor.post("/debug/sign-out")
+    assert visitor.get("/debug/overview.json").status_code == 401
+    visitor.cookie = "x" * 43
+    assert visitor.get("/debug/overview.json").status_code == 401
+
+
+def test_a_token_that_is_wrong_is_not_mended_by_a_session(visitor: PageVisitor) -> None:
+    answer = visitor.get("/debug/overview.json", Authorization="Bearer wrong")
+    assert answer.status_code == 401
+
+
+def test_what_moves_is_streamed_as_html_with_the_points_of_the_charts(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    response = visitor.request("GET", "/debug/live", stream=True)
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    lines = response.iter_lines(decode_unicode=True)
+    assert next(lines).startswith(":")
+    html, series = [], ""
+    for line in lines:
+        if line == "event: series":
+            series = next(lines).removeprefix("data: ")
+            break
+        html.append(line.removeprefix("data: "))
+    response.close()
+    check_html("\n".join(html))
+    assert "Requests per second" in words("\n".join(html))
+    assert json.loads(series).keys() == gateway.done("GET", "/debug/overview.json")["series"].keys()
+
+
+def test_the_stream_ends_with_the_sign_out(visitor: PageVisitor) -> None:
+    response = visitor.request("GET", "/debug/live", stream=True)
+    lines = response.iter_lines(decode_unicode=True)
+    assert next(lines).startswith(":")
+    visitor.post("/debug/sign-out")
+    assert "event: signed-out" in list(lines)
+
+
+def test_a_stop_ends_the_streams_and_waits_for_none(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    response = visitor.request("GET", "/debug/live", stream=True)
+    lines = response.iter_lines(decode_unicode=True)
+    assert next(lines).startswith(":")
+    gateway.stop()
+    for _ in lines:
+        pass

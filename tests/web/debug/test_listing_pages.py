@@ -1,0 +1,114 @@
+"""The pages of listings and users, and the search that leads to them."""
+
+import pytest
+
+from tests.support.contract import set_webhook
+from tests.support.gateways import (
+    BOT,
+    BOT_SUBMISSION,
+    OTHER_BOT,
+    OTHER_USER,
+    OWNER,
+    SERVER,
+    USER,
+    ThreadGateway,
+    eventually,
+)
+from tests.support.page_visitor import PageVisitor, words
+from tests.support.webhook_receiver import Receiver
+
+
+@pytest.fixture
+def visitor(gateway: ThreadGateway) -> PageVisitor:
+    visitor = PageVisitor(gateway)
+    visitor.sign_in()
+    return visitor
+
+
+def test_a_listing_is_found_by_its_id_and_by_a_part_of_its_name(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "name": "Straße <b>& Co</b>"})
+    gateway.list_server()
+    for text in (BOT, "stra%C3%9Fe", "STRA", "%3Cb"):
+        page = visitor.page(f"/debug/find?q={text}")
+        assert f'href="/debug/listings/bots/{BOT}">Straße &lt;b&gt;&amp; Co&lt;/b&gt;</a>' in page, text
+    assert f"/debug/listings/servers/{SERVER}" in visitor.page("/debug/find?q=SERVER")
+
+
+def test_a_user_is_found_by_the_id(visitor: PageVisitor) -> None:
+    assert f"/debug/users/{USER}" in visitor.page(f"/debug/find?q={USER}")
+
+
+def test_an_empty_search_says_what_to_do(visitor: PageVisitor) -> None:
+    assert "Type an id or a name." in visitor.page("/debug/find")
+    assert "0 found." in visitor.page("/debug/find?q=nothing")
+
+
+def test_a_search_that_is_too_long_is_refused_with_a_page(visitor: PageVisitor) -> None:
+    assert visitor.get(f"/debug/find?q={'x' * 200}").status_code == 400
+
+
+def test_htmx_gets_the_results_alone(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    gateway.list_bot()
+    headers = {"HX-Request": "true", "HX-Request-Type": "partial", "HX-Target": "div#found"}
+    part = visitor.request("GET", "/debug/find?q=test", headers).text
+    assert "1 found." in part
+    assert "<h1>" not in part
+
+
+def test_a_bot_is_shown_whole_and_no_secret_with_it(
+    gateway: ThreadGateway, visitor: PageVisitor, receiver: Receiver
+) -> None:
+    key = gateway.list_bot()
+    set_webhook(gateway, receiver.url, token="a-secret-token")
+    gateway.cast()
+    eventually(lambda: receiver.received)
+    page = visitor.page(f"/debug/listings/bots/{BOT}")
+    shown = words(page)
+    fingerprint = gateway.done("GET", f"/manage/bots/{BOT}/keys")["keys"][0]["fingerprint"]
+    for part in (
+        "Test bot",
+        "approved",
+        BOT,
+        OWNER,
+        USER,
+        "100 in 5 min",
+        "tests",
+        fingerprint,
+        "with a token",
+    ):
+        assert part in shown, part
+    for secret in (key, "a-secret-token", "whsec_"):
+        assert secret not in page
+
+
+def test_a_server_is_shown_without_what_only_bots_have(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    gateway.list_server()
+    shown = words(visitor.page(f"/debug/listings/servers/{SERVER}"))
+    assert "Test server" in shown
+    assert "API keys" not in shown
+    assert "No webhook is set." in shown
+
+
+@pytest.mark.parametrize("path", [f"bots/{BOT}", f"servers/{SERVER}", f"emojis/{BOT}", "bots/x", "bots/%20"])
+def test_a_listing_that_does_not_exist_is_a_page_with_404(visitor: PageVisitor, path: str) -> None:
+    answer = visitor.get(f"/debug/listings/{path}")
+    assert (answer.status_code, "There is nothing here" in answer.text) == (404, True)
+
+
+def test_a_user_is_shown_with_listings_and_votes(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    gateway.list_bot()
+    gateway.list_bot(OTHER_BOT)
+    gateway.cast()
+    owner = words(visitor.page(f"/debug/users/{OWNER}"))
+    assert "Listings of the user: 2" in owner
+    assert "The user has never voted here." in owner
+    voter = words(visitor.page(f"/debug/users/{USER}"))
+    assert "Votes of the user: for 1 listings" in voter
+    assert "The user owns no listing here." in voter
+    assert "never voted" in words(visitor.page(f"/debug/users/{OTHER_USER}"))
+
+
+def test_an_id_that_is_none_is_a_page_with_400(visitor: PageVisitor) -> None:
+    assert visitor.get("/debug/users/me").status_code == 400

@@ -1,0 +1,55 @@
+"""The pages of a listing, of a user, and of a search. Law: each shows the answer of its JSON twin."""
+
+from typing import Literal
+
+from msgspec.structs import asdict
+
+from core.refusals import NotFound
+from handlers.debug_find import FoundListings
+from handlers.debug_listing import BotInside, ServerInside
+from handlers.debug_user import UserInside
+from handlers.request import Request
+from web.json_answers import JsonAnswers
+from web.pages import Page, Shown, Visit
+
+Inside = BotInside | ServerInside
+
+
+class ListingPages:
+    def __init__(self, answers: JsonAnswers) -> None:
+        self._answers = answers
+
+    async def find(self, visit: Visit) -> Shown:
+        text = visit.request.query.get("q", "").strip()
+        found = await self._answers.ask(FoundListings, "find", visit.request, query={"q": text})
+        return Page("debug/find.html", "Find", {"q": text, "found": found})
+
+    async def listing(self, visit: Visit) -> Shown:
+        kind, listing_id = kind_of(visit.request), visit.request.params[1]
+        inside = await inside_of(self._answers, visit.request, kind, listing_id)
+        return Page("debug/listing.html", name_of(inside), {"kind": kind, "inside": inside})
+
+    async def user(self, visit: Visit) -> Shown:
+        user_id = visit.request.params[0]
+        user = await self._answers.ask(UserInside, "showUserInside", visit.request, user_id)
+        return Page("debug/user.html", f"User {user.id}", {"user": user})
+
+
+def kind_of(request: Request) -> Literal["bots", "servers"]:
+    """Return the kind of listing in a path. Raises NotFound."""
+    kind = request.params[0]
+    if kind == "bots":
+        return "bots"
+    if kind == "servers":
+        return "servers"
+    raise NotFound("listing")
+
+
+def name_of(inside: Inside) -> str:
+    return str(asdict(inside.listing)["name"])
+
+
+async def inside_of(answers: JsonAnswers, visitor: Request, kind: str, listing_id: str) -> Inside:
+    if kind == "bots":
+        return await answers.ask(BotInside, "showBotWhole", visitor, listing_id)
+    return await answers.ask(ServerInside, "showServerWhole", visitor, listing_id)

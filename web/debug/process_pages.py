@@ -1,0 +1,38 @@
+"""The pages about parts of the process: webhooks, limiter, errors, journal, data on disk."""
+
+from handlers.debug_errors import ErrorLines
+from handlers.debug_journal import JournalPage
+from handlers.debug_limiter import LimiterInside
+from handlers.debug_process import DebugState
+from handlers.debug_webhooks import WebhooksInside
+from web.json_answers import JsonAnswers
+from web.pages import Page, Shown, Visit
+
+
+class ProcessPages:
+    def __init__(self, answers: JsonAnswers) -> None:
+        self._answers = answers
+
+    async def webhooks(self, visit: Visit) -> Shown:
+        inside = await self._answers.ask(WebhooksInside, "showWebhooksInside", visit.request)
+        return Page("debug/webhooks.html", "Webhooks", {"inside": inside})
+
+    async def limiter(self, visit: Visit) -> Shown:
+        limiter = await self._answers.ask(LimiterInside, "showLimiter", visit.request)
+        return Page("debug/limiter.html", "Limiter", {"limiter": limiter})
+
+    async def errors(self, visit: Visit) -> Shown:
+        lines = await self._answers.ask(ErrorLines, "showErrors", visit.request)
+        return Page("debug/errors.html", "Errors", {"lines": lines.errors})
+
+    async def journal(self, visit: Visit) -> Shown:
+        before = visit.request.query.get("before")
+        query = {"before": before} if before is not None else {}
+        page = await self._answers.ask(JournalPage, "showJournal", visit.request, query=query)
+        return Page(
+            "debug/journal.html", "Journal", {"events": page.events, "next": page.next, "before": before}
+        )
+
+    async def data(self, visit: Visit) -> Shown:
+        state = await self._answers.ask(DebugState, "showState", visit.request)
+        return Page("debug/data.html", "Data on disk", {"state": state})
