@@ -17,8 +17,8 @@ from cli.backup_commands import admin_backup
 from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
-from cli.operations import OPERATIONS, Operation
-from cli.remote import printable
+from cli.operations import BY_NAME, OPERATIONS, Operation
+from cli.remote import OPENMETRICS, printable
 from cli.words import JsonObject, ListingRef, ListingWord
 
 GROUPS = {
@@ -117,6 +117,14 @@ _QUERY = {
 }
 
 
+@click.command(cls=CallingCommand)
+@pass_caller
+def metrics(caller: GatewayCaller) -> None:
+    """Print what Prometheus reads."""
+    for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, OPENMETRICS):
+        click.echo(piece, nl=False)
+
+
 @click.group("call")
 def every_call() -> None:
     """Make any call of the management and debug API.
@@ -147,6 +155,7 @@ def _build() -> None:
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
         "backup": admin_backup,
+        "metrics": metrics,
     }
     by_command = defaultdict[str, list[Operation]](list)
     for row in OPERATIONS:

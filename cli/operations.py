@@ -115,6 +115,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show the newest events of the journal",
         query=("before",),
     ),
+    Operation(
+        *("metrics", "readMetrics", "GET", "/metrics", "The numbers of the process, for Prometheus"),
+        is_file=True,
+    ),
     Operation("snapshot", "takeSnapshot", "POST", "/debug/snapshot", "Take a snapshot now"),
     Operation("backup", "backUp", "GET", "/debug/snapshot", "Download a backup", is_file=True),
     Operation("verify", "verifyState", "POST", "/debug/verify", "Compare memory with disk"),

@@ -25,6 +25,7 @@ TIMEOUT_SECONDS = 15
 LONG_SECONDS = 3_600
 """For calls that read or write the whole state."""
 MAX_ANSWER_BYTES = 64 << 20
+BINARY, OPENMETRICS = "application/octet-stream", "application/openmetrics-text"
 PIECE_BYTES = 1 << 16
 _PARTIAL_CHAIN = getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
 """Lets a file name the certificate itself, and not only who has signed it."""
@@ -75,10 +76,14 @@ class Remote:
             content = _whole(response)
         return self._checked(response, content)
 
-    def pieces(self, path: str) -> Iterator[bytes]:
-        """Yield the bytes of a file. Raises Refused and NoGateway, the latter for a file that is cut off."""
+    def pieces(self, path: str, content_type: str = BINARY) -> Iterator[bytes]:
+        """Yield the bytes of a file of that type.
+
+        Raises Refused and NoGateway, the latter for a file that is cut off.
+        """
         with self._answered("GET", path, None, LONG_SECONDS) as response:
-            if response.status >= 400 or response.getheader("Content-Type") != "application/octet-stream":
+            media_type = (response.getheader("Content-Type") or "").partition(";")[0]
+            if response.status >= 400 or media_type != content_type:
                 self._checked(response, _whole(response))
                 raise self._stranger()
             while piece := response.read(PIECE_BYTES):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
+from core.review_counts import KindAndReview, ReviewCounts
 from core.rows import KeyGrant, Listing
 
 Reader = Callable[[Listing], None]
@@ -33,6 +34,15 @@ class ListingsView(Mapping[str, Listing]):
     @abstractmethod
     def key_count(self) -> int:
         """The number of API keys of all rows, packed ones included."""
+
+    @property
+    @abstractmethod
+    def by_review(self) -> Mapping[KindAndReview, int] | None:
+        """The number of rows by kind and review; None until `count_reviews` has come to its end."""
+
+    @abstractmethod
+    def count_reviews(self) -> Iterator[None]:
+        """Count the rows that were loaded, in slices. It unpacks none."""
 
     @abstractmethod
     def brief(self, ref: str) -> Brief:
@@ -59,6 +69,7 @@ class ListingTable(ListingsView):
         self._refs: list[str] = []
         self._orphans: list[str] = []
         self._keys = KeyIndex()
+        self._reviews = ReviewCounts()
         self._readers: list[Reader] = []
         self.by_ref = self._rows
         self.refs = self._refs
@@ -68,6 +79,13 @@ class ListingTable(ListingsView):
     @property
     def key_count(self) -> int:
         return self._keys.count + self._packed_keys
+
+    @property
+    def by_review(self) -> Mapping[KindAndReview, int] | None:
+        return self._reviews.known
+
+    def count_reviews(self) -> Iterator[None]:
+        return self._reviews.count(self._refs, lambda ref: self.brief(ref).review)
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -117,6 +135,7 @@ class ListingTable(ListingsView):
             self._keys.remove(before)
             self._keys.add(row)
         self._rows[row.ref] = row
+        self._reviews.changed(row.ref, before.review if before is not None else None, row.review)
 
     def remove(self, ref: str) -> None:
         """Forget the row, and that the ref is an orphan."""
@@ -125,6 +144,7 @@ class ListingTable(ListingsView):
             del self._rows[ref]
             self._keys.remove(row)
             _discard(self._refs, ref)
+            self._reviews.changed(ref, row.review, None)
         _discard(self._orphans, ref)
 
     def voted_for(self, ref: str) -> None:

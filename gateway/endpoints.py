@@ -38,6 +38,7 @@ from handlers.recent_errors import RecentErrors
 from handlers.refused import RefusedAddresses
 from handlers.request import Request
 from handlers.route import Endpoints
+from handlers.scrape import Scrape
 from handlers.service import Service
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
@@ -178,6 +179,7 @@ def all_endpoints(
     public: PublicApi,
     managed: Managed,
     debug: Debug,
+    scrape: Scrape,
     readiness: Callable[[], str | None],
     is_signed_in: Callable[[Request], bool],
 ) -> Endpoints:
@@ -214,6 +216,7 @@ def all_endpoints(
         users=ManageUsers(context),
         debug=debug,
         is_signed_in=is_signed_in,
+        scrape=scrape,
     )
 
 

@@ -84,17 +84,7 @@ def http_server(
     webhooks_in_flight: int,
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
-    limits = ConnectionLimits(
-        connections=_connections(server.connections, webhooks_in_flight),
-        header_bytes=server.max_header_bytes,
-        headers=server.max_headers,
-        pipelined=server.pipelined,
-        header_seconds=server.header_seconds,
-        body_seconds=server.body_seconds,
-        idle_seconds=server.idle_seconds,
-        write_seconds=server.write_seconds,
-        connections_per_address=server.connections_per_address,
-    )
+    limits = connection_limits(server, _connections(server.connections, webhooks_in_flight))
     direct = DirectVoteCheck(public, clock, server.trusted_proxies, traffic, front.answered)
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
@@ -104,6 +94,20 @@ def http_server(
         return None if of_all else address_key(peer)
 
     return WireServer(application, limits, Refusals(public, traffic, front.answered), direct, tls, counted_as)
+
+
+def connection_limits(server: ServerSettings, connections: int) -> ConnectionLimits:
+    return ConnectionLimits(
+        connections=connections,
+        header_bytes=server.max_header_bytes,
+        headers=server.max_headers,
+        pipelined=server.pipelined,
+        header_seconds=server.header_seconds,
+        body_seconds=server.body_seconds,
+        idle_seconds=server.idle_seconds,
+        write_seconds=server.write_seconds,
+        connections_per_address=server.connections_per_address,
+    )
 
 
 def _connections(allowed: int, webhooks_in_flight: int) -> int:

@@ -10,7 +10,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `JournalTail` and `VoteTally` only remember or count what the operator may ask for.
+6. `FailingEndpoints`, `JournalTail`, `VoteTally` and `AttemptTally` only remember or count what the operator
+   may ask for.
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
@@ -29,6 +30,7 @@ from handlers.public import PublicApi
 from journal.journal import Journal
 from votes.search import Searches
 from votes.tally import VoteTally
+from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
@@ -61,6 +63,7 @@ class Readers:
     failing: FailingEndpoints
     tail: JournalTail
     votes: VoteTally
+    attempts: AttemptTally
     watch: AttemptWatch
 
 
@@ -83,6 +86,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.failing.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
+        readers.attempts.on_record,
         readers.watch.on_record,
     ]
 

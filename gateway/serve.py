@@ -7,7 +7,7 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from secrets import token_bytes
@@ -31,6 +31,7 @@ from gateway.endpoints import (
 )
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
+from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
 from gateway.readers import Readers, subscribe
 from gateway.start_lines import start_lines
 from gateway.store import empty_state, held_folder, open_secrets, open_store
@@ -41,6 +42,8 @@ from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
+from handlers.scrape import Scrape
+from handlers.slices import in_slices
 from listings.keys import KeyDigester
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
@@ -53,8 +56,10 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
+from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
+from wire.listening import url_of
 
 SWITCH_SECONDS = 0.0005  # Python's default, ten times as much, is a stall that callers would notice
 log = logging.getLogger("votegate")
@@ -113,6 +118,7 @@ async def serve(
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
         front = stack.enter_context(open_front(settings.server, clock, output))
+        metrics_sockets = stack.enter_context(open_metrics_address(settings.metrics))
         secrets = open_secrets(settings.keys, settings.operator, folder, recovered)
         store = open_store(
             settings.journal,
@@ -130,12 +136,13 @@ async def serve(
         state = store.ledger.state
         callers = known_callers(settings.limits, secrets, clock)
         egress = await stack.enter_async_context(
-            open_egress(settings.webhooks, front.sockets, clock, f"Votegate/{VERSION}")
+            open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, f"Votegate/{VERSION}")
         )
         counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
-        failing, tail, votes = FailingEndpoints(state), JournalTail(clock), VoteTally()
+        failing, tail = FailingEndpoints(state), JournalTail(clock)
+        votes, attempts = VoteTally(), AttemptTally()
         redis, fleet = settings.redis, None
         if redis.url is not None and redis.node is not None:
             from gateway.fleet_node import open_node  # see membership.py
@@ -160,6 +167,7 @@ async def serve(
             failing,
             tail,
             votes,
+            attempts,
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
@@ -169,6 +177,9 @@ async def serve(
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes))
         watched = Watched(failing, tail, errors, timeline)
         debug = debug_endpoints(policy, store, clock, public, delivery, process, life, watched)
+        scrape = Scrape(
+            scraping(settings, store, clock, public, delivery, Tallies(votes, attempts), life, fleet, process)
+        )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
         site = None
@@ -178,7 +189,7 @@ async def serve(
             site = DebugSite(settings.debug, clock, callers.operator)
         is_signed_in = site.is_signed_in if site is not None else lambda _: False
         endpoints = all_endpoints(
-            policy, store, clock, callers, public, managed, debug, process.readiness, is_signed_in
+            policy, store, clock, callers, public, managed, debug, scrape, process.readiness, is_signed_in
         )
         resources = bound(ROUTES, endpoints)
         if site is not None:
@@ -195,8 +206,11 @@ async def serve(
         in_flight = settings.webhooks.in_flight
         http = http_server(settings.server, clock, front, application, public, traffic, in_flight)
 
+        servers = [http, *metrics_servers(metrics_sockets, settings.server, scrape, edge, public)]
+
         # Serve.
-        http.add_sockets(front.sockets)
+        for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
+            server.add_sockets(sockets)
         for working in (store.journal.run(), _dispatch(delivery.dispatcher, fleet, stop)):
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
@@ -210,10 +224,12 @@ async def serve(
                 life.lag.run(),
                 timeline.run(),
                 callers.refused.run(),
+                in_slices(state.listings.count_reviews()),
                 *more,
             )
         ]
-        for line in start_lines(settings, store.ledger.head, front.urls, [each.path for each in resources]):
+        paths, metrics_urls = [each.path for each in resources], [url_of(each) for each in metrics_sockets]
+        for line in start_lines(settings, store.ledger.head, front.urls, paths, metrics_urls):
             log.info("%s", line)
         await started(
             Gateway(front.urls[0], clock, store.ledger, delivery.dispatcher, callers.digester, front.reload)
@@ -223,7 +239,7 @@ async def serve(
         # Drain.
         log.info("stopping")
         await asyncio.sleep(settings.server.grace_seconds)
-        await _finish(http, life.running, delivery.dispatcher, settings.server.drain_seconds)
+        await _finish(servers, life.running, delivery.dispatcher, settings.server.drain_seconds)
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
@@ -244,19 +260,22 @@ async def _dispatch(dispatcher: Dispatcher, fleet: Membership | None, stop: asyn
 
 
 async def _finish(
-    http: WireServer, running: RunningRequests, dispatcher: Dispatcher, drain_seconds: float
+    servers: Sequence[WireServer], running: RunningRequests, dispatcher: Dispatcher, drain_seconds: float
 ) -> None:
     """Accept nothing more, and end what runs: by itself within `drain_seconds`, else cut off."""
-    http.stop()
+    for server in servers:
+        server.stop()
     try:
         async with asyncio.timeout(drain_seconds):
             await running.finished()  # first: a webhook test waits for its attempt
             dispatcher.stop()
             await dispatcher.idle()
             await running.finished()  # what came in over open connections meanwhile
-            await http.finished()
+            for server in servers:
+                await server.finished()
     except TimeoutError:
         log.warning("stopping with %d requests, some webhooks or connections unfinished", running.count)
     dispatcher.stop()
     dispatcher.abandon()
-    await http.close_all_connections()
+    for server in servers:
+        await server.close_all_connections()

@@ -15,8 +15,14 @@ PAGES = ("/docs", "/debug")
 """The pages for people, of which the log names those that there are."""
 
 
-def start_lines(settings: Settings, position: int, urls: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Return the lines of a gateway that serves `paths` on `urls`."""
+def start_lines(
+    settings: Settings,
+    position: int,
+    urls: Sequence[str],
+    paths: Sequence[str],
+    metrics_urls: Sequence[str] = (),
+) -> list[str]:
+    """Return the lines of a gateway that serves `paths` on `urls`, and the metrics alone on others."""
     pages = ", ".join(path for path in PAGES if path in paths)
     return [
         f"Votegate {VERSION} at position {position}",
@@ -27,6 +33,7 @@ def start_lines(settings: Settings, position: int, urls: Sequence[str], paths: S
         "keep copies of both apart from the data",
         f"fleet: {_fleet(settings.redis)}",
         f"pages: {pages}",
+        *(f"metrics on {url}/metrics, without a token" for url in metrics_urls),
         *(f"serving on {url}" for url in urls),
     ]
 

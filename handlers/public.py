@@ -188,12 +188,12 @@ class PublicApi:
     def unproven(self, address: str, reply: Reply) -> Reply:
         """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or a 429."""
         now_ns, caller = self._clock.monotonic_ns(), address_key(address)
-        decision = self.limits.guard.check(caller, now_ns)
-        if not decision.allowed:
-            return limited(_TOO_MANY_REQUESTS, decision)
-        if is_failure(reply.status):
-            decision = self.limits.guard.failed(caller, now_ns)
-        return limited(reply, decision)
+        guard = self.limits.guard
+        refusal = guard.refusal(caller, now_ns)
+        if refusal is not None:
+            return limited(_TOO_MANY_REQUESTS, refusal)
+        count = guard.failed if is_failure(reply.status) else guard.check
+        return limited(reply, count(caller, now_ns))
 
     def with_limits(self, reply: Reply, address: str) -> Reply:
         """Return the reply with the headers of an address's limit."""

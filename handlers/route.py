@@ -32,6 +32,7 @@ from handlers.reply import (
     Unreadable,
 )
 from handlers.request import Endpoint, Request
+from handlers.scrape import Scrape
 from handlers.service import Service
 from listings.stats import StatsBody
 
@@ -75,6 +76,7 @@ class Endpoints:
     debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
+    scrape: Scrape
 
 
 @dataclass(frozen=True)

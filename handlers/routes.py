@@ -26,6 +26,7 @@ from handlers.reply import (
     NotReady,
 )
 from handlers.route import BAD_ID, NO_DELIVERY, NO_KEY, NO_LISTING, NO_WEBHOOK, NO_WRITES, RefusalKind, Route
+from handlers.scrape import OPENMETRICS
 from handlers.views import (
     ApprovedBot,
     BotAnswer,
@@ -609,6 +610,22 @@ _USERS = (
 )
 
 _DEBUG = (
+    Route(
+        "GET",
+        "/metrics",
+        "readMetrics",
+        endpoint=lambda to: to.scrape.metrics,
+        access="operator",
+        tag="Debug",
+        summary="The numbers of the process, for Prometheus",
+        description=(
+            "Counts, histograms and gauges in the OpenMetrics text format, whatever the request accepts. The"
+            " same can be served without a token on an address of its own (`metrics.address`)."
+        ),
+        answer=None,
+        outcome="The numbers of this moment.",
+        content_type=OPENMETRICS.partition(";")[0],
+    ),
     Route(
         "GET",
         "/debug/state",

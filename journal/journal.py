@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.clock import NS_PER_SECOND, Clock
+from core.durations import DurationCounts
 from core.refusals import Unavailable
 from journal.frames import Kind
 from journal.segments import Tail, set_torn_aside
@@ -67,6 +68,12 @@ class Journal:
         self._writer = SegmentWriter(folder, tail, policy.segment_bytes)
         self.slow_disk = SlowDisk(clock)
         self._synced_ns = clock.monotonic_ns()
+        self.first_position = tail.head + 1
+        """The position of the first record that this process appends."""
+        self.batches = 0
+        """The frames with records that this process has written."""
+        self.syncs = DurationCounts()
+        """How long the syncs of written frames took."""
 
         self._pending: list[bytes] = []
         self._pending_bytes = 0
@@ -79,6 +86,11 @@ class Journal:
         self._unavailable: str | None = None
         self._is_behind = False  # records were refused, and more than half of `pending_bytes` still wait
         self._thread = ThreadPoolExecutor(1, "journal")
+
+    @property
+    def pending_bytes(self) -> int:
+        """The size of the records that wait for the next batch."""
+        return self._pending_bytes
 
     @property
     def writable(self) -> bool:
@@ -255,9 +267,16 @@ class Journal:
         """Write the batch as one frame. Runs in the writer's thread."""
         writer = self._writer
         if not batch and writer.synced_position < writer.written_position:
-            writer.sync()
+            self._sync()
         writer.write(kind, batch)
+        self.batches += bool(batch)
         due = self._clock.monotonic_ns() - self._synced_ns >= self._policy.interval_seconds * NS_PER_SECOND
         if self._policy.fsync == "always" or due or not batch:
-            writer.sync()
-            self._synced_ns = self._clock.monotonic_ns()
+            self._sync()
+
+    def _sync(self) -> None:
+        """Make all written frames durable. Runs in the writer's thread."""
+        began_ns = self._clock.monotonic_ns()
+        self._writer.sync()
+        self._synced_ns = self._clock.monotonic_ns()
+        self.syncs.add(self._synced_ns - began_ns)

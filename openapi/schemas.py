@@ -40,8 +40,14 @@ _NOT_OURS: Mapping[str, Node] = {
     },
     "Page": {"type": "string"},
     "Backup": {"type": "string", "format": "binary"},
+    "Metrics": {"type": "string", "description": "Metrics in the OpenMetrics text format 1.0."},
 }
-_OF_CONTENT = {"application/json": "Document", "text/html": "Page", "application/octet-stream": "Backup"}
+_OF_CONTENT = {
+    "application/json": "Document",
+    "text/html": "Page",
+    "application/octet-stream": "Backup",
+    "application/openmetrics-text": "Metrics",
+}
 
 IsTest = Annotated[bool, Meta(extra_json_schema={"const": True})]
 IsNoTest = Annotated[bool, Meta(extra_json_schema={"const": False})]

@@ -53,6 +53,9 @@ class Buckets:
         # Not a dict: that one finds its first entry only behind all that were removed from its front.
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._capacity = capacity
+        self.refused = 0
+        """The number of requests to `take` that found no token. It counts no others: most pass, and in a
+        hurry."""
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -71,6 +74,7 @@ class Buckets:
         used, started_ns = bucket.used, bucket.started_ns
         reset_seconds = -((now_ns - started_ns - window_ns) // NS)
         if used >= requests:
+            self.refused += 1
             return Decision(False, requests, 0, reset_seconds, window_seconds, started_ns)
         bucket.used = used + 1
         return Decision(True, requests, requests - used - 1, reset_seconds, window_seconds, started_ns)

@@ -27,6 +27,10 @@ class FailureGuard:
         self.policy = policy
         self._began = began
         self._buckets = Buckets(capacity)
+        self.failures = 0
+        """The number of failures that were counted."""
+        self.refused = 0
+        """The number of requests that were refused."""
 
     def __len__(self) -> int:
         return len(self._buckets)
@@ -43,10 +47,14 @@ class FailureGuard:
         if key not in self._buckets:
             return None
         decision = self.check(key, now_ns)
-        return None if decision.allowed else decision
+        if decision.allowed:
+            return None
+        self.refused += 1
+        return decision
 
     def failed(self, key: str, now_ns: int) -> Decision:
         """Count a failure and return the decision that follows."""
+        self.failures += 1
         decision = self._buckets.take(key, self.policy, now_ns)
         if decision.allowed and not decision.remaining and key in self._buckets:
             self._began(key, decision)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from core.clock import Clock
+from core.clock import NS_PER_MS, NS_PER_SECOND, Clock
+from core.durations import DurationCounts
 
 SAMPLE_SECONDS = 0.25
 SAMPLES = 240  # one minute
@@ -18,6 +19,8 @@ class LoopLag:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._samples_ms: deque[float] = deque([0.0], maxlen=SAMPLES)
+        self.delays = DurationCounts()
+        """All samples since the start."""
 
     @property
     def last_ms(self) -> float:
@@ -43,8 +46,10 @@ class LoopLag:
     async def step(self) -> None:
         asked_ns = self._clock.monotonic_ns()
         await asyncio.sleep(SAMPLE_SECONDS)
-        late_ms = (self._clock.monotonic_ns() - asked_ns) / 1_000_000 - SAMPLE_SECONDS * 1_000
-        self._samples_ms.append(max(round(late_ms, 3), 0.0))
+        slept_ns = self._clock.monotonic_ns() - asked_ns
+        late_ns = max(slept_ns - round(SAMPLE_SECONDS * NS_PER_SECOND), 0)
+        self.delays.add(late_ns)
+        self._samples_ms.append(round(late_ns / NS_PER_MS, 3))
 
 
 def resident_bytes() -> int:

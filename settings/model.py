@@ -34,6 +34,7 @@ from settings.values import (
     DataDir,
     DigestSecret,
     HeaderSecret,
+    InnerAddress,
     KeyPrefix,
     NameServers,
     Networks,
@@ -258,6 +259,11 @@ class DebugSettings(_Section):
     session_seconds: Seconds = 604_800
 
 
+class MetricsSettings(_Section):
+    address: InnerAddress | None = None
+    port: Annotated[int, Field(ge=0, le=65_535)] = 9464
+
+
 class LogSettings(_Section):
     form: LogForm = "text"
     level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -278,6 +284,7 @@ class Settings(_Section):
     sealing: SealingSettings = SealingSettings()
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
+    metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
 
 

@@ -35,6 +35,10 @@ def unknown(
     return [_told(variable, right and variable_of(right)) for variable, right in nearest.items()]
 
 
+_LEFT_OUT = {"server.address", "server.port"}
+"""Settings that people mean when they leave the section out, though other sections have such a name too."""
+
+
 def _told(written: str, right: str | None) -> str:
     return f"{written}: there is no such setting{f'; did you mean {right}?' if right else ''}"
 
@@ -52,7 +56,7 @@ def _nearest(name: str, names: Collection[str]) -> str | None:
     section, _, last = name.rpartition(".")
     beside = {_last(each): each for each in names if each.rpartition(".")[0] == section}
     times = Counter(map(_last, names))
-    anywhere = {_last(each): each for each in names if times[_last(each)] == 1}
+    anywhere = {_last(each): each for each in names if times[_last(each)] == 1 or each in _LEFT_OUT}
     anywhere |= {_flat(each): each for each in names}
     return _match(last, beside, ALIKE_IN_A_SECTION) or _match(_flat(name), anywhere, ALIKE_ANYWHERE)
 

@@ -120,6 +120,21 @@ ChatHost = Annotated[
 ChatHosts = Annotated[tuple[ChatHost, ...], BeforeValidator(_split)]
 
 
+def _inner_address(text: str) -> str:
+    """Accept an address that no stranger reaches: of this machine, or of a private network."""
+    address = ip_address("127.0.0.1" if text == "localhost" else text)
+    address = getattr(address, "ipv4_mapped", None) or address
+    if address.is_unspecified or address.is_global or address.is_multicast:
+        raise ValueError(
+            "must be an address of loopback or a private network, because nothing there asks for a token; "
+            "elsewhere, scrape the main address with the operator token"
+        )
+    return text
+
+
+InnerAddress = Annotated[str, AfterValidator(_inner_address)]
+
+
 def _header_value(secret: SecretStr) -> SecretStr:
     if not is_header_value(secret.get_secret_value()):
         raise ValueError(NO_HEADER_VALUE)

@@ -270,7 +270,8 @@ TESTED_ELSEWHERE = {
         *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
-        *("handlers/route", "handlers/routes", "handlers/service"),
+        *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
+        *("metrics/exposition", "metrics/families", "metrics/scraping"),
         *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
     ],
     "Every gateway of tests/system is built by it.": [
@@ -281,7 +282,7 @@ TESTED_ELSEWHERE = {
             "gateway/fleet_node",
             "gateway/front",
         ),
-        *("gateway/membership", "gateway/readers", "gateway/serve", "gateway/store"),
+        *("gateway/membership", "gateway/metering", "gateway/readers", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [
         *("replication/copies/donor", "replication/copies/fetcher", "replication/copies/forgetting"),

@@ -40,6 +40,10 @@ class SuspensionLog:
         self._suspended = set(suspended)
         self._recoveries = Recoveries(state)
 
+    def __len__(self) -> int:
+        """Return the number of endpoints that are suspended, without walking over all that have a queue."""
+        return len(self._suspended)
+
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record. The health of an endpoint changes with an attempt, or by hand."""
         self._recoveries.on_events(events)

@@ -157,7 +157,7 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"{kind} list")[kind] == []
     saved = did(f"backup {tmp_path / 'votegate.backup'} --data-dir {gateway.folder}".split(" --data")[0])
     assert (saved["bytes"], saved["digest"]) == ((tmp_path / "votegate.backup").stat().st_size, None)
-    assert asked == BY_NAME.keys() - {"backUp"}
+    assert asked == BY_NAME.keys() - {"backUp", "readMetrics"}
 
 
 def test_bots_are_listed_in_a_table(gateway: ThreadGateway, admin: Admin) -> None:
@@ -378,3 +378,11 @@ def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
     heavy = {"asyncio", "cryptography", "handlers", "msgspec", "pydantic", "rich.console", "tornado", "yaml"}
     assert "cli.operations" in loaded
     assert not loaded & heavy
+
+
+def test_the_numbers_for_prometheus_are_printed_as_they_are(gateway: ThreadGateway, admin: Admin) -> None:
+    printed = admin("metrics").output
+    assert "\nvotegate_ready 1.0\n" in printed
+    assert printed.endswith("# EOF\n")
+    refused = run_admin(gateway.base_url, "--token-file", "-", "metrics", input="a-guess-at-the-token")
+    assert (refused.exit_code, "Invalid operator token." in refused.output) == (1, True)

@@ -46,5 +46,9 @@ def test_each_operation_has_a_command_of_its_own_and_a_call() -> None:
 
 def test_two_operations_share_a_command_only_as_those_of_both_kinds() -> None:
     for operation in OPERATIONS:
-        kinds = {each.path.split("/")[2] for each in OPERATIONS if each.command == operation.command}
+        kinds = {
+            each.path.partition("/manage/")[2].partition("/")[0]
+            for each in OPERATIONS
+            if each.command == operation.command
+        }
         assert len(kinds) == 1 or kinds == {"bots", "servers"}

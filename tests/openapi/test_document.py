@@ -19,7 +19,12 @@ from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
 from webhook.payloads import payload
 
-WITHOUT_EXAMPLES = {("GET", "/openapi.json"), ("GET", "/docs"), ("GET", "/debug/snapshot")}
+WITHOUT_EXAMPLES = {
+    ("GET", "/openapi.json"),
+    ("GET", "/docs"),
+    ("GET", "/debug/snapshot"),
+    ("GET", "/metrics"),
+}
 
 
 # -- The document itself ----------------------------------------------------------------------------------

@@ -1,23 +1,11 @@
 """Counts of answers: the right bucket, the right series, and what two looks tell."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from core.clock import NS_PER_SECOND
+from core.durations import Durations
 from handlers.routes import ROUTES
-from serving.traffic import (
-    BOUNDS_NS,
-    BOUNDS_SECONDS,
-    CLASSES,
-    NO_DURATIONS,
-    OTHER,
-    REFUSED,
-    Durations,
-    Series,
-    Traffic,
-)
-from tests.support.examples import examples
+from serving.traffic import CLASSES, OTHER, REFUSED, Series, Traffic
 
 CHECK = "checkVote"
 
@@ -65,15 +53,6 @@ def test_no_operation_of_the_api_is_named_like_what_is_none() -> None:
     assert len({*names, OTHER, REFUSED}) == len(names) + 2
 
 
-@pytest.mark.parametrize("place", range(len(BOUNDS_NS)))
-def test_a_bucket_holds_its_upper_bound_and_nothing_beyond(traffic: Traffic, place: int) -> None:
-    for taken_ns in (BOUNDS_NS[place], BOUNDS_NS[place] + 1):
-        traffic.of(CHECK).add(200, taken_ns)
-    _, durations = only(traffic)
-    assert [at for at, held in enumerate(durations.buckets) if held] == [place, place + 1]
-    assert durations.total_ns == 2 * BOUNDS_NS[place] + 1
-
-
 def test_a_period_holds_the_answers_between_two_looks(traffic: Traffic) -> None:
     traffic.of(CHECK).add(200, 40_000)
     earlier = traffic.look(5 * NS_PER_SECOND)
@@ -104,37 +83,3 @@ def test_two_looks_at_one_moment_have_no_rate(traffic: Traffic) -> None:
     traffic.of(CHECK).add(200, 1)
     period = traffic.look(1).since(look)
     assert period.per_second(period.of_all()) == 0.0
-
-
-def test_a_quantile_lies_on_a_line_between_the_bounds_of_its_bucket(traffic: Traffic) -> None:
-    for taken_ns in [30_000] * 90 + [2_000_000] * 10:  # in 25 to 50 us, and in 1 to 2.5 ms
-        traffic.of(CHECK).add(200, taken_ns)
-    _, durations = only(traffic)
-    assert durations.quantile_seconds(0.45) == pytest.approx(0.0000375)
-    assert durations.quantile_seconds(0.9) == pytest.approx(0.00005)
-    assert durations.quantile_seconds(0.99) == pytest.approx(0.00235)
-
-
-def test_beyond_the_last_bound_nobody_knows_more_than_the_bound(traffic: Traffic) -> None:
-    traffic.of(CHECK).add(200, 60 * NS_PER_SECOND)
-    assert only(traffic)[1].quantile_seconds(0.5) == BOUNDS_SECONDS[-1]
-
-
-def test_without_durations_there_is_no_quantile() -> None:
-    assert NO_DURATIONS.quantile_seconds(0.99) is None
-
-
-@examples(100)
-@given(st.lists(st.integers(0, 10 * NS_PER_SECOND), min_size=1), st.floats(0, 1, exclude_min=True, width=16))
-def test_a_quantile_is_in_the_bucket_of_the_duration_that_it_stands_for(
-    taken: list[int], share: float
-) -> None:
-    traffic = Traffic([CHECK])
-    for taken_ns in taken:
-        traffic.of(CHECK).add(200, taken_ns)
-    exact_ns = sorted(taken)[-(-int(share * len(taken) * 2**24) // 2**24) - 1]
-    quantile = only(traffic)[1].quantile_seconds(share)
-    bounds = [0.0, *BOUNDS_SECONDS]
-    place = next((at for at, bound in enumerate(BOUNDS_NS) if exact_ns <= bound), len(BOUNDS_NS) - 1)
-    assert quantile is not None
-    assert bounds[place] <= quantile <= bounds[place + 1]

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from core.clock import NS_PER_MS
+from core.durations import Durations
 from handlers.reply import Reply, failure
-from serving.traffic import OTHER, REFUSED, Durations, Series, Traffic
+from serving.traffic import OTHER, REFUSED, Series, Traffic
 from tests.support.gateways import BOT, OTHER_BOT, USER, ThreadGateway, eventually, running
 
 VOTERS = f"/bots/{BOT}/voters/{USER}"

@@ -85,6 +85,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "webhooks.name_servers": "192.0.2.1, [::1]:5353",
         "webhooks.chat_hosts": "chat.example, other.example:8443",
         "redis.node": "paris",
+        "metrics.address": "10.0.0.7",
         "redis.ca": str(ROOT / "config.yaml"),
     }
 

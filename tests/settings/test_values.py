@@ -164,3 +164,26 @@ def test_the_http_source_needs_an_http_url(url: str | None) -> None:
 def test_the_url_of_the_http_source_needs_a_place_for_the_id() -> None:
     (mistake,) = mistakes(flags={"guild_counts.source": "http", "guild_counts.url": "http://a/"})
     assert mistake == "guild_counts: guild_counts.url must contain {id}, where the bot's id goes"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "::1", "localhost", "10.1.2.3", "192.168.0.9", "100.64.0.7", "fd00::1", "fe80::1"],
+)
+def test_the_metrics_may_be_served_where_no_stranger_comes(address: str) -> None:
+    assert load_settings(None, {}, {"metrics.address": address}).metrics.address == address
+
+
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0", "::", "8.8.8.8", "2a00:1450::1", "::ffff:8.8.8.8", "224.0.0.1"]
+)
+def test_without_a_token_the_metrics_are_served_nowhere_else(address: str) -> None:
+    (mistake,) = mistakes(flags={"metrics.address": address})
+    assert mistake.startswith("metrics.address: must be an address of loopback or a private network")
+
+
+@pytest.mark.parametrize("address", ["", "metrics.example", "10.0.0.0/8"])
+def test_the_metrics_need_an_address_and_no_name(address: str) -> None:
+    assert [mistake.partition(":")[0] for mistake in mistakes(flags={"metrics.address": address})] == [
+        "metrics.address"
+    ]

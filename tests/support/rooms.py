@@ -19,6 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "handlers": {"core", "votes", "listings", "ratelimit"},
     "web": {"core", "handlers", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit"},
+    "metrics": {"core", "handlers", "journal", "serving", "snapshot", "votes", "webhook"},
     "openapi": {"core", "votes", "listings", "handlers"},
     "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }

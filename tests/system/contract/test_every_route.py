@@ -9,6 +9,7 @@ from tornado.web import Application
 
 from handlers.route import Resource
 from handlers.routes import ROUTES as ROWS
+from handlers.scrape import OPENMETRICS
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running
@@ -19,7 +20,9 @@ ROUTES: dict[str, list[str]] = {
     path: [method for method in METHODS if method.lower() in item] for path, item in DOCUMENT["paths"].items()
 }
 OPERATIONS = [(method, path) for path, methods in ROUTES.items() for method in methods]
-GUARDED = [(method, path) for method, path in OPERATIONS if path.startswith(("/manage/", "/debug/"))]
+GUARDED = [
+    (method, path) for method, path in OPERATIONS if path.startswith(("/manage/", "/debug/", "/metrics"))
+]
 READABLE = [path for path, methods in ROUTES.items() if "GET" in methods]
 UNSUPPORTED = [
     (method, path)
@@ -29,7 +32,11 @@ UNSUPPORTED = [
 ]
 VOTERS = f"/bots/{BOT}/voters/{USER}"
 STREAMED = "/debug/snapshot"
-CONTENT_TYPES = {"/docs": "text/html; charset=utf-8", STREAMED: "application/octet-stream"}
+CONTENT_TYPES = {
+    "/metrics": OPENMETRICS,
+    "/docs": "text/html; charset=utf-8",
+    STREAMED: "application/octet-stream",
+}
 
 
 def test_the_operator_alone_may_call_management_and_debug() -> None:

@@ -1,0 +1,313 @@
+"""All numbers of a gateway, as families. Law: a number is read where it is kept.
+
+Rates, ages that grow, shares and maxima over time are left to who asks: they follow from these.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core import version
+from core.clock import Clock
+from core.ledger import Ledger
+from handlers.public import PublicLimits
+from journal.journal import Journal
+from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
+from serving.direct import VOTE_CHECK
+from serving.traffic import REFUSED, Look, Series, Traffic
+from serving.vitals import LoopLag
+from snapshot.snapshotter import Snapshotter
+from votes.tally import VoteTally
+from webhook.attempt_tally import AttemptTally
+from webhook.outbox import Outbox
+from webhook.suspension_log import SuspensionLog
+
+STATS_UPDATE = "updateStats"
+"""The operation's id of the stats update."""
+NODES = 64
+"""The nodes of a fleet that have series of their own; the slowest of all others stands for them."""
+OTHER_NODES = "(others)"  # no node can have this name
+LOOPS = ("registry", "publishing", "following", "usage")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The settings that numbers are judged by."""
+
+    journal_pending_bytes: int
+    snapshot_interval_seconds: float
+    webhooks_pending: int
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The parts of a gateway that keep numbers.
+
+    Args:
+        readiness: returns None when the gateway is ready, else why it is not.
+        connections: returns the connections of clients: `open`, `refused` and `closed_for_others`.
+        fleet: returns what `replication.node.Node.standing` does, and `may_send_webhooks`; None outside of a
+            fleet.
+    """
+
+    clock: Clock
+    ledger: Ledger
+    traffic: Traffic
+    limits: PublicLimits
+    votes: VoteTally
+    journal: Journal
+    snapshotter: Snapshotter
+    outbox: Outbox
+    attempts: AttemptTally
+    suspensions: SuspensionLog
+    lag: LoopLag
+    bounds: Bounds
+    readiness: Callable[[], str | None]
+    connections: Callable[[], Mapping[str, int]]
+    fleet: Callable[[], Mapping[str, Any] | None]
+
+
+class Collectors:
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._started_ms = sources.clock.now_ms()
+        build = version.build()
+        self._build = {
+            "version": version.VERSION,
+            "api_version": version.API_VERSION,
+            "commit": build.commit if build is not None else "",
+            "python": ".".join(map(str, sys.version_info[:3])),
+        }
+
+    def __call__(self) -> list[Family]:
+        """Copy all numbers, as of this moment."""
+        look = self._sources.traffic.look(self._sources.clock.monotonic_ns())
+        return [
+            *self._of_process(),
+            *_of_requests(look),
+            *self._of_limits(look),
+            *self._of_votes(),
+            *self._of_journal(),
+            *self._of_snapshots(),
+            *self._of_webhooks(),
+            *_of_fleet(self._sources.fleet()),
+        ]
+
+    def _of_process(self) -> Iterator[Family]:
+        sources = self._sources
+        yield info("build", "The program that runs; an empty commit means that it is no build.", self._build)
+        yield gauge(
+            "ready", "1 while the gateway takes requests, as /readyz tells.", sources.readiness() is None
+        )
+        yield histogram(
+            "event_loop_delay_seconds",
+            "How much too late the event loop woke up, measured four times a second.",
+            sources.lag.delays.look(),
+        )
+        yield gauge(
+            "event_loop_delay_max_seconds",
+            "The longest delay of the event loop in the last minute.",
+            sources.lag.max_ms / 1_000,
+        )
+        connections = sources.connections()
+        yield gauge("connections", "Connections of clients that are open.", connections["open"])
+        yield counter(
+            "connections_ended",
+            "Connections that were refused as they came, or closed while idle to make room for others.",
+            {(why,): connections[why] for why in ("refused", "closed_for_others")},
+            ("reason",),
+        )
+
+    def _of_limits(self, look: Look) -> Iterator[Family]:
+        limits = self._sources.limits
+        yield counter(
+            "limiter_decisions",
+            "Decisions of the limits of bots (stats, voters): a request that took a token and kept it, or "
+            "was refused. And of the limit of addresses (failures): a counted failure, or a refusal.",
+            {
+                ("stats", "allowed"): look.by_series[Series(STATS_UPDATE, "2xx")].count,
+                ("stats", "refused"): limits.stats.refused,
+                ("voters", "allowed"): look.by_series[Series(VOTE_CHECK, "2xx")].count,
+                ("voters", "refused"): limits.voters.refused,
+                ("failures", "counted"): limits.guard.failures,
+                ("failures", "refused"): limits.guard.refused,
+            },
+            ("limit", "outcome"),
+        )
+        yield gauge(
+            "limiter_keys",
+            "Bots and addresses that the limits count.",
+            {
+                ("stats",): len(limits.stats),
+                ("voters",): len(limits.voters),
+                ("failures",): len(limits.guard),
+            },
+            ("limit",),
+        )
+
+    def _of_votes(self) -> Iterator[Family]:
+        state, votes = self._sources.ledger.state, self._sources.votes
+        yield counter(
+            "votes_cast",
+            "Votes that were cast at this gateway, or at another node and merged here one by one.",
+            {("here",): votes.here, ("elsewhere",): votes.elsewhere},
+            ("place",),
+        )
+        yield gauge("votes", "Users' votes that are known, one for each user and listing.", len(state.votes))
+        listings = state.listings.by_review or {}  # at a start they are still being counted
+        samples: dict[LabelValues, float] = {
+            (kind, review): number for (kind, review), number in listings.items()
+        }
+        yield gauge("listings", "Listings by kind and review.", samples, ("kind", "review"))
+        yield gauge("api_keys", "API keys of all listings.", state.listings.key_count)
+
+    def _of_journal(self) -> Iterator[Family]:
+        journal, bounds = self._sources.journal, self._sources.bounds
+        yield counter(
+            "journal_records",
+            "Records that were appended to the journal.",
+            journal.head - journal.first_position + 1,
+        )
+        yield counter("journal_batches", "Frames with records that were written.", journal.batches)
+        yield histogram(
+            "journal_fsync_seconds", "How long the disk took to make frames durable.", journal.syncs.look()
+        )
+        yield gauge("journal_pending_bytes", "Records that wait for the disk.", journal.pending_bytes)
+        yield gauge(
+            "journal_pending_limit_bytes",
+            "Records that may wait for the disk; beyond, writes are answered 503.",
+            bounds.journal_pending_bytes,
+        )
+        yield gauge("journal_writable", "1 while the journal takes writes.", journal.writable)
+        yield gauge("journal_head_position", "The newest record.", self._sources.ledger.head)
+        yield gauge("journal_durable_position", "The newest record on disk.", journal.durable_position)
+
+    def _of_snapshots(self) -> Iterator[Family]:
+        snapshotter, last = self._sources.snapshotter, self._sources.snapshotter.last
+        since_ms = snapshotter.created_ms or self._started_ms
+        yield gauge("snapshot_position", "The newest record in a snapshot.", snapshotter.position)
+        yield gauge(
+            "snapshot_age_seconds",
+            "The time since the newest snapshot was begun; since the start if there is none.",
+            max(self._sources.clock.now_ms() - since_ms, 0) / 1_000,
+        )
+        yield gauge(
+            "snapshot_interval_seconds",
+            "The time between two snapshots while anything changes.",
+            self._sources.bounds.snapshot_interval_seconds,
+        )
+        yield gauge(
+            "snapshot_duration_seconds",
+            "How long the newest snapshot took; 0 before the first one of this process.",
+            last.seconds if last is not None else 0,
+        )
+        yield gauge(
+            "snapshot_size_bytes",
+            "The size of the newest snapshot; 0 before the first one of this process.",
+            last.bytes if last is not None else 0,
+        )
+        yield counter("snapshot_failures", "Snapshots that could not be taken.", snapshotter.failures)
+
+    def _of_webhooks(self) -> Iterator[Family]:
+        sources = self._sources
+        outbox, attempts = sources.outbox, sources.attempts
+        yield counter(
+            "webhook_attempts",
+            "Webhook attempts by what became of the delivery, and by the class of the error.",
+            {tuple(kind): number for kind, number in attempts.attempts.items()},
+            ("outcome", "error"),
+        )
+        yield histogram(
+            "webhook_attempt_seconds",
+            "How long webhook attempts took.",
+            {(outcome,): durations for outcome, durations in attempts.durations().items()},
+            ("outcome",),
+        )
+        yield counter(
+            "webhooks_dropped",
+            "Deliveries that were given up without a further attempt.",
+            {(reason,): number for reason, number in attempts.dropped.items()},
+            ("reason",),
+        )
+        yield gauge(
+            "webhooks_pending", "Deliveries to be made.", len(sources.ledger.state.deliveries.pending)
+        )
+        yield gauge(
+            "webhooks_pending_limit",
+            "Deliveries that may wait; beyond, further ones are never sent.",
+            sources.bounds.webhooks_pending,
+        )
+        yield gauge("webhooks_in_flight", "Webhook attempts under way.", outbox.in_flight)
+        yield gauge("webhook_endpoints_suspended", "Endpoints that are suspended.", len(sources.suspensions))
+        yield gauge("webhook_proxy_down", "1 while the webhooks' proxy fails.", outbox.stopped)
+
+
+def _of_requests(look: Look) -> Iterator[Family]:
+    yield counter(
+        "requests",
+        "Answers by operation and status class; `other` for what no operation answers, `refused` for what "
+        "the server refuses before it is read.",
+        {series: durations.count for series, durations in look.by_series.items()},
+        ("endpoint", "status"),
+    )
+    yield histogram(
+        "request_duration_seconds",
+        "How long answers took, from the whole head of the request until the answer is written.",
+        {
+            series: durations
+            for series, durations in look.by_series.items()
+            if durations.count and series.endpoint != REFUSED
+        },
+        ("endpoint", "status"),
+    )
+
+
+def _of_fleet(fleet: Mapping[str, Any] | None) -> Iterator[Family]:
+    if fleet is None:
+        return
+    yield gauge(
+        "replication_holds_name", "1 while no other process bears this node's name.", fleet["holds_name"]
+    )
+    yield gauge(
+        "replication_claims_votes",
+        "1 while Redis answers in time when votes are claimed.",
+        fleet["claims_votes"],
+    )
+    yield gauge(
+        "replication_may_send_webhooks",
+        "0 while this node waits for what others sent during a pause of its process.",
+        fleet["may_send_webhooks"],
+    )
+    yield gauge(
+        "replication_failing",
+        "1 while a loop of this node fails.",
+        states(LOOPS, fleet["failing"]),
+        ("loop",),
+    )
+    yield gauge("replication_concerns", "What is not as it should be in the fleet.", len(fleet["concerns"]))
+    yield gauge("replication_unsent_positions", "Positions that others were not told yet.", fleet["unsent"])
+    nodes = fleet["nodes"]
+    yield gauge(
+        "replication_behind_positions",
+        "Positions of another node that are not merged here yet.",
+        _by_node({name: node["behind"] for name, node in nodes.items()}),
+        ("node",),
+    )
+    yield gauge(
+        "replication_silent_seconds",
+        "The time since another node was heard of; none while Redis is away.",
+        _by_node(
+            {name: node["silent_ms"] / 1_000 for name, node in nodes.items() if node["silent_ms"] is not None}
+        ),
+        ("node",),
+    )
+
+
+def _by_node(numbers: Mapping[str, float]) -> Mapping[LabelValues, float]:
+    """Return the numbers of some nodes, and the greatest of all others."""
+    names = sorted(numbers)
+    shown: dict[LabelValues, float] = {(name,): numbers[name] for name in names[:NODES]}
+    if len(names) > NODES:
+        shown[(OTHER_NODES,)] = max(numbers[name] for name in names[NODES:])
+    return shown
