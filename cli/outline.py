@@ -31,7 +31,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 
 A column in which nothing is known is left out.
 """
-_PROSE = {"name", "short_description", "description", "reason", "excerpt"}
+_PROSE = {"name", "short_description", "description", "reason", "excerpt", "text"}
 """Texts that people wrote: a word that is longer than the line is cut. Of any other it could be a key."""
 _LABELS = {"seconds": "took", "bytes": "size"}
 """Labels of fields whose name is nothing but a unit."""
@@ -71,7 +71,7 @@ def outline(values: Mapping[str, Any], width: int, name: str = "") -> Iterator[s
 
 
 def table(name: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """Yield the lines of a list. If it is too wide, names fold; if it still is, its rows are outlines."""
+    """Yield the lines of a list. If it is too wide, its texts fold; if it still is, rows are outlines."""
     known = COLUMNS.get(name, rows[0] if rows else ())
     shown = [key for key in known if any(row.get(key) is not None for row in rows)]
     if name not in COLUMNS:
@@ -82,13 +82,14 @@ def table(name: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[
         return
     widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
-    if excess > 0 and "name" in shown:
-        at = shown.index("name")
+    folding = [place for place, key in enumerate(shown) if key in _PROSE]
+    if excess > 0 and folding:
+        at = max(folding, key=widths.__getitem__)
         widths[at], excess = max(widths[at] - excess, NARROWEST), excess - (widths[at] - NARROWEST)
-    if excess > 0:
+    if excess > 0 or not shown:
         for number, row in enumerate(rows):
             yield from ([] if number == 0 else [""])
-            yield from outline({key: row.get(key) for key in shown}, width)
+            yield from outline({key: row.get(key) for key in shown} or row, width)
         return
     yield click.style(_joined(heads, widths), bold=True)
     for row_cells in cells:

@@ -205,9 +205,10 @@ def _reason(error: Exception) -> str:
 
 
 def _certificate_reason(error: Any) -> str:
-    return (
-        f"its certificate is not trusted ({error.verify_message.rstrip('.')}); name a file that is, with --ca"
-    )
+    message = error.verify_message.rstrip(".")
+    if "mismatch" in message:
+        return f"its certificate is for another name ({message}); call it by that name"
+    return f"its certificate is not trusted ({message}); name a file that is, with --ca"
 
 
 _REASONS: list[tuple[type[Exception], Callable[[Any], str]]] = [

@@ -80,5 +80,17 @@ def test_a_table_leaves_out_a_column_in_which_nothing_is_known() -> None:
     assert "server count" in "".join(table("bots", [{**bots("a")[0], "server_count": 0}], 80))
 
 
+def test_a_table_of_events_folds_their_texts() -> None:
+    rows = [{"position": 1, "ref": "bots/" + "1" * 18, "text": "some words " * 20}]
+    lines = list(table("events", rows, 60))
+    assert len(lines) > 5
+    assert all(cell_len(line) <= 60 for line in lines[1:])
+
+
+@pytest.mark.parametrize("row", [{"a": None}, {"part": {"a": 1}}, {}])
+def test_a_row_without_a_single_value_is_no_error(row: dict[str, object]) -> None:
+    assert isinstance(list(table("things", [row, row], 80)), list)
+
+
 def test_a_list_of_nothing_has_no_table() -> None:
     assert list(table("bots", [], 80)) == []
