@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -59,6 +59,9 @@ wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs
 
 build-packages:  ## install what `make binary` needs, on Debian (as root)
 	apt-get install --yes binutils libpython3.11
+
+deploy-packages: ## install what reads the files of deploy/ in tests, on Debian (as root)
+	apt-get install --yes --no-install-recommends systemd nginx-light caddy
 
 bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state

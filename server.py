@@ -33,6 +33,7 @@ class Commands(click.Group):
         "admin": ("cli.admin", "Manage a running gateway as its operator."),
         "backup": ("cli.backup_commands", "Save the state to FILE, and the secrets to another file."),
         "completion": ("cli.completion", "Print the completion script of a shell."),
+        "health": ("cli.health", "Ask a gateway whether it is well: status 0 if it is, else 1."),
         "restore": ("cli.restore_command", "Build a new data folder from FILE."),
         "rotate-key": ("cli.rotate_key", "Create a new sealing key."),
         "snapshot": ("cli.snapshots", "Inspect, verify and export the data on disk."),

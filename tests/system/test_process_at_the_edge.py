@@ -4,10 +4,7 @@ import contextlib
 import json
 import resource
 import signal
-import socket
 import ssl
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,35 +12,15 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.support.activated_gateway import Activated
 from tests.support.certificate_files import HOST, Files, trusting
-from tests.support.gateways import BOT, ROOT, USER, WAIT_SECONDS, ProcessGateway, eventually
+from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
-from tests.support.socket_activation import BOOTSTRAP
 from wire.listening import listen
 
 CHECK = f"/bots/{BOT}/voters/{USER}"
-SERVE = "import sys; sys.argv = ['server.py', 'serve']; import server; server.cli()"
 EXHAUSTED = "accepting no connections for a moment"
-
-
-class Activated(ProcessGateway):
-    """Is handed its listening socket, as systemd does it."""
-
-    def __init__(self, folder: Path, listening: socket.socket) -> None:
-        super().__init__(folder, LISTEN_FDS="1")
-        self._listening = listening.fileno()
-
-    def start(self, *_: str) -> "Activated":
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", BOOTSTRAP, str(self._listening), SERVE],
-            cwd=ROOT,
-            env=self.environment,
-            pass_fds=[self._listening],
-            stdout=self.output,
-            stderr=subprocess.STDOUT,
-        )
-        return self
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""`votegate health`: is the gateway well? Law: one line and status 0 or 1, within a bounded time.
+
+It is for whoever watches a process and has no shell and no `curl`, such as a container.
+"""
+
+from pathlib import Path
+
+import click
+
+from cli.remote import UNIX, Address, Remote, printable
+from cli.settings_port import SettingsPort
+
+NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
+
+
+@click.command()
+@click.option("--ready", is_flag=True, help="Ask whether it takes requests, which it refuses while it stops.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 60, min_open=True),
+    default=5,
+    show_default=True,
+    help="Time to wait.",
+)
+@click.option("--url", help="Address: http://..., https://..., or unix:PATH. Else: the settings'.")
+@click.option("--socket", "unix_socket", metavar="PATH", help="Unix socket of the gateway.")
+@click.option("--ca", type=click.Path(path_type=Path), help="File with the certificates to trust (PEM).")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings file of the gateway.")
+@click.pass_obj
+def health(
+    settings: SettingsPort,
+    ready: bool,
+    seconds: float,
+    url: str | None,
+    unix_socket: str | None,
+    ca: Path | None,
+    config: Path | None,
+) -> None:
+    """Ask a gateway whether it is well: status 0 if it is, else 1."""
+    if unix_socket is not None:
+        url = f"{UNIX}{unix_socket}"
+    if url is not None:
+        address = Address(url, ca)
+    else:
+        found = settings.whereabouts(config, None)
+        is_own = ca is None and found.certificate is not None
+        address = Address(found.url, ca or found.certificate, is_own)
+    Remote(address, NO_TOKEN).call("GET", "/readyz" if ready else "/healthz", seconds=seconds)
+    click.echo(f"{printable(address.url)} is {'ready' if ready else 'well'}")
