@@ -142,7 +142,9 @@ def _loaded(config: Path | None, flags: Mapping[str, object]) -> "Settings":
 
 
 def _not_valid(mistakes: str) -> SystemExit:
-    click.echo(f"The settings are not valid:\n{mistakes}", err=True)
+    click.echo("The settings are not valid:", err=True)
+    for mistake in mistakes.splitlines():
+        click.echo(_in_columns(mistake), err=True)
     return SystemExit(2)
 
 
@@ -235,20 +237,32 @@ async def _serve_until_signal(
 @cli.command("check-config")
 @settings_options
 def check_config(config: Path | None, **flags: object) -> None:
-    """Check the settings and report every mistake.
+    """Check the settings, and try what a start would.
 
-    Also read the certificates and keys that the settings name. Ends with status 2 if there is a mistake.
+    It reports every mistake at once, and changes nothing on disk. Ends with status 2 if a start would fail. A warning is something that would not
+    work then: a Redis, a proxy or a name server that does not answer.
     """
+    import asyncio
+
     from core.clock import SystemClock
-    from gateway.certificates import certificate_findings
+    from gateway.start_check import start_findings
 
     settings = _settings(config, **flags)
-    mistakes, warnings = certificate_findings(settings, os.environ, SystemClock().now_ms())
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+    mistakes, warnings = asyncio.run(start_findings(settings, os.environ, SystemClock().now_ms()))
+    for kind, findings in (("error", mistakes), ("warning", warnings)):
+        for finding in findings:
+            click.echo(_in_columns(f"{kind}: {finding}"), err=True)
     if mistakes:
-        raise _not_valid("\n".join(mistakes))
+        click.echo("A start would fail.", err=True)
+        raise SystemExit(2)
     click.echo("The settings are valid.")
+
+
+def _in_columns(text: str) -> str:
+    """Return the text in lines that fit a terminal of 80 columns. No path is broken."""
+    import textwrap
+
+    return textwrap.fill(text, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _place(config: Path | None, data_dir: Path | None) -> "Place":

@@ -86,7 +86,11 @@ async def open_node(
     node_id = node_id_at_start(fleet, name, clock.now_ms())
     if node_id is not None:
         ledger.commit([NodeNamed(node_id)])
-    digests, place, lease_seconds = KeyedDigests(secrets.digest.encode()), _place(redis), redis.lease_seconds
+    digests, place, lease_seconds = (
+        KeyedDigests(secrets.digest.encode()),
+        redis_place(redis),
+        redis.lease_seconds,
+    )
     sealed_link, claims_link = SealedLink(Link(place), Envelopes(store.folder.keys)), Link(place)
     link, warnings, voters = sealed_link.link, Warnings(), SharedBuckets()
     registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms.alike)
@@ -135,7 +139,7 @@ async def open_node(
         await link.close()
 
 
-def _place(redis: RedisSettings) -> RedisPlace:
+def redis_place(redis: RedisSettings) -> RedisPlace:
     options: dict[str, Any] = {}
     if redis.password is not None:
         options["password"] = redis.password.get_secret_value()

@@ -110,8 +110,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 
 
 def test_a_valid_configuration_is_called_valid() -> None:
-    result = CliRunner().invoke(cli, ["check-config", "--config", str(ROOT / "config.yaml"), "--port", "0"])
-    assert (result.exit_code, result.output) == (0, "The settings are valid.\n")
+    names = {"VOTEGATE_WEBHOOKS__NAME_SERVERS": "127.0.0.1:1"}  # no test asks those of the system
+    arguments = ["check-config", "--config", str(ROOT / "config.yaml"), "--port", "0"]
+    result = CliRunner(env=names).invoke(cli, arguments)
+    assert result.exit_code == 0
+    assert result.output.endswith("\nThe settings are valid.\n")
 
 
 @pytest.mark.parametrize("command", ["check-config", "serve"])
@@ -125,7 +128,7 @@ def test_an_invalid_configuration_ends_with_2_and_every_mistake(tmp_path: Path, 
     assert (refused.returncode, refused.stdout) == (2, "")
     first, *mistakes = refused.stderr.splitlines()
     assert first == "The settings are not valid:"
-    names = [mistake.partition(":")[0] for mistake in mistakes]
+    names = [mistake.partition(":")[0] for mistake in mistakes if not mistake.startswith(" ")]
     assert sorted(names) == ["operator.token", "server.colour", "server.port", "stats.max_difference"]
     assert "short-secret" not in refused.stderr
     assert not (tmp_path / "data").exists()
