@@ -34,6 +34,8 @@ encode_json = msgspec.json.Encoder().encode
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 JSON = "application/json"
+EVENT_STREAM = "text/event-stream; charset=utf-8"
+"""A stream that lasts as long as somebody watches it."""
 UNAVAILABLE_RETRY_SECONDS = "5"
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

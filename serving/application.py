@@ -16,7 +16,16 @@ from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
 from core.request_id import REQUEST_ID
-from handlers.reply import SPOKEN, Reply, bug, failure, method_not_allowed, no_such_path, reply_to
+from handlers.reply import (
+    EVENT_STREAM,
+    SPOKEN,
+    Reply,
+    bug,
+    failure,
+    method_not_allowed,
+    no_such_path,
+    reply_to,
+)
 from handlers.request import Request
 from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
@@ -93,6 +102,7 @@ class EndpointHandler(RequestHandler):
         self._size = 0
         self._pieces: list[bytes] = []
         self._began_ns = policy.clock.monotonic_ns()
+        self._watched_ns: int | None = None  # when an event stream began: how long it lasts is no latency
         policy.running.begin(self)  # before anything can end the request
 
     def set_default_headers(self) -> None:
@@ -198,7 +208,8 @@ class EndpointHandler(RequestHandler):
         """Count the answer, and log it. Tornado calls this once the answer is written."""
         policy, request, status = self._policy, self.request, self.get_status()
         taken_ns = policy.clock.monotonic_ns() - self._began_ns
-        policy.traffic.of(self._resource.name(request.method or "")).add(status, taken_ns)
+        latency_ns = self._watched_ns - self._began_ns if self._watched_ns is not None else taken_ns
+        policy.traffic.of(self._resource.name(request.method or "")).add(status, latency_ns)
         if policy.answered is not None:
             address, method = self.client_address(), request.method or ""
             policy.answered(status, method, request.path, address, taken_ns, self.request_number)
@@ -224,6 +235,8 @@ class EndpointHandler(RequestHandler):
         for name, value in (*reply.headers.items(), *limits.items()):
             self.set_header(name, value)
         self.set_header("Content-Type", reply.content_type)
+        if reply.content_type == EVENT_STREAM:
+            self._watched_ns = self._policy.clock.monotonic_ns()
 
     async def _send_stream(self, reply: Reply, stream: AsyncGenerator[bytes, None]) -> None:
         """Send a stream. If it fails, close the connection, so that the client notices the missing end."""

@@ -9,12 +9,11 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
-from handlers.reply import NotReady, Reply
+from handlers.reply import EVENT_STREAM, NotReady, Reply
 from web.page_policy import PAGE_HEADERS
 from web.sessions import OperatorSessions, Session
 
 log = logging.getLogger(__name__)
-EVENT_STREAM = "text/event-stream; charset=utf-8"
 MOST_VIEWERS = 32
 SECONDS = 2.0
 SIGNED_OUT = b"event: signed-out\ndata: .\n\n"

@@ -1,10 +1,11 @@
 """The overview shows what its JSON says, and goes on showing it."""
 
 import json
+from typing import Any
 
 import pytest
 
-from tests.support.gateways import ThreadGateway
+from tests.support.gateways import ThreadGateway, eventually
 from tests.support.page_visitor import PageVisitor, check_html, words
 
 
@@ -73,3 +74,19 @@ def test_a_stop_ends_the_streams_and_waits_for_none(gateway: ThreadGateway, visi
     gateway.stop()
     for _ in lines:
         pass
+
+
+def test_how_long_somebody_watches_is_no_latency(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    response = visitor.request("GET", "/debug/live", stream=True)
+    lines = response.iter_lines(decode_unicode=True)
+    assert next(lines).startswith(":")
+    gateway.advance(30)
+    visitor.post("/debug/sign-out")
+    assert "event: signed-out" in list(lines)
+
+    def pages() -> list[Any]:
+        endpoints = gateway.done("GET", "/debug/overview.json")["endpoints"]
+        return [each for each in endpoints if (each["endpoint"], each["status_class"]) == ("page", "2xx")]
+
+    (seen,) = eventually(pages)
+    assert seen["p99_ms"] < 1_000
