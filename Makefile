@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages prometheus test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -20,7 +20,7 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, except the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
-ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings outbound ratelimit serving settings snapshot storage votes web webhook)
+ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings metrics outbound ratelimit serving settings snapshot storage votes web webhook)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
 
@@ -62,6 +62,9 @@ build-packages:  ## install what `make binary` needs, on Debian (as root)
 
 deploy-packages: ## install what reads the files of deploy/ in tests, on Debian (as root)
 	apt-get install --yes --no-install-recommends systemd nginx-light caddy
+
+prometheus:      ## install promtool, which reads the alerts and the dashboard in tests, on Debian (as root)
+	apt-get install --yes --no-install-recommends prometheus
 
 bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state
