@@ -24,6 +24,8 @@ UNIX = "unix:"
 TIMEOUT_SECONDS = 15
 LONG_SECONDS = 3_600
 """For calls that read or write the whole state."""
+IDLE_SECONDS = 60
+"""The longest pause in a file that is under way."""
 MAX_ANSWER_BYTES = 64 << 20
 BINARY, OPENMETRICS = "application/octet-stream", "application/openmetrics-text"
 PIECE_BYTES = 1 << 16
@@ -81,7 +83,7 @@ class Remote:
 
         Raises Refused and NoGateway, the latter for a file that is cut off.
         """
-        with self._answered("GET", path, None, LONG_SECONDS) as response:
+        with self._answered("GET", path, None, LONG_SECONDS, IDLE_SECONDS) as response:
             media_type = (response.getheader("Content-Type") or "").partition(";")[0]
             if response.status >= 400 or media_type != content_type:
                 self._checked(response, _whole(response))
@@ -92,16 +94,25 @@ class Remote:
 
     @contextlib.contextmanager
     def _answered(
-        self, method: str, path: str, body: dict[str, Any] | None, seconds: float
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        seconds: float,
+        idle: float = LONG_SECONDS,
     ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request and yield the answer's head. `idle` bounds the wait for each piece of the body."""
         connection, before = self._connection(min(seconds, TIMEOUT_SECONDS))
         content = None if body is None else json.dumps(body).encode()
         is_late = threading.Event()
+        # The connection forgets its socket once an answer says that it is the last.
+        sockets: list[socket.socket] = []
 
         def give_up() -> None:
             is_late.set()
-            with contextlib.suppress(OSError, AttributeError):  # it may not be connected yet, or not any more
-                connection.sock.shutdown(socket.SHUT_RDWR)
+            for each in sockets:
+                with contextlib.suppress(OSError):  # it may not be connected any more
+                    each.shutdown(socket.SHUT_RDWR)
 
         # A socket's own time-out begins anew with each byte.
         watch = threading.Timer(seconds, give_up)
@@ -109,7 +120,8 @@ class Remote:
         watch.start()
         try:
             connection.connect()
-            connection.sock.settimeout(seconds)
+            sockets.append(connection.sock)
+            connection.sock.settimeout(min(seconds, idle))
             connection.request(method, before + path, content, {"Authorization": f"Bearer {self._token}"})
             yield connection.getresponse()
         except (http.client.HTTPException, OSError, ValueError) as error:
@@ -219,7 +231,7 @@ _REASONS: list[tuple[type[Exception], Callable[[Any], str]]] = [
     (ConnectionResetError, lambda _: "it closed the connection without an answer"),
     (http.client.IncompleteRead, lambda _: "it cut its answer off"),
     (http.client.HTTPException, lambda _: "it does not speak HTTP; check --url"),
-    (TimeoutError, lambda _: "it cannot be reached in time"),
+    (TimeoutError, lambda _: "it does not answer in time"),
     (OSError, lambda error: error.strerror or str(error)),
 ]
 """In this order: some of these are of the kind of a later one."""

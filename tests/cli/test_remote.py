@@ -154,11 +154,12 @@ def test_a_server_that_does_not_answer_is_no_gateway(
     assert told(receiver.url).startswith(f"no gateway answers at {receiver.url}: it ")
 
 
-def test_a_server_that_answers_byte_by_byte_for_ever_is_no_gateway() -> None:
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
+def test_a_server_that_answers_byte_by_byte_for_ever_is_no_gateway(more: bytes) -> None:
     released = threading.Event()
 
     def trickle(connection: socket.socket) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n" + more + b"\r\n")
         try:
             while not released.wait(0.01):  # a byte at a time, well within any socket's time-out
                 connection.sendall(b" ")
@@ -249,6 +250,23 @@ def test_a_file_that_is_cut_off_is_told(answer: bytes) -> None:
         pytest.raises(NoGateway, match="it cut its answer off"),
     ):
         pieces(url)
+
+
+def test_a_file_that_stops_coming_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "IDLE_SECONDS", 0.1)
+    released = threading.Event()
+
+    def stop(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n")
+        connection.sendall(b"Content-Length: 100\r\n\r\nsome")
+        released.wait(WAIT_SECONDS)
+
+    with speaking(stop) as url:
+        try:
+            with pytest.raises(NoGateway, match="it does not answer in time"):
+                pieces(url)
+        finally:
+            released.set()
 
 
 @pytest.mark.parametrize("body", [b"<html>", b'{"success": true}'])
