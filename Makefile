@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages prometheus test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages pages pages-packages prometheus screens test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -37,6 +37,15 @@ crash: $(VENV)/dev.stamp ## kill a loaded gateway ROUNDS=1000 times (5 minutes)
 soak: SECONDS := 150
 soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minutes)
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (1 minute)
+	@$(BIN)/python -m pytest -m pages -n 2 tests/pages
+
+pages-packages:  ## install the browser of `make pages`, on Debian (as root)
+	apt-get install --yes --no-install-recommends chromium
+
+screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
+	@$(BIN)/python -m tests.pages.screens
 
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long

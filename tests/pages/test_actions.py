@@ -1,0 +1,163 @@
+"""Every action of the pages, with its question first, and the overview that moves by itself."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.support.browser import Visitor, visiting
+from tests.support.debug_scene import NEW_BOT, filled_scene
+from tests.support.gateways import BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
+from tests.support.webhook_receiver import Receiver, status
+from web.debug.actions import OF_DATA, OF_DELIVERIES, OF_LISTINGS
+
+BOT_PAGE, NEW_PAGE = f"/debug/listings/bots/{BOT}", f"/debug/listings/bots/{NEW_BOT}"
+TESTED = {
+    *("approve", "deny", "counts", "limits", "probe", "resume"),
+    "redeliver",
+    *("snapshot", "verify", "backup"),
+}
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, receiver: Receiver) -> Iterator[ThreadGateway]:
+    with filled_scene(tmp_path / "data", receiver) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def operator(browser: Browser, gateway: ThreadGateway) -> Iterator[Visitor]:
+    with visiting(browser, gateway) as visitor:
+        yield visitor.sign_in()
+
+
+def act(operator: Visitor, where: str, link: str, button: str, **fields: str) -> None:
+    """Follow the link of an action, fill its form in, and press its button."""
+    page = operator.see(where)
+    page.get_by_role("main").get_by_role("link", name=link, exact=True).first.click()
+    for label, value in fields.items():
+        page.get_by_label(label.replace("_", " "), exact=True).fill(value)
+    page.get_by_role("main").get_by_role("button", name=button, exact=True).click()
+
+
+def told(operator: Visitor, text: str) -> None:
+    expect(operator.page.locator("#notices")).to_contain_text(text)
+
+
+def test_every_action_has_a_test_here() -> None:
+    assert {each.slug for each in (*OF_LISTINGS, *OF_DELIVERIES, *OF_DATA)} == TESTED
+
+
+def test_review_limits_and_counts(operator: Visitor, gateway: ThreadGateway) -> None:
+    act(operator, NEW_PAGE, "Approve", "Approve it")
+    told(operator, "It is approved.")
+    act(operator, NEW_PAGE, "Set the actual server count", "Save", Servers_that_the_bot_is_really_in="42")
+    told(operator, "The count is saved.")
+    act(operator, NEW_PAGE, "Set limits", "Save", Vote_checks="7", Window_of_vote_checks="60")
+    told(operator, "The limits are saved.")
+
+    shown = gateway.done("GET", f"/manage/bots/{NEW_BOT}")
+    assert (shown["state"], shown["actual_server_count"]) == ("approved", 42)
+    assert shown["limits"] == {"stats": None, "voters": {"requests": 7, "window_seconds": 60}}
+
+
+def test_a_question_that_is_left_changes_nothing(operator: Visitor, gateway: ThreadGateway) -> None:
+    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    page = operator.see(f"{NEW_PAGE}/approve")
+    page.get_by_role("link", name="Back").click()
+
+    expect(page).to_have_url(f"{operator.home}{NEW_PAGE}")
+    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+
+
+def test_a_denial_says_why_and_a_wrong_number_is_refused_at_its_field(
+    operator: Visitor, gateway: ThreadGateway
+) -> None:
+    act(operator, NEW_PAGE, "Deny", "Deny it", Reason="It is a copy.")
+    told(operator, "It is denied.")
+    assert gateway.done("GET", f"/manage/bots/{NEW_BOT}")["reason"] == "It is a copy."
+
+    operator.expected.add(400)
+    act(operator, BOT_PAGE, "Set limits", "Save", Vote_checks="many")
+    expect(operator.page.locator("[aria-invalid=true]").first).to_be_visible()
+    expect(operator.page.get_by_label("Vote checks", exact=True)).to_have_value("many")
+
+
+def test_a_suspended_endpoint_is_probed_and_healed(
+    operator: Visitor, gateway: ThreadGateway, receiver: Receiver
+) -> None:
+    receiver.default = status(500)
+    act(operator, BOT_PAGE, "Probe the endpoint now", "Send the probe")
+    told(operator, "The probe failed")
+    receiver.default = status(204)
+    act(operator, BOT_PAGE, "Probe the endpoint now", "Send the probe")
+    told(operator, "The probe succeeded")
+
+    assert gateway.done("GET", f"/manage/bots/{BOT}/webhook")["suspension"] is None
+
+
+def test_a_suspension_is_lifted_and_a_delivery_sent_again(
+    operator: Visitor, gateway: ThreadGateway, receiver: Receiver
+) -> None:
+    act(operator, BOT_PAGE, "Lift the suspension", "Lift it")
+    told(operator, "The suspension is lifted.")
+    eventually(lambda: gateway.done("GET", f"/manage/bots/{BOT}/webhook")["pending"] == 0)
+    receiver.received.clear()
+    act(operator, BOT_PAGE, "Send again", "Send it again")
+    told(operator, "Delivered: status 204")
+
+    assert len(receiver.received) == 1
+
+
+def test_the_data_is_saved_compared_and_downloaded(operator: Visitor, tmp_path: Path) -> None:
+    act(operator, "/debug/data", "Take a snapshot", "Take it")
+    told(operator, "The snapshot at position")
+    act(operator, "/debug/data", "Verify", "Verify")
+    told(operator, "Memory and disk say the same")
+    with operator.page.expect_download() as download:
+        act(operator, "/debug/data", "Download a backup", "Download it")
+
+    download.value.save_as(tmp_path / "backup")
+    assert (tmp_path / "backup").stat().st_size > 0
+
+
+def test_the_overview_moves_by_itself(operator: Visitor, gateway: ThreadGateway) -> None:
+    page = operator.see("/debug")
+    waiting = page.locator(".tiles > *").filter(has_text="Webhooks waiting")
+    expect(waiting).to_contain_text("1")
+    page.evaluate("window.stays = true")
+    gateway.cast(OTHER_USER)
+
+    expect(waiting).to_contain_text("2", timeout=30_000)
+    assert page.evaluate("window.stays") is True
+
+
+def test_a_bot_is_found_and_its_page_shows_no_secret(operator: Visitor, gateway: ThreadGateway) -> None:
+    page = operator.see("/debug")
+    page.get_by_role("searchbox").first.fill("test b")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Test bot").first.click()
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Test bot")
+    shown = page.content()
+    assert USER in shown
+    assert "token-of-the-owner" not in shown
+    assert gateway.operator_token not in shown
+
+
+def test_what_a_bot_and_its_receiver_write_is_never_run(
+    operator: Visitor, gateway: ThreadGateway, receiver: Receiver
+) -> None:
+    attack = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
+    edit = {
+        **{"owner_id": OWNER, "name": attack[:32], "description": attack + "x" * 40},
+        **{"short_description": "A bot that attacks " + attack[:40], "categories": ["Utility"]},
+    }
+    gateway.done("PUT", f"/manage/bots/{NEW_BOT}", edit)
+    receiver.default = status(200, attack.encode())
+    gateway.done("POST", f"/manage/bots/{BOT}/webhook/test", {"user": OTHER_USER})
+
+    for path in (NEW_PAGE, "/debug/find?q=script", "/debug/journal", BOT_PAGE):
+        page = operator.see(path)
+        assert page.evaluate("window.hit") is None

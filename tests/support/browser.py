@@ -1,0 +1,107 @@
+"""Debian's chromium, driven by Playwright, and pages that remember what went wrong in them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.support.gateways import WAIT_SECONDS, Client
+
+RULES = ("wcag2a", "wcag2aa", "wcag22aa", "best-practice")
+WAIT_MS = WAIT_SECONDS * 1_000
+
+
+def chromium() -> str:
+    """The path of chromium. Without one, the test is skipped; in CI it fails."""
+    path = shutil.which("chromium")
+    if path is None:
+        why = "there is no chromium; `make browser` installs Debian's"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    return path
+
+
+@contextmanager
+def browsing() -> Iterator[Browser]:
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=options)
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """A browser with a session of its own. It notes errors in the console, refusals of the policy, and
+    requests to other hosts."""
+
+    def __init__(self, browser: Browser, gateway: Client, **options: Any) -> None:
+        self.gateway = gateway
+        self.home = gateway.base_url
+        self.problems: list[str] = []
+        self.expected: set[int] = set()
+        """Statuses that are no problem: chromium writes each failed request to the console."""
+        self.context: BrowserContext = browser.new_context(
+            base_url=self.home, viewport={"width": 1_280, "height": 800}, **options
+        )
+        self.context.set_default_timeout(WAIT_MS)
+        self.context.on("console", self._said)
+        self.context.on("weberror", lambda error: self.problems.append(str(error.error)))
+        self.context.on("request", self._asked)
+        self.page: Page = self.context.new_page()
+
+    def _said(self, message: ConsoleMessage) -> None:
+        is_expected = any(f"status of {status}" in message.text for status in self.expected)
+        if message.type in {"error", "warning"} and not is_expected:
+            self.problems.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Request) -> None:
+        if urlsplit(request.url).netloc != urlsplit(self.home).netloc and request.url.startswith("http"):
+            self.problems.append(f"asked another host: {request.url}")
+
+    def sign_in(self) -> "Visitor":
+        self.page.goto("/debug")
+        self.page.get_by_label("Operator token").fill(self.gateway.operator_token)
+        self.page.get_by_role("button", name="Sign in").click()
+        self.page.wait_for_url("**/debug")
+        return self
+
+    def see(self, path: str) -> Page:
+        """Open a page and wait until its scripts have run."""
+        self.page.goto(path, wait_until="load")
+        return self.page
+
+    def barriers(self) -> list[str]:
+        """What axe finds wrong with the page, by rule and place."""
+        found = Axe().run(self.page, options={"runOnly": list(RULES), "resultTypes": ["violations"]})
+        return [
+            f"{each['id']}: {node['html'][:160]}"
+            for each in found.response["violations"]
+            for node in each["nodes"]
+        ]
+
+    def overflow(self) -> int:
+        """The pixels by which the page is wider than its window."""
+        wider: int = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        return max(wider, 0)
+
+    def close(self) -> None:
+        self.context.close()
+
+
+@contextmanager
+def visiting(browser: Browser, gateway: Client, **options: Any) -> Iterator[Visitor]:
+    """A visitor for a test, in which nothing may go wrong."""
+    visitor = Visitor(browser, gateway, **options)
+    try:
+        yield visitor
+        assert visitor.problems == []
+    finally:
+        visitor.close()
