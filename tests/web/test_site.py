@@ -83,6 +83,7 @@ def test_the_policy_is_on_every_answer_and_no_cache_keeps_one(visitor: PageVisit
         )
         for name, value in PAGE_HEADERS.items():
             assert response.headers[name] == value
+        assert response.headers["Cache-Control"] == "no-store"
         response.close()
 
 
