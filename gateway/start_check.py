@@ -61,16 +61,19 @@ async def start_findings(settings: Settings, environment: Mapping[str, str], now
         warnings.append(
             f"data_dir: a gateway runs on {settings.data_dir} (pid {owner}); another one cannot start there"
         )
-    busy, *unanswered = await asyncio.gather(
-        _bounded(address_problem(settings.server), "server.address: its name cannot be looked up in time"),
+    own = settings.metrics
+    busy, metrics_busy, *unanswered = await asyncio.gather(
+        _bounded(address_problem(settings.server), _late("server")),
+        _bounded(_listening_problem("metrics", own.address, own.port), _late("metrics")),
         _redis_problem(settings.redis),
         _proxy_problem(settings),
         *_name_server_problems(settings),
     )
-    if busy and owner is not None:
-        warnings.append(f"{busy}; is it that gateway?")
-    elif busy:
-        mistakes.append(busy)
+    for problem in (busy, metrics_busy):
+        if problem and owner is not None:
+            warnings.append(f"{problem}; is it that gateway?")
+        elif problem:
+            mistakes.append(problem)
     return Findings(mistakes, warnings + [problem for problem in unanswered if problem])
 
 
@@ -159,16 +162,23 @@ async def address_problem(server: ServerSettings) -> str | None:
     if server.unix_socket is not None:
         problem = _socket_problem(server.unix_socket.absolute())
         return f"server.unix_socket: {server.unix_socket}: {problem}" if problem else None
+    return await _listening_problem("server", server.address, server.port)
 
+
+async def _listening_problem(section: str, address: str | None, port: int) -> str | None:
     def try_to_listen() -> str | None:
         try:
-            for listening in listen(server.address, server.port):
+            for listening in listen(address, port) if address is not None else []:
                 listening.close()
         except OSError as error:
-            return f"server.address: {error}"
+            return f"{section}.address: {error}"
         return None
 
     return await _in_thread(try_to_listen)
+
+
+def _late(section: str) -> str:
+    return f"{section}.address: its name cannot be looked up in time"
 
 
 def _socket_problem(path: Path) -> str | None:

@@ -33,7 +33,7 @@ def start_lines(
         "keep copies of both apart from the data",
         f"fleet: {_fleet(settings.redis)}",
         f"pages: {pages}",
-        *(f"metrics on {url}/metrics, without a token" for url in metrics_urls),
+        *(f"metrics on {url}/metrics" for url in metrics_urls),
         *(f"serving on {url}" for url in urls),
     ]
 

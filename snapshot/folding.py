@@ -6,9 +6,12 @@ process and not a fork of the gateway. It gets its order through a pipe, because
 """
 
 import asyncio
+import logging
 import subprocess
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,6 +21,7 @@ from storage.folder import Folder
 from storage.sealing import keyring_of
 
 FOLD_SECONDS = 3_600.0
+log = logging.getLogger(__name__)
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -52,19 +56,27 @@ class Folding:
         """Run the process and return when it has ended. Call this in a thread."""
         try:
             process = subprocess.Popen(  # noqa: S603 (our own command, and no shell)
-                self._command, cwd=self._place, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                self._command,
+                cwd=self._place,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,  # or its traceback would stand in the log, in no form of it
             )
         except OSError as error:
             return Folded(problem=f"no process to fold the disk can be started ({error.strerror})")
+        complaint = b""
         with process:
             self._process = process
             if self._stopped:
                 process.kill()
             try:
-                told, _ = process.communicate(msgspec.json.encode(order), FOLD_SECONDS)
+                told, complaint = process.communicate(msgspec.json.encode(order), FOLD_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
         if process.returncode:
+            if complaint:
+                text = "the process that folds the disk has failed: %s"
+                log.error(text, complaint.decode("utf-8", "replace").strip())
             return Folded(problem=f"the process that folds the disk ended with status {process.returncode}")
         return msgspec.json.decode(told, type=Folded)
 
@@ -79,7 +91,8 @@ async def folded_apart(folding: Folding, order: Order) -> Folded:
     """Return what the process has folded, without holding up the loop. A call that is cancelled ends it."""
     with ThreadPoolExecutor(1, "verify") as thread:
         try:
-            return await asyncio.get_running_loop().run_in_executor(thread, folding.run, order)
+            run = partial(copy_context().run, folding.run, order)  # its line is of the request that asks
+            return await asyncio.get_running_loop().run_in_executor(thread, run)
         finally:
             folding.stop()  # or leaving the executor would wait for the process of a cancelled call
 

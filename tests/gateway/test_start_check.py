@@ -153,6 +153,12 @@ def test_an_address_that_somebody_has_is_a_mistake(folder: Path) -> None:
         )
 
 
+def test_the_address_of_the_metrics_is_tried_too(folder: Path) -> None:
+    with listening() as port:
+        told = mistake(folder, **{"metrics.address": "127.0.0.1", "metrics.port": port})
+    assert told.startswith(f"metrics.address: cannot listen on 127.0.0.1 port {port}: ")
+
+
 def test_a_unix_socket_is_tried_and_left_as_it_is(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "votegate.sock"
     setting = {"server.unix_socket": path}

@@ -76,6 +76,16 @@ def test_a_process_that_ends_otherwise_is_a_problem_and_no_digest(
     assert python(program).run(order_of(tmp_path)) == ended(status)
 
 
+def test_the_log_and_nothing_else_has_what_a_failing_process_says(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert python("raise ValueError('a bug')").run(order_of(tmp_path)) == ended(1)
+    (line,) = caplog.messages
+    assert line.startswith("the process that folds the disk has failed: Traceback")
+    assert line.endswith("ValueError: a bug")
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_process_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:
     command: Sequence[str] = (str(tmp_path / "no-such-program"),)
     found = Folding(command, store.ROOT).run(order_of(tmp_path))
