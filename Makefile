@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages deploy-packages pages pages-packages prometheus screens test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -41,9 +41,6 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minut
 pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (1 minute)
 	@$(BIN)/python -m pytest -m pages -n 2 tests/pages
 
-pages-packages:  ## install the browser of `make pages`, on Debian (as root)
-	apt-get install --yes --no-install-recommends chromium
-
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
 
@@ -67,13 +64,12 @@ wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs
 	@$(BUILDER)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 build-packages:  ## install what `make binary` needs, on Debian (as root)
+	apt-get update --quiet=2
 	apt-get install --yes binutils libpython3.11
 
-deploy-packages: ## install what reads the files of deploy/ in tests, on Debian (as root)
-	apt-get install --yes --no-install-recommends systemd nginx-light caddy
-
-prometheus:      ## install promtool, which reads the alerts and the dashboard in tests, on Debian (as root)
-	apt-get install --yes --no-install-recommends prometheus
+# RUNLEVEL: no server is started, only its programs are called.
+test-packages: build-packages ## install the programs that tests call, such as a browser, on Debian (as root)
+	RUNLEVEL=1 apt-get install --yes --no-install-recommends chromium prometheus systemd nginx-light caddy
 
 bench-state: $(VENV)/dev.stamp ## measure ten million votes; tables in bench/results/
 	@$(BIN)/python -m bench.state

@@ -89,7 +89,7 @@ def test_the_dashboard_shows_every_family(told: Scraped) -> None:
 
 @pytest.mark.skipif(
     shutil.which("promtool") is None and "CI" not in os.environ,
-    reason="promtool is not installed here: `make prometheus`",
+    reason="promtool is not installed here: `make test-packages`",
 )
 def test_prometheus_reads_every_expression(tmp_path: Path) -> None:
     rules = [
