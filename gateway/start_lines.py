@@ -26,7 +26,7 @@ def start_lines(
     pages = ", ".join(path for path in PAGES if path in paths)
     return [
         f"Votegate {VERSION} at position {position}",
-        f"data folder: {settings.data_dir}",
+        f"data folder: {settings.data_dir.absolute()}",
         f"operator token: {_place(settings.operator.token, OPERATOR_TOKEN)}",
         f"sealing keys: {_place(settings.sealing.keys, KEYS)}",
         f"digest secret: {_place(settings.keys.digest_secret, DIGEST_SECRET)}",

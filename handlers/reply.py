@@ -44,7 +44,8 @@ class Reply(Struct, frozen=True):
     """An answer to send.
 
     `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
-    tell of `limits`, come beside the headers of every answer.
+    tell of `limits`, come beside the headers of every answer. `view` is the value whose JSON the body is, for
+    a page that shows the same.
     """
 
     status: int
@@ -53,6 +54,7 @@ class Reply(Struct, frozen=True):
     limits: Decision | None = None
     content_type: str = JSON
     stream: AsyncGenerator[bytes, None] | None = None
+    view: Struct | None = None
 
 
 class BadRequest(Exception):
@@ -159,7 +161,7 @@ _DONE = Success()
 
 
 def success(view: Success = _DONE, status: int = 200) -> Reply:
-    return Reply(status, encode_json(view))
+    return Reply(status, encode_json(view), view=view)
 
 
 def failure(status: int, text: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from handlers.reply import Reply, encode_json
@@ -43,8 +42,10 @@ class JsonAnswers:
         body: Mapping[str, Any] | None = None,
     ) -> T:
         """Return the answer of an endpoint. Raises the refusals of its row, and AnswerRefused."""
-        reply = await self.reply(name, visitor, *params, query=query, body=body)
-        return msgspec.json.decode(reply.body, type=answer)
+        view = (await self.reply(name, visitor, *params, query=query, body=body)).view
+        if not isinstance(view, answer):
+            raise TypeError(f"{name} answers with {type(view).__name__}, not {answer.__name__}")
+        return view
 
     async def reply(
         self,

@@ -24,7 +24,7 @@ def test_a_start_says_what_it_is() -> None:
     url = "http://127.0.0.1:8080"
     assert start_lines(load_settings(None, {}, {}), 42, [url], ["/docs", "/healthz"]) == [
         f"Votegate {VERSION} at position 42",
-        "data folder: data",
+        f"data folder: {Path('data').absolute()}",
         "operator token: file operator.token",
         "sealing keys: file sealing.keys",
         "digest secret: file key-digest.secret",

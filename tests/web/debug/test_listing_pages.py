@@ -2,6 +2,8 @@
 
 import pytest
 
+from core.events import KeySaved
+from core.rows import Key
 from tests.support.contract import set_webhook
 from tests.support.gateways import (
     BOT,
@@ -81,6 +83,15 @@ def test_a_bot_is_shown_whole_and_no_secret_with_it(
         assert part in shown, part
     for secret in (key, "a-secret-token", "whsec_"):
         assert secret not in page
+
+
+def test_a_listing_is_shown_whose_fields_no_form_of_today_would_take(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    gateway.list_bot()
+    older = Key("0" * 24, "from elsewhere", "0" * 64, "not hexadecimal", created_ms=1)
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([KeySaved(f"bots/{BOT}", older)]))
+    assert "not hexadecimal" in words(visitor.page(f"/debug/listings/bots/{BOT}"))
 
 
 def test_a_server_is_shown_without_what_only_bots_have(gateway: ThreadGateway, visitor: PageVisitor) -> None:
