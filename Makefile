@@ -20,9 +20,9 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, except the long ones
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
 
-ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings metrics outbound ratelimit serving settings snapshot storage votes web webhook)
+MEASURED := $(addprefix tests/,core grammars votes listings ratelimit webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(ROOMS) tests/system/contract
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED) tests/system/contract
 
 lint: $(VENV)/dev.stamp ## check format, lint, types and imports
 	@$(BIN)/ruff format --check .
@@ -44,6 +44,7 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (1 minute)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
 
+ROOMS := $(addprefix tests/,cli core gateway grammars guild_counts handlers journal listings metrics outbound ratelimit serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
