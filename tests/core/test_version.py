@@ -10,7 +10,7 @@ from core.version import API_VERSION, VERSION, VERSIONS, Build, build
 from tests.support.gateways import ROOT
 from tests.support.openapi_lookup import DOCUMENT
 
-BESIDE_SOURCES = {".venv", "bench", "examples", "tests"}
+BESIDE_SOURCES = {".venv", "bench", "build", "examples", "tests"}
 
 
 def test_a_source_tree_has_no_build() -> None:
