@@ -27,10 +27,10 @@ def asked(url: str, trusted: Path | None = None, *, is_own: bool = False) -> boo
     return bool(answer["success"])
 
 
-def told(url: str, trusted: Path | None = None) -> str:
-    """The one line of a call that no gateway answers."""
+def told(url: str, seconds: float = WAIT_SECONDS, trusted: Path | None = None) -> str:
+    """The one line of a call that no gateway answers in time."""
     with pytest.raises(NoGateway) as raised:
-        asked(url, trusted)
+        Remote(Address(url, trusted), OPERATOR_TOKEN).call("GET", STATE, seconds=seconds)
     (line,) = raised.value.message.splitlines()
     assert OPERATOR_TOKEN not in line
     return line
@@ -74,7 +74,7 @@ def test_a_gateway_is_called_over_tls_if_its_certificate_is_trusted(tmp_path: Pa
         assert asked(gateway.base_url, own), "the certificate itself may be named"
         assert "its certificate is not trusted (unable to get local issuer" in told(gateway.base_url)
         other = gateway.base_url.replace("127.0.0.1", "localhost")
-        assert "its certificate is for another name (" in told(other, authority.file)
+        assert "its certificate is for another name (" in told(other, trusted=authority.file)
         assert asked(other, own, is_own=True)
 
 
@@ -104,12 +104,11 @@ def test_a_token_that_cannot_be_sent_is_told_and_not_shown(token: str) -> None:
     assert raised.value.message == "no operator token: it must be visible ASCII on one line"
 
 
-def test_a_name_without_a_file_is_written_with_an_at_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "TIMEOUT_SECONDS", 0.1)
+def test_a_name_without_a_file_is_written_with_an_at_sign() -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"\0votegate-of-the-tests-{os.getpid()}")
         listening.listen()
-        line = told(url_of(listening))
+        line = told(url_of(listening), 0.1)
         listening.settimeout(WAIT_SECONDS)
         connection, _ = listening.accept()
         with connection:
@@ -146,12 +145,9 @@ def test_a_server_that_closes_the_connection_is_no_gateway(receiver: Receiver) -
     assert told(receiver.url).endswith(": it closed the connection without an answer")
 
 
-def test_a_server_that_does_not_answer_is_no_gateway(
-    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(remote, "TIMEOUT_SECONDS", 0.1)
+def test_a_server_that_does_not_answer_is_no_gateway(receiver: Receiver) -> None:
     receiver.default = receiver.hang
-    assert told(receiver.url).startswith(f"no gateway answers at {receiver.url}: it ")
+    assert told(receiver.url, 0.1).startswith(f"no gateway answers at {receiver.url}: it ")
 
 
 @pytest.mark.parametrize("more", [b"", b"Connection: close\r\n"])
