@@ -44,7 +44,7 @@ def test_failing_and_suspended_endpoints_are_named_with_the_reason(
     assert "suspended next probe" in shown
     assert "http_500" in shown
     assert f'href="/debug/listings/bots/{BOT}">Test bot</a>' in page
-    assert "Waiting 2 for 1 endpoints" in shown
+    assert "Waiting 2 at 1 endpoint" in shown
 
 
 def test_the_hottest_callers_and_failing_addresses_are_shown(
