@@ -1,7 +1,7 @@
 """The one table of routes. Law: a path that is not here does not exist, and one that is here is documented.
 
-A new endpoint is a new row. In a text of a row, `$name` stands for a number that an operator can set: the
-document fills it in.
+A new endpoint is a new row; those under `/debug` stand in `debug_routes.py`. In a text of a row, `$name`
+stands for a number that an operator can set: the document fills it in.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,16 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from core.refusals import Conflict, StatsRefused, VotedTooSoon
-from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_errors import ErrorLines
-from handlers.debug_find import FindQuery, FoundListings
-from handlers.debug_journal import JournalPage, JournalQuery
-from handlers.debug_limiter import LimiterInside
-from handlers.debug_listing import BotInside, DebugBot, ServerInside
-from handlers.debug_overview import Overview
-from handlers.debug_process import DebugState
-from handlers.debug_user import UserInside
-from handlers.debug_webhooks import WebhooksInside
+from handlers.debug_routes import DEBUG_ROUTES
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.reply import (
@@ -26,7 +17,6 @@ from handlers.reply import (
     NotReady,
 )
 from handlers.route import BAD_ID, NO_DELIVERY, NO_KEY, NO_LISTING, NO_WEBHOOK, NO_WRITES, RefusalKind, Route
-from handlers.scrape import OPENMETRICS
 from handlers.views import (
     ApprovedBot,
     BotAnswer,
@@ -53,7 +43,7 @@ from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
-HTML, BYTES = "text/html", "application/octet-stream"
+HTML = "text/html"
 
 TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
@@ -609,219 +599,6 @@ _USERS = (
     ),
 )
 
-_DEBUG = (
-    Route(
-        "GET",
-        "/metrics",
-        "readMetrics",
-        endpoint=lambda to: to.scrape.metrics,
-        access="operator",
-        tag="Debug",
-        summary="The numbers of the process, for Prometheus",
-        description=(
-            "Counts, histograms and gauges in the OpenMetrics text format, whatever the request accepts. The"
-            " same can be served without a token on an address of its own (`metrics.address`)."
-        ),
-        answer=None,
-        outcome="The numbers of this moment.",
-        content_type=OPENMETRICS.partition(";")[0],
-    ),
-    Route(
-        "GET",
-        "/debug/state",
-        "showState",
-        endpoint=lambda to: to.debug.process.state,
-        access="operator",
-        tag="Debug",
-        summary="Show the process",
-        description=(
-            "Positions of the log, counts, limiter, digest, memory, and how late the event loop runs."
-        ),
-        answer=DebugState,
-        outcome="The process.",
-    ),
-    Route(
-        "GET",
-        "/debug/bots/{id}",
-        "showBotInside",
-        endpoint=lambda to: to.debug.listings.bot,
-        access="operator",
-        tag="Debug",
-        summary="Show all about a bot",
-        description=(
-            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
-            "deliveries."
-        ),
-        answer=DebugBot,
-        outcome="The bot.",
-        refuses=(NO_LISTING,),
-    ),
-    Route(
-        "POST",
-        "/debug/snapshot",
-        "takeSnapshot",
-        endpoint=lambda to: to.debug.disk.snapshot,
-        access="operator",
-        tag="Debug",
-        summary="Take a snapshot now",
-        description="Writes the state whole. Answers once it is on disk.",
-        answer=SnapshotTaken,
-        outcome="It is on disk.",
-        refuses=(NO_WRITES,),
-    ),
-    Route(
-        "GET",
-        "/debug/snapshot",
-        "backUp",
-        endpoint=lambda to: to.debug.disk.backup,
-        access="operator",
-        tag="Debug",
-        summary="Download a backup",
-        description="""\
-The whole state in one file, as it is when the last byte leaves. It is sealed, so keep the sealing
-keys, in another place.
-
-A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
-        answer=None,
-        outcome="The backup.",
-        refuses=(NO_WRITES,),
-        content_type=BYTES,
-    ),
-    Route(
-        "POST",
-        "/debug/verify",
-        "verifyState",
-        endpoint=lambda to: to.debug.disk.verify,
-        access="operator",
-        tag="Debug",
-        summary="Compare memory with disk",
-        description="Folds what is on disk afresh and compares digests, at one position of the log.",
-        answer=Verified,
-        outcome="Both digests.",
-        refuses=(NO_WRITES,),
-    ),
-)
-
-
-_DEBUG_VIEWS = (
-    Route(
-        "GET",
-        "/debug/overview.json",
-        "showOverview",
-        endpoint=lambda to: to.debug.overview.show,
-        access="operator",
-        tag="Debug",
-        summary="Show the process at a glance",
-        description=(
-            "As `/debug/state` without the digests, with what was answered in the last minute, and the last "
-            "five minutes as series."
-        ),
-        answer=Overview,
-        outcome="The process.",
-    ),
-    Route(
-        "GET",
-        "/debug/webhooks.json",
-        "showWebhooksInside",
-        endpoint=lambda to: to.debug.webhooks.show,
-        access="operator",
-        tag="Debug",
-        summary="Show all webhooks",
-        description="The queue, the endpoints that fail or are suspended and why, and the most loaded ones.",
-        answer=WebhooksInside,
-        outcome="The webhooks.",
-    ),
-    Route(
-        "GET",
-        "/debug/limiter.json",
-        "showLimiter",
-        endpoint=lambda to: to.debug.limiter.show,
-        access="operator",
-        tag="Debug",
-        summary="Show the rate limiter",
-        description="The bots that use most of each limit, and the addresses whose requests fail most.",
-        answer=LimiterInside,
-        outcome="The limiter.",
-    ),
-    Route(
-        "GET",
-        "/debug/errors.json",
-        "showErrors",
-        endpoint=lambda to: to.debug.errors.show,
-        access="operator",
-        tag="Debug",
-        summary="Show the last warnings and errors",
-        description="The newest lines of the log from level WARNING on, since the process began.",
-        answer=ErrorLines,
-        outcome="The lines, the newest first.",
-    ),
-    Route(
-        "GET",
-        "/debug/journal.json",
-        "showJournal",
-        endpoint=lambda to: to.debug.journal.page,
-        access="operator",
-        tag="Debug",
-        summary="Show the newest events of the journal",
-        description="Those since the process began, in pages. No secret is shown.",
-        answer=JournalPage,
-        outcome="A page of events.",
-        query=JournalQuery,
-    ),
-    Route(
-        "GET",
-        "/debug/find.json",
-        "find",
-        endpoint=lambda to: to.debug.find.find,
-        access="operator",
-        tag="Debug",
-        summary="Find a listing or a user",
-        description="By the id, or by a part of a listing's name, in any case.",
-        answer=FoundListings,
-        outcome="The listings that were found.",
-        query=FindQuery,
-    ),
-    Route(
-        "GET",
-        "/debug/listings/bots/{id}.json",
-        "showBotWhole",
-        endpoint=lambda to: to.debug.listings.bot_inside,
-        access="operator",
-        tag="Debug",
-        summary="Show all about a bot and its newest votes",
-        description="As `/debug/bots/{id}`, with more deliveries and the newest votes.",
-        answer=BotInside,
-        outcome="The bot.",
-        refuses=(NO_LISTING,),
-    ),
-    Route(
-        "GET",
-        "/debug/listings/servers/{id}.json",
-        "showServerWhole",
-        endpoint=lambda to: to.debug.listings.server_inside,
-        access="operator",
-        tag="Debug",
-        summary="Show all about a server and its newest votes",
-        description="The listing, its webhook, its newest deliveries and its newest votes.",
-        answer=ServerInside,
-        outcome="The server.",
-        refuses=(NO_LISTING,),
-    ),
-    Route(
-        "GET",
-        "/debug/users/{id}.json",
-        "showUserInside",
-        endpoint=lambda to: to.debug.users.show,
-        access="operator",
-        tag="Debug",
-        summary="Show all that is known of a user",
-        description="The listings that the user owns, and the user's votes.",
-        answer=UserInside,
-        outcome="The user's listings and votes.",
-        refuses=(BAD_ID,),
-    ),
-)
-
 
 def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
     return tuple(route for kind in KINDS for route in routes(kind))
@@ -836,6 +613,5 @@ ROUTES: tuple[Route, ...] = (
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
     *_USERS,
-    *_DEBUG,
-    *_DEBUG_VIEWS,
+    *DEBUG_ROUTES,
 )

@@ -266,7 +266,7 @@ TESTED_ELSEWHERE = {
     "tests/system/contract asks it over sockets.": [
         *("handlers/debug_disk", "handlers/debug_errors", "handlers/debug_find", "handlers/debug_journal"),
         *("handlers/debug_limiter", "handlers/debug_listing", "handlers/debug_overview"),
-        "handlers/debug_process",
+        *("handlers/debug_process", "handlers/debug_routes"),
         *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_votes", "handlers/manage_webhooks", "handlers/public", "handlers/request"),
