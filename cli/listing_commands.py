@@ -98,8 +98,8 @@ def _listing(kind: str) -> click.Command:
             query["after"] = answer["next"]
             if answer["next"] is None:
                 break
-        lines = lambda: table(kind, found, columns()) if found else ["none"]  # noqa: E731 (too short for a name)
-        caller.show({"success": True, kind: found, "next": None}, lines)
+        answer = {"success": True, kind: found, "next": None}
+        caller.show(answer, lambda: table(kind, found, columns()) if found else ["none"])
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")

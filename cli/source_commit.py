@@ -21,7 +21,7 @@ def _git(tree: Path, *arguments: str) -> str:
     """Return what git prints; nothing if there is no git or it fails."""
     command = ("git", "--no-optional-locks", "-C", str(tree), *arguments)
     try:
-        asked = subprocess.run(command, capture_output=True, text=True, timeout=GIT_SECONDS)  # noqa: S603
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=GIT_SECONDS)  # noqa: S603 (no shell)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return asked.stdout.strip() if asked.returncode == 0 else ""

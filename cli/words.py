@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from abc import abstractmethod
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +34,9 @@ class Words(click.ParamType[Any]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
+    @abstractmethod
     def read(self, text: str) -> Any:
-        raise NotImplementedError
+        """Return the value that a text means. Raises ValueError with what a person may write."""
 
 
 class Seconds(Words):

@@ -70,7 +70,7 @@ def main() -> None:
         with visiting(browser, gateway) as visitor:
             visitor.sign_in()  # the first page loads the templates, which is no picture of daily work
         with loaded(gateway, key):
-            time.sleep(LOAD_SECONDS)
+            time.sleep(LOAD_SECONDS)  # charts need a past to show
             for screen in SCREENS:
                 with visiting(browser, gateway, color_scheme=screen.theme) as visitor:
                     page = visitor.sign_in().page
