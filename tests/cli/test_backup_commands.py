@@ -13,27 +13,16 @@ from click.testing import CliRunner
 
 from server import cli
 from snapshot.recovery import load_snapshot
-from storage import secret_box
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN, kept_keys
 from storage.secret_box import opened_secrets
 from tests.support.gateways import OPERATOR_TOKEN as TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
-from tests.support.kept_folder import Kept, done, keys_elsewhere, refused, shown, without_lock
+from tests.support.kept_folder import PASSPHRASE, Kept, done, keys_elsewhere, refused, shown, without_lock
 from tests.support.memory_ledger import empty_state
 from tests.support.raw_http_servers import unused_url
 from tests.support.webhook_receiver import Receiver, status
 
-PASSPHRASE = "a passphrase of the tests"
 pytestmark = pytest.mark.usefixtures("no_settings_around")
-
-
-@pytest.fixture
-def passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The options that name a file with a passphrase. A guess costs nothing here."""
-    monkeypatch.setattr(secret_box, "_COST", (4, 1, 1))
-    path = tmp_path / "passphrase"
-    path.write_text(f"{PASSPHRASE}\n")
-    return ["--passphrase-file", path]
 
 
 def test_the_state_of_a_running_gateway_is_saved_and_read_back(tmp_path: Path) -> None:

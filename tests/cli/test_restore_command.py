@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from storage import secret_box
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from storage.secret_box import sealed_secrets
 from tests.support.folder_bytes import bytes_of
@@ -21,20 +20,10 @@ from tests.support.gateways import (
     ProcessGateway,
     eventually,
 )
-from tests.support.kept_folder import Kept, done, flip, keys_elsewhere, refused, shown, snapshot
+from tests.support.kept_folder import PASSPHRASE, Kept, done, flip, keys_elsewhere, refused, shown, snapshot
 from tests.support.webhook_receiver import Receiver, status
 
-PASSPHRASE = "a passphrase of the tests"
 pytestmark = pytest.mark.usefixtures("no_settings_around")
-
-
-@pytest.fixture
-def passphrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The options that name a file with a passphrase. A guess costs nothing here."""
-    monkeypatch.setattr(secret_box, "_COST", (4, 1, 1))
-    path = tmp_path / "passphrase"
-    path.write_text(f"{PASSPHRASE}\n")
-    return ["--passphrase-file", path]
 
 
 @pytest.fixture

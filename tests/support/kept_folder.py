@@ -16,6 +16,7 @@ from tests.support.gateways import OTHER_USER, running
 WARNING = (
     "Anybody who gets these files can read them, and they hold webhook tokens: keep them like secrets.\n"
 )
+PASSPHRASE = "a passphrase of the tests"
 
 
 def snapshot(*arguments: object) -> Result:
