@@ -201,7 +201,7 @@ def _rendered(lines: Sequence[str]) -> bytes:
 
 
 @cache
-def _client_tls(_: str | None) -> ssl.SSLContext:
+def client_tls(_: str | None) -> ssl.SSLContext:
     """Return the TLS settings, made once for each file of authorities: reading such a file takes long."""
     tls = ssl.create_default_context()
     tls.set_alpn_protocols(["http/1.1"])
@@ -231,7 +231,7 @@ async def open_client(
 
     Certificates are verified against the system's authorities, or those in the file `SSL_CERT_FILE`.
     """
-    tls = _client_tls(os.environ.get("SSL_CERT_FILE"))
+    tls = client_tls(os.environ.get("SSL_CERT_FILE"))
     resolver = Resolver(name_servers)
     dialler = Dialler(guard, resolver, tls, proxy)
     pool = ConnectionPool(idle_seconds)

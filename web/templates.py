@@ -6,6 +6,7 @@ pays nothing for them. All templates are compiled then, and none is read again.
 
 import asyncio
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,9 @@ class Templates:
         return self.drawing
 
 
+@cache
 def load_drawing() -> Drawing:
+    """Read and compile what the program ships with: once, whatever number of gateways a process has."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     sources = {

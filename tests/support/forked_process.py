@@ -13,7 +13,12 @@ from collections.abc import Callable
 from multiprocessing.connection import wait as ready
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["server", "tests.support.killable_gateway"])
+_processes.set_forkserver_preload(
+    [
+        *("server", "cli.demo", "cli.settings_port", "gateway.debug_site", "gateway.start_check"),
+        *("tests.support.killable_gateway", "tests.support.warm_start"),
+    ]
+)
 _one_at_a_time = threading.Lock()
 """`multiprocessing` asks after all of its processes whenever one is started, and an answer comes once."""
 
