@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -17,8 +17,13 @@ run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080; create a demo bot if data/ i
 fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py
 
-test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, except the long ones
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest  # hundreds of gateways start: none compiles what another has
+# Hundreds of gateways start: none compiles what another has.
+FAULTS := tests/system/faults tests/system/fleet
+test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, but for those of the targets below
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS))
+
+faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(FAULTS)
 
 MEASURED := $(addprefix tests/,core grammars votes listings ratelimit webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%

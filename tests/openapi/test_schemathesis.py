@@ -167,8 +167,8 @@ PUBLIC = r"^/(?!manage/)"
 LISTINGS_AND_VOTES = r"^/manage/(?!.*/(keys|webhook)\b)"
 KEYS_AND_WEBHOOKS = r"^/manage/.*/(keys|webhook)\b"
 SHARES = (PUBLIC, LISTINGS_AND_VOTES, KEYS_AND_WEBHOOKS)
-# What servers have in common with bots is served by the same handlers.
-LONG_ALONE = r"servers/\{id\}/"
+# The handlers of bots serve servers too, and every form is compared with its schema below.
+LONG_ALONE = r"^/manage/servers"
 
 
 def promised(paths: str) -> Callable[[Any], Any]:
