@@ -63,7 +63,7 @@ binary: $(VENV)/build.stamp ## build dist/votegate, one executable that needs no
 # The part of the contract that CI asks of the binary; `make test-long` asks all of it.
 ASKED := $(addprefix tests/system/contract/test_,authentication.py voters.py votes.py)
 binary-test: binary $(VENV)/dev.stamp ## build the binary, test it, and ask a part of the contract of it
-	@$(BIN)/python -m pytest tests/release/test_binary.py
+	@$(BIN)/python -m pytest tests/release/test_binary.py tests/deploy/test_upgrade.py
 	@TESTED_VOTEGATE=dist/votegate $(BIN)/python -m pytest $(ASKED)
 
 wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs

@@ -215,8 +215,8 @@ def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
     gateway: ThreadGateway, admin: Admin
 ) -> None:
     gateway.list_bot(actual=None)
-    assert f"PUT /manage/bots/{BOT}/actual-server-count" in admin("keys", "issue", BOT, "my key").output
-    gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 5})
+    assert f"votegate admin counts {BOT} <number>" in admin("keys", "issue", BOT, "my key").output
+    admin("counts", BOT, "5")
     assert "actual-server-count" not in admin("keys", "issue", BOT, "my key").output
 
 

@@ -7,10 +7,14 @@ has ended and given the data folder back. Meanwhile connections wait in the sock
 import contextlib
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.activated_gateway import Activated
+import pytest
+
+from tests.support.activated_gateway import FROM_SOURCE, Activated
 from tests.support.gateways import BOT, Client, eventually
+from tests.support.installed_gateway import BINARY
 from tests.support.raw_http_client import Asking
 from wire.listening import listen
 
@@ -46,10 +50,22 @@ class Voting:
         self._thread.join()
 
 
-def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(tmp_path: Path) -> None:
+@pytest.fixture(params=["source", "binary"])
+def program(request: pytest.FixtureRequest) -> Sequence[str]:
+    """The command that serves: the binary too, if `make binary` has built it."""
+    if request.param == "source":
+        return FROM_SOURCE
+    if not BINARY.exists():
+        pytest.skip("`make binary` has not been run")
+    return [str(BINARY), "serve"]
+
+
+def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(
+    tmp_path: Path, program: Sequence[str]
+) -> None:
     (listening,) = listen("127.0.0.1", 0)
     with listening, contextlib.ExitStack() as stack:
-        old = Activated(tmp_path / "data", listening).start()
+        old = Activated(tmp_path / "data", listening, program).start()
         stack.callback(old.close)
         url = old.base_url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         key = old.list_bot()
@@ -64,7 +80,7 @@ def test_an_upgrade_under_load_refuses_nobody_and_forgets_no_vote(tmp_path: Path
         old.session.close()
         assert old.signal(signal.SIGTERM) == 0
         before, asked = len(voting.cast), asking.answered
-        new = Activated(tmp_path / "data", listening).start()
+        new = Activated(tmp_path / "data", listening, program).start()
         stack.callback(new.close)
         eventually(lambda: len(voting.cast) >= before + VOTES or voting.refused)
         eventually(lambda: asking.answered > asked + VOTES)

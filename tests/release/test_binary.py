@@ -16,18 +16,18 @@ import pytest
 
 from core.version import VERSION
 from server import Commands, cli
+from storage.folder import OPERATOR_TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from tests.support.installed_gateway import InstalledGateway, answered, run
+from tests.support.installed_gateway import BINARY, InstalledGateway, answered, run
 
-BUILT = ROOT / "dist" / "votegate"
-pytestmark = pytest.mark.skipif(not BUILT.exists(), reason="`make binary` has not been run")
+pytestmark = pytest.mark.skipif(not BINARY.exists(), reason="`make binary` has not been run")
 
 
 @pytest.fixture(scope="module")
 def binary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The binary alone in a folder that nobody may write."""
     folder = tmp_path_factory.mktemp("binary")
-    shutil.copy(BUILT, folder)
+    shutil.copy(BINARY, folder)
     folder.chmod(0o555)
     yield folder / "votegate"
     folder.chmod(0o755)
@@ -84,6 +84,31 @@ def test_it_serves_votes_and_folds_its_disk_in_another_process(gateway: Installe
     assert gateway.request("GET", "/debug").status_code in {200, 303, 401}
     assert gateway.signal(signal.SIGTERM) == 0
     assert "Traceback" not in gateway.log
+
+
+def test_a_killed_one_goes_on_elsewhere_from_its_backup_and_its_secrets(
+    gateway: InstalledGateway, binary: Path, tmp_path: Path
+) -> None:
+    del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
+    gateway.start()
+    gateway.operator_token = (gateway.folder / OPERATOR_TOKEN).read_text().strip()
+    key = gateway.list_bot()
+    gateway.cast()
+    (tmp_path / "passphrase").write_text("a passphrase of the tests")
+    place = ("--url", gateway.base_url, "--data-dir", "data")
+    secrets = ("--passphrase-file", "passphrase")
+    run(binary, tmp_path, "backup", "saved", "--with-secrets", "secrets", *secrets, *place).check_returncode()
+    gateway.signal(signal.SIGKILL)
+
+    elsewhere = InstalledGateway(binary, tmp_path / "elsewhere")
+    restoring = ("restore", "saved", "--secrets", "secrets", *secrets, "--data-dir", "elsewhere")
+    run(binary, tmp_path, *restoring).check_returncode()
+    del elsewhere.environment["VOTEGATE_OPERATOR__TOKEN"]
+    elsewhere.start()
+    elsewhere.operator_token = gateway.operator_token
+    assert elsewhere.voters(key).json()["voted"] is True
+    assert elsewhere.done("POST", "/debug/verify")["equal"] is True
+    assert elsewhere.signal(signal.SIGTERM) == 0
 
 
 def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(

@@ -4,7 +4,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.gateways import OPERATOR_TOKEN, WAIT_SECONDS, ProcessGateway
+from tests.support.gateways import OPERATOR_TOKEN, ROOT, WAIT_SECONDS, ProcessGateway
+
+BINARY = ROOT / "dist" / "votegate"
+"""What `make binary` builds."""
 
 
 class InstalledGateway(ProcessGateway):

@@ -66,7 +66,7 @@ def child(given: Sequence[socket.socket], **environment: str) -> Iterator[subpro
     descriptors = [each.fileno() for each in given]
     places = ",".join(map(str, descriptors))
     with subprocess.Popen(
-        [sys.executable, "-c", BOOTSTRAP, places, ACTIVATED],
+        [sys.executable, "-c", BOOTSTRAP, places, sys.executable, "-W", "error", "-c", ACTIVATED],
         cwd=ROOT,
         env={"LISTEN_FDS": str(len(given)), **environment},
         pass_fds=descriptors,

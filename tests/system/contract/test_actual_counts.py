@@ -43,7 +43,8 @@ def test_a_command_count_alone_needs_no_actual_server_count(countless: ThreadGat
 
 UNSET = (
     "The bot cannot push server_count before its actual server count is set. "
-    f'Set it: PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
+    f"Set it: votegate admin counts {BOT} <number>, "
+    f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
 NO_SOURCE = (
     "The bot cannot push server_count, only command_count: guild_counts.source is none. "
