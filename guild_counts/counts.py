@@ -1,5 +1,6 @@
 """The actual server count of a bot, as the operator sets it. Law: a number, or None if none is known."""
 
+from core.rows import BOTS
 from core.state import State
 
 
@@ -32,5 +33,6 @@ class OperatorCounts:
             return None
         return (
             "The bot cannot push server_count before its actual server count is set. "
-            f'Set it: PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
+            f"Set it: votegate admin counts {ref.removeprefix(BOTS)} <number>, "
+            f'or PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
         )

@@ -94,7 +94,8 @@ _NEW_BOT = replace(
 _COUNTLESS_BOT = replace(_NEW_BOT, review="approved", reviewed_ms=NOW_MS)
 HINT = (
     "The bot cannot push server_count before its actual server count is set. "
-    f'Set it: PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
+    f"Set it: votegate admin counts {BOT} <number>, "
+    f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
 _NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
 _DENIED: dict[str, Any] = {

@@ -70,7 +70,7 @@ def test_the_answers_to_approve_and_to_issuing_a_key_say_that_the_actual_count_i
 
 
 def test_an_owner_who_does_what_the_hint_says_can_push(gateway: ThreadGateway) -> None:
-    called, _, body = approve(gateway)["hint"].partition("Set it: ")[2].removesuffix(".").partition(" with ")
+    called, _, body = approve(gateway)["hint"].partition(", or ")[2].removesuffix(".").partition(" with ")
     method, path = called.split()
     gateway.done(method, path, json.loads(body.replace("<number>", "1000")))
     issued = issue(gateway)
