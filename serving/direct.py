@@ -44,9 +44,9 @@ class DirectVoteCheck:
         traffic: Traffic,
         answered: Answered | None,
     ) -> None:
-        self._counts = traffic.of(VOTE_CHECK)
+        self._count = traffic.of(VOTE_CHECK).add
         self._public = public
-        self._clock = clock
+        self._monotonic_ns = clock.monotonic_ns
         self._trusted_proxies = trusted_proxies
         self._answered = answered
 
@@ -74,14 +74,14 @@ class DirectVoteCheck:
             user_id = user_id.removesuffix("/")  # one trailing slash does not change the path
             if not (user_id.isdigit() and user_id.isascii()):
                 return None
-        clock, answered = self._clock, self._answered
-        started_ns = clock.monotonic_ns()
+        monotonic_ns, answered = self._monotonic_ns, self._answered
+        started_ns = monotonic_ns()
         try:
             reply = self._public.voters(bot_id, user_id, who, started_ns)
         except Exception:
             return None  # the application meets the same bug, and logs it
-        taken_ns = clock.monotonic_ns() - started_ns
-        self._counts.add(reply.status, taken_ns)
+        taken_ns = monotonic_ns() - started_ns
+        self._count(reply.status, taken_ns)
         number = next_number()
         if answered is not None:
             answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns, number)

@@ -10,7 +10,9 @@ from serving.request_ids import WORD
 SERVER = "votegate"
 _START = (
     f"Server: {SERVER}\r\n".encode()
-    + b"Content-Type: application/json\r\nX-Request-Id: %b%d\r\nCache-Control: no-store\r\n"
+    + b"Content-Type: application/json\r\nX-Request-Id: "
+    + WORD
+    + b"%d\r\nCache-Control: no-store\r\n"
 )
 _END = b"Content-Length: %d\r\n\r\n%b"
 _ANSWER, _LIMITED = _START + b"%b" + _END, _START + LINES + _END
@@ -20,7 +22,7 @@ def rendered(reply: Reply, number: int) -> bytes:
     """Return the header lines and the body of a JSON reply. `number` is that of the request's id."""
     body, limits = reply.body, reply.limits
     if limits is not None and limits.allowed and not reply.headers:  # the usual reply: formatted in one step
-        return _LIMITED % (WORD, number, *numbers(limits), len(body), body)
+        return _LIMITED % (number, *numbers(limits), len(body), body)
     named = {**reply.headers, **(headers(limits) if limits is not None else {})}
     lines = "".join(f"{name.title()}: {value}\r\n" for name, value in named.items()).encode("latin-1")
-    return _ANSWER % (WORD, number, lines, len(body), body)
+    return _ANSWER % (number, lines, len(body), body)
