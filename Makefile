@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults fuzz crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -19,11 +19,15 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 
 # Hundreds of gateways start: none compiles what another has.
 FAULTS := tests/system/faults tests/system/fleet
+FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, but for those of the targets below
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS) $(FUZZ))
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(FAULTS)
+
+fuzz: $(VENV)/dev.stamp ## send made-up requests and bytes, and compare with the document and with Tornado (1 minute)
+	@$(BIN)/python -m pytest $(FUZZ)
 
 MEASURED := $(addprefix tests/,core grammars votes listings ratelimit webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms: at least 95%
