@@ -1,5 +1,6 @@
 """Fixtures that most tests share."""
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -59,6 +60,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("hypothesis"):
                 item.add_marker("no_cover")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Tests stay to the end: no collection of garbage looks ten thousand of them over again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture
