@@ -102,6 +102,6 @@ def visiting(browser: Browser, gateway: Client, **options: Any) -> Iterator[Visi
     visitor = Visitor(browser, gateway, **options)
     try:
         yield visitor
-        assert visitor.problems == []
+        assert not visitor.problems, visitor.problems
     finally:
         visitor.close()
