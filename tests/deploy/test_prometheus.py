@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.support.alert_rules import ALERTS, RULES
 from tests.support.gateways import ROOT, WAIT_SECONDS, running
 from tests.support.redis_server import RedisServer
 from tests.support.scraped import Scraped, scraped
 
-ALERTS, DASHBOARD = ROOT / "deploy/prometheus/alerts.yml", ROOT / "deploy/grafana/votegate.json"
-RULES: list[dict[str, Any]] = [
-    rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]
-]
+DASHBOARD = ROOT / "deploy/grafana/votegate.json"
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "info": ["_info"]}
 OF_GRAFANA = {"$__rate_interval": "5m", "$instance": ".*"}
 NAME = re.compile(r"\b(votegate_\w+)(?:\{([^}]*)\})?")
