@@ -15,6 +15,7 @@ import requests
 
 from settings.model import load_settings
 from snapshot.files import list_snapshots
+from tests.support.contract import idle, pending
 from tests.support.gateways import (
     BOT,
     WAIT_SECONDS,
@@ -168,7 +169,7 @@ def test_a_stop_may_go_on_serving_for_a_while_that_load_balancers_can_see(served
 def test_a_stop_saves_what_a_start_recovers(served: ProcessGateway) -> None:
     for number in range(5):
         served.cast(user=str(500000000000000000 + number))
-    eventually(lambda: served.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0)
+    eventually(lambda: pending(served) == 0)
     state = served.done("GET", "/debug/state")
     assert served.signal(signal.SIGTERM) == 0
     assert stopped_at(served) == state["positions"]["head"]
@@ -228,7 +229,7 @@ def test_a_kill_loses_no_vote_that_was_acknowledged(served: ProcessGateway, rece
             users = caller.acknowledged[start : start + 1_000]
             votes = served.done("POST", f"/manage/bots/{BOT}/votes/check", {"users": users})["votes"]
             assert [vote["user"] for vote in votes if vote["voted"] and vote["vote"] == 1] == users
-    eventually(lambda: served.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0)
+    eventually(lambda: pending(served) == 0)
     told = {json.loads(received.body)["user"] for received in receiver.received}
     assert {user for caller in callers for user in caller.acknowledged} <= told
     assert served.done("POST", "/debug/verify")["equal"] is True
@@ -248,7 +249,7 @@ def test_webhooks_that_were_pending_when_the_process_was_killed_are_delivered_af
 
     served.start()
 
-    eventually(lambda: served.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0)
+    eventually(lambda: pending(served) == 0)
     delivered = [received.body.decode() for received in receiver.received]
     assert delivered == [f'{{"bot":"{BOT}","user":"{user}","test":false}}' for user in users]
     assert served.done("POST", "/debug/verify")["equal"] is True
@@ -256,7 +257,7 @@ def test_webhooks_that_were_pending_when_the_process_was_killed_are_delivered_af
 
 def test_a_kill_in_the_middle_of_a_write_is_told_and_the_gateway_serves(served: ProcessGateway) -> None:
     served.cast()
-    eventually(lambda: served.done("GET", "/debug/state")["counts"]["webhooks_pending"] == 0)
+    eventually(lambda: pending(served) == 0 and idle(served))
     digest = served.done("GET", "/debug/state")["digest"]
     served.signal(signal.SIGKILL)
     (segment,) = served.folder.glob("journal-*")
