@@ -125,6 +125,11 @@ class Live:
                 self._somebody.clear()
 
 
+def ended() -> Reply:
+    """Return the stream of a viewer without a session: a page that asks again learns that it is over."""
+    return Reply(200, SIGNED_OUT, PAGE_HEADERS, None, EVENT_STREAM)
+
+
 def event(text: str, name: str | None = None) -> bytes:
     """Return the bytes of an event; one without a name is swapped into the page by htmx."""
     lines = [f"event: {name}"] if name is not None else []

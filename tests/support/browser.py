@@ -21,7 +21,7 @@ def chromium() -> str:
     """The path of chromium. Without one, the test is skipped; in CI it fails."""
     path = shutil.which("chromium")
     if path is None:
-        why = "there is no chromium; `make browser` installs Debian's"
+        why = "there is no chromium; `make test-packages` installs Debian's"
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)

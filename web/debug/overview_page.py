@@ -10,7 +10,7 @@ from handlers.debug_overview import Overview, SeriesView
 from handlers.reply import Reply
 from handlers.request import Request
 from web.json_answers import JsonAnswers
-from web.live import Live, event
+from web.live import Live, ended, event
 from web.pages import Page, Shown, Visit
 from web.sessions import OperatorSessions
 from web.templates import Templates
@@ -42,9 +42,7 @@ class OverviewPage:
 
     def live(self, visit: Visit) -> Reply:
         """Return the stream of what moves on the page."""
-        if visit.session is None:
-            raise AssertionError("the site lets nobody watch without a session")
-        return self.viewers.stream(visit.session)
+        return self.viewers.stream(visit.session) if visit.session is not None else ended()
 
     async def event(self) -> bytes:
         """Return the events of one moment: the part of the page that moves, and the points of the charts."""

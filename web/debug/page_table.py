@@ -41,7 +41,7 @@ PAGES = (
     PageRow("POST", "/debug/sign-in", lambda to: to.sign_in.sign_in, is_open=True),
     PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, is_open=True),
     PageRow("GET", "/debug", lambda to: to.overview.show),
-    PageRow("GET", "/debug/live", lambda to: to.overview.live),
+    PageRow("GET", "/debug/live", lambda to: to.overview.live, is_open=True),
     PageRow("GET", "/debug/webhooks", lambda to: to.process.webhooks),
     PageRow("GET", "/debug/limiter", lambda to: to.process.limiter),
     PageRow("GET", "/debug/errors", lambda to: to.process.errors),

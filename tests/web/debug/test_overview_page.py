@@ -67,6 +67,13 @@ def test_the_stream_ends_with_the_sign_out(visitor: PageVisitor) -> None:
     assert "event: signed-out" in list(lines)
 
 
+def test_a_page_that_asks_again_after_its_session_learns_that_it_is_over(visitor: PageVisitor) -> None:
+    visitor.post("/debug/sign-out")
+    response = visitor.get("/debug/live")
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    assert response.text == "event: signed-out\ndata: .\n\n"
+
+
 def test_a_stop_ends_the_streams_and_waits_for_none(gateway: ThreadGateway, visitor: PageVisitor) -> None:
     response = visitor.request("GET", "/debug/live", stream=True)
     lines = response.iter_lines(decode_unicode=True)
