@@ -2,6 +2,7 @@
 
 import shlex
 
+from core.actors import GATEWAY
 from core.ledger import Ledger
 from listings import rules
 from listings.forms import BotSubmission
@@ -26,9 +27,9 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
         categories=["Utility"],
     )
     ref = f"bots/{BOT}"
-    ledger.commit(rules.submit(state, submission, now_ms))
-    ledger.commit(rules.approve(state, ref, now_ms))
-    ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT))
+    ledger.commit(rules.submit(state, submission, now_ms, by=GATEWAY))
+    ledger.commit(rules.approve(state, ref, now_ms, by=GATEWAY))
+    ledger.commit(rules.set_actual_count(state, ref, SERVER_COUNT, now_ms, by=GATEWAY))
     ledger.commit(
         issue_key(
             state,
@@ -38,6 +39,7 @@ def make_demo(ledger: Ledger, digester: KeyDigester, *, key: str, key_id: str, n
             digest=digester.digest(key),
             now_ms=now_ms,
             keys_per_listing=1,
+            by=GATEWAY,
         )
     )
     return ledger.commit(

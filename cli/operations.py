@@ -29,6 +29,10 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         (f"{kind} submit", f"submit{form}", "POST", root, f"Submit a {thing}", True),
         (f"{kind} list", f"list{form}s", "GET", root, f"List {kind}", False, ("after", "limit", "state")),
         (f"{kind} show", f"show{form}", "GET", one, f"Show a {thing}"),
+        (
+            *(f"{kind} history", f"show{form}History", "GET", f"{one}/history"),
+            f"Show who did what with a {thing}",
+        ),
         (f"{kind} edit", f"edit{form}", "PUT", one, f"Edit a {thing}", True),
         (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
         (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),

@@ -24,6 +24,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "bots": ("id", "name", "state", "server_count", "created_at"),
     "servers": ("id", "name", "state", "category", "created_at"),
     "keys": ("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until"),
+    "history": ("at", "by", "deed", "about"),
     "deliveries": ("id", "user", "state", "status", "error", "attempts", "queued_at", "next_attempt_at"),
     "attempts": ("at", "status", "error", "duration_ms"),
 }

@@ -3,16 +3,18 @@
 An event says "the count is now 7, cast at 12:00", not "add one". Applied again, it sets the same values
 again, so a start may replay records, in order, over votes that already hold some of them. Each type has a
 name and a version in its tag. A record with an unknown tag stops the start, because skipping a change would
-be worse than not starting.
+be worse than not starting. An older version of a type is a subclass of the newest, so that all read both
+alike; only old records have it.
 
 One `commit` appends one record: a list of events that happen together or not at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 import msgspec
 
+from core.actors import OPERATOR, UNKNOWN, Actor
 from core.rows import (
     Attempt,
     BotProfile,
@@ -40,7 +42,14 @@ class Stamped(_Event, frozen=True, kw_only=True):
     stamp_ms: int = 0
 
 
-class ListingSaved(Stamped, frozen=True, tag="listing_saved.1"):
+class ManagementEvent(Stamped, frozen=True, kw_only=True):
+    """A change that somebody makes. One that nobody is named for leaves no trace in the trail: a merge makes
+    such changes, because the acts themselves come with the rows."""
+
+    by: Actor = OPERATOR
+
+
+class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
     """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit."""
 
     ref: str
@@ -50,29 +59,32 @@ class ListingSaved(Stamped, frozen=True, tag="listing_saved.1"):
     at_ms: int
 
 
-class ListingReviewed(Stamped, frozen=True, tag="listing_reviewed.1"):
+class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.2"):
     ref: str
     review: Review
     reason: str | None
     at_ms: int
 
 
-class ListingRemoved(Stamped, frozen=True, tag="listing_removed.1"):
+class ListingRemoved(ManagementEvent, frozen=True, tag="listing_removed.2"):
     """A listing was removed, with its keys, webhook, votes and deliveries."""
 
     ref: str
+    at_ms: int = 0
 
 
-class KeySaved(Stamped, frozen=True, tag="key_saved.1"):
+class KeySaved(ManagementEvent, frozen=True, tag="key_saved.2"):
     """A key was issued or rotated."""
 
     ref: str
     key: Key
+    at_ms: int = 0
 
 
-class KeyDeleted(Stamped, frozen=True, tag="key_deleted.1"):
+class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.2"):
     ref: str
     key_id: str
+    at_ms: int = 0
 
 
 @final
@@ -86,28 +98,32 @@ class StatsUpdated(Stamped, frozen=True, tag="stats_updated.1"):
     at_ms: int
 
 
-class ActualCountSet(Stamped, frozen=True, tag="actual_count_set.1"):
+class ActualCountSet(ManagementEvent, frozen=True, tag="actual_count_set.2"):
     ref: str
     server_count: int
+    at_ms: int = 0
 
 
-class LimitsSet(Stamped, frozen=True, tag="limits_set.1"):
+class LimitsSet(ManagementEvent, frozen=True, tag="limits_set.2"):
     """New limits for a bot. None means the deployment's default."""
 
     ref: str
     stats: Policy | None
     voters: Policy | None
+    at_ms: int = 0
 
 
-class WebhookSaved(Stamped, frozen=True, tag="webhook_saved.1"):
+class WebhookSaved(ManagementEvent, frozen=True, tag="webhook_saved.2"):
     ref: str
     webhook: Webhook
+    at_ms: int = 0
 
 
-class WebhookRemoved(Stamped, frozen=True, tag="webhook_removed.1"):
+class WebhookRemoved(ManagementEvent, frozen=True, tag="webhook_removed.2"):
     """A webhook was removed, with its pending deliveries and its log."""
 
     ref: str
+    at_ms: int = 0
 
 
 @final
@@ -134,7 +150,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     node: str = ""
 
 
-class UserErased(Stamped, frozen=True, tag="user_erased.1"):
+class UserErased(ManagementEvent, frozen=True, tag="user_erased.2"):
     """A user was erased: the votes for these listings, and their deliveries that name the user.
 
     `mark` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
@@ -143,6 +159,7 @@ class UserErased(Stamped, frozen=True, tag="user_erased.1"):
     user: str
     refs: tuple[str, ...]
     mark: str = ""
+    at_ms: int = 0
 
 
 @final
@@ -285,12 +302,69 @@ RareEvent = (
 Event = FrequentEvent | RareEvent
 
 
+# -- Older versions, which named nobody -------------------------------------------------------------------
+
+
+class ListingSaved1(ListingSaved, frozen=True, kw_only=True, tag="listing_saved.1"):
+    by: Actor = UNKNOWN
+
+
+class ListingReviewed1(ListingReviewed, frozen=True, kw_only=True, tag="listing_reviewed.1"):
+    by: Actor = UNKNOWN
+
+
+class ListingRemoved1(ListingRemoved, frozen=True, kw_only=True, tag="listing_removed.1"):
+    by: Actor = UNKNOWN
+
+
+class KeySaved1(KeySaved, frozen=True, kw_only=True, tag="key_saved.1"):
+    by: Actor = UNKNOWN
+
+
+class KeyDeleted1(KeyDeleted, frozen=True, kw_only=True, tag="key_deleted.1"):
+    by: Actor = UNKNOWN
+
+
+class ActualCountSet1(ActualCountSet, frozen=True, kw_only=True, tag="actual_count_set.1"):
+    by: Actor = UNKNOWN
+
+
+class LimitsSet1(LimitsSet, frozen=True, kw_only=True, tag="limits_set.1"):
+    by: Actor = UNKNOWN
+
+
+class WebhookSaved1(WebhookSaved, frozen=True, kw_only=True, tag="webhook_saved.1"):
+    by: Actor = UNKNOWN
+
+
+class WebhookRemoved1(WebhookRemoved, frozen=True, kw_only=True, tag="webhook_removed.1"):
+    by: Actor = UNKNOWN
+
+
+class UserErased1(UserErased, frozen=True, kw_only=True, tag="user_erased.1"):
+    by: Actor = UNKNOWN
+
+
+OlderEvent = (
+    ListingSaved1
+    | ListingReviewed1
+    | ListingRemoved1
+    | KeySaved1
+    | KeyDeleted1
+    | ActualCountSet1
+    | LimitsSet1
+    | WebhookSaved1
+    | WebhookRemoved1
+    | UserErased1
+)
+
+
 class UnknownEvent(ValueError):
     """A record holds something that this version cannot apply."""
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(list[Event]).decode
+_decode: Callable[[bytes], list[Event]] = msgspec.json.Decoder(list[Event | OlderEvent]).decode
 
 
 def encode_record(events: Sequence[Event]) -> bytes:

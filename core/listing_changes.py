@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 
 from msgspec.structs import replace
 
+from core.actors import UNKNOWN
 from core.events import (
     ActualCountSet,
     EndpointHealthSet,
@@ -20,19 +21,14 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
-from core.rows import Key, Listing, Revocation, Stamp, Stamps
+from core.rows import Act, Deed, Key, Listing, Revocation, Stamp, Stamps
 from core.sharing import newest_revocations
+from core.trail import with_act
 
-RowEvent = (
-    StatsUpdated
-    | ListingReviewed
-    | KeySaved
-    | KeyDeleted
-    | ActualCountSet
-    | LimitsSet
-    | WebhookSaved
-    | WebhookRemoved
+ManagedRowEvent = (
+    ListingReviewed | KeySaved | KeyDeleted | ActualCountSet | LimitsSet | WebhookSaved | WebhookRemoved
 )
+RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
 
 
@@ -41,9 +37,10 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     if row is None:
         stamps = _stamped(Stamps(), "profile", stamp)
         at_ms = event.at_ms
-        return Listing(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms, stamps=stamps)
+        row = Listing(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms, stamps=stamps)
+        return _with_act(row, event, stamp, "submitted")
     is_reviewed = event.review != "in_review"
-    return replace(
+    edited = replace(
         row,
         owner_id=event.owner_id,
         profile=event.profile,
@@ -53,41 +50,67 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         reviewed_ms=row.reviewed_ms if is_reviewed else None,
         stamps=_stamped(row.stamps, "profile", stamp),
     )
+    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
 
 
 def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
+    if isinstance(event, StatsUpdated):
+        return replace(
+            row,
+            server_count=event.server_count,
+            command_count=event.command_count,
+            counts_ms=event.at_ms,
+            stats_window=event.window,
+            stamps=_stamped(row.stamps, "counts", stamp),
+        )
+    return _managed(row, event, stamp)
+
+
+def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
     match event:
-        case StatsUpdated():
-            return replace(
-                row,
-                server_count=event.server_count,
-                command_count=event.command_count,
-                counts_ms=event.at_ms,
-                stats_window=event.window,
-                stamps=_stamped(row.stamps, "counts", stamp),
-            )
         case ListingReviewed():
-            return replace(
+            reviewed = replace(
                 row,
                 review=event.review,
                 reason=event.reason,
                 reviewed_ms=event.at_ms,
                 stamps=_stamped(row.stamps, "profile", stamp),
             )
-        case KeySaved():
-            return _with_key(row, event.key if stamp is None else replace(event.key, stamp=stamp))
+            deed: Deed = "approved" if event.review == "approved" else "denied"
+            return _with_act(reviewed, event, stamp, deed, event.reason or "")
+        case KeySaved(key=key):
+            saved_key = _with_key(row, key if stamp is None else replace(key, stamp=stamp))
+            deed = "key_issued" if key.rotated_ms is None else "key_rotated"
+            return _with_act(saved_key, event, stamp, deed, key.name)
         case KeyDeleted():
-            return _without_key(row, event.key_id, stamp)
+            known = row.key(event.key_id)
+            deleted = _without_key(row, event.key_id, stamp)
+            return (
+                _with_act(deleted, event, stamp, "key_deleted", known.name) if known is not None else deleted
+            )
         case ActualCountSet():
-            stamps = _stamped(row.stamps, "actual", stamp)
-            return replace(row, actual_server_count=event.server_count, stamps=stamps)
+            counted = replace(
+                row,
+                actual_server_count=event.server_count,
+                stamps=_stamped(row.stamps, "actual", stamp),
+            )
+            return _with_act(counted, event, stamp, "actual_count_set", str(event.server_count))
         case LimitsSet():
-            stamps = _stamped(row.stamps, "limits", stamp)
-            return replace(row, stats_limit=event.stats, voters_limit=event.voters, stamps=stamps)
-        case WebhookSaved():
-            return replace(row, webhook=event.webhook, stamps=_stamped(row.stamps, "webhook", stamp))
+            limited = replace(
+                row,
+                stats_limit=event.stats,
+                voters_limit=event.voters,
+                stamps=_stamped(row.stamps, "limits", stamp),
+            )
+            return _with_act(limited, event, stamp, "limits_set")
+        case WebhookSaved(webhook=webhook):
+            saved_webhook = replace(row, webhook=webhook, stamps=_stamped(row.stamps, "webhook", stamp))
+            # A rotation leaves the time at which the settings were saved as it was.
+            deed = "webhook_saved" if webhook.saved_ms == event.at_ms else "secret_rotated"
+            return _with_act(saved_webhook, event, stamp, deed, webhook.host)
         case WebhookRemoved():
-            return replace(row, webhook=None, stamps=_stamped(row.stamps, "webhook", stamp))
+            removed = replace(row, webhook=None, stamps=_stamped(row.stamps, "webhook", stamp))
+            return _with_act(removed, event, stamp, "webhook_removed")
         case _:
             assert_never(event)
 
@@ -97,6 +120,16 @@ def with_health(row: Listing, event: EndpointHealthSet) -> Listing:
     if row.webhook is None:
         return row
     return replace(row, webhook=replace(row.webhook, failed=event.failed, suspension=event.suspension))
+
+
+def _with_act(
+    row: Listing, event: ListingSaved | ManagedRowEvent, stamp: Stamp | None, deed: Deed, about: str = ""
+) -> Listing:
+    if event.by == UNKNOWN:
+        return row
+    # In a fleet the stamp is the time, so that an act that follows an erasure is later than it.
+    at = Stamp(event.at_ms) if stamp is None else stamp
+    return with_act(row, Act(at.ms, event.by, deed, about, at.node))
 
 
 def _with_key(row: Listing, key: Key) -> Listing:

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from core.actors import Actor
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.review_counts import KindAndReview, ReviewCounts
@@ -51,6 +52,11 @@ class ListingsView(Mapping[str, Listing]):
     @abstractmethod
     def peek(self, ref: str) -> Listing:
         """Return the row unpacked, for one look: a packed one stays packed. Raises KeyError."""
+
+    @abstractmethod
+    def has_acted(self, ref: str, actor: Actor) -> bool:
+        """Return true if the actor is in the trail of the listing, if there is one; a packed row stays
+        packed."""
 
     @abstractmethod
     def unpacked(self) -> Iterable[Listing]:
@@ -109,6 +115,12 @@ class ListingTable(ListingsView):
     def brief(self, ref: str) -> Brief:
         content = self._packed.get(ref)
         return brief_of(self._rows[ref]) if content is None else PackedRow(ref, content).brief
+
+    def has_acted(self, ref: str, actor: Actor) -> bool:
+        content = self._packed.get(ref)
+        if content is not None and actor.encode() not in content:
+            return False  # a search through all packed rows makes an object of hardly any
+        return ref in self and any(act.by == actor for act in self.peek(ref).trail)
 
     def __getitem__(self, ref: str) -> Listing:
         return self._rows[ref]

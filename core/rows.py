@@ -12,11 +12,27 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from core.actors import Actor
+
 Review = Literal["in_review", "approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
+Deed = Literal[
+    "submitted",
+    "edited",
+    "approved",
+    "denied",
+    "key_issued",
+    "key_rotated",
+    "key_deleted",
+    "webhook_saved",
+    "secret_rotated",
+    "webhook_removed",
+    "limits_set",
+    "actual_count_set",
+]
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
@@ -181,10 +197,22 @@ class NodeWindow(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
     used: int
 
 
+class Act(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An act of management. `about` names its object, such as a key, or says why. In a fleet, time and node
+    are those of its stamp."""
+
+    at_ms: int
+    by: Actor
+    deed: Deed
+    about: str = ""
+    node: str = ""
+
+
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
-    `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels.
+    `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
+    `trail` says who did what with the listing: see `core/trail.py`.
     """
 
     ref: str
@@ -207,6 +235,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     windows: tuple[NodeWindow, ...] = ()
     revoked: tuple[Revocation, ...] = ()
     stamps: Stamps = Stamps()
+    trail: tuple[Act, ...] = ()
 
     @property
     def id(self) -> str:

@@ -19,6 +19,7 @@ from typing import assert_never
 from msgspec import structs
 from msgspec.structs import replace
 
+from core.actors import user_actor
 from core.canonical import Canonical
 from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Digest
@@ -56,6 +57,7 @@ from core.listing_table import ListingsView, ListingTable
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
+from core.trail import struck_out
 from core.vote_port import VoteStore, VotesView
 
 
@@ -200,6 +202,11 @@ class State:
             self._changing(ref)
             self._votes.remove(ref, int(event.user))
             self._deliveries.erase(ref, event.user)
+            row = self._listings.get(ref)
+            if row is not None:
+                trail = struck_out(row.trail, user_actor(event.user), event.stamp_ms or None)
+                if trail is not row.trail:
+                    self._listings.put(replace(row, trail=trail))
 
     # -- events about other nodes ----------------------------------------------------------------------
 

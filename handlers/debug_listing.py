@@ -13,6 +13,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import (
+    Acts,
     BotView,
     Count,
     DeliveryView,
@@ -25,6 +26,7 @@ from handlers.views import (
     Success,
     View,
     WebhookView,
+    act_views,
     bot_view,
     delivery_view,
     key_view,
@@ -97,6 +99,7 @@ class BotInside(Success):
     recent_votes: _RecentVotes
     deliveries: _RecentDeliveries
     deliveries_pending: Count
+    history: Acts
 
 
 class ServerInside(Success):
@@ -108,6 +111,7 @@ class ServerInside(Success):
     recent_votes: _RecentVotes
     deliveries: _RecentDeliveries
     deliveries_pending: Count
+    history: Acts
 
 
 class DebugListings:
@@ -152,6 +156,7 @@ class DebugListings:
             recent_votes=votes,
             deliveries=self._deliveries(listing, RECENT),
             deliveries_pending=self._state.deliveries.waiting(ref),
+            history=act_views(listing),
         )
 
     async def server_view(self, server_id: str) -> ServerInside:
@@ -166,6 +171,7 @@ class DebugListings:
             recent_votes=votes,
             deliveries=self._deliveries(listing, RECENT),
             deliveries_pending=self._state.deliveries.waiting(ref),
+            history=act_views(listing),
         )
 
     async def _recent_votes(self, ref: str) -> tuple[RecentVoteView, ...]:

@@ -13,30 +13,30 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from core import events as ev
+from core.actors import ERASED, user_actor
 from core.clock import Clock
-from core.events import Event, UserErased
+from core.events import Event, ManagementEvent, UserErased
 from core.rows import Policy
 
 EVENTS = 500
 PAGE_EVENTS = 100
 TEXT = 120
 """The characters of a field that are shown."""
-ERASED = "erased"
 
 SHOWN: Mapping[type[Event], Sequence[str]] = {
-    ev.ListingSaved: ("profile.name", "owner_id", "review"),
-    ev.ListingReviewed: ("review", "reason"),
-    ev.ListingRemoved: (),
-    ev.KeySaved: ("key.id", "key.name", "key.fingerprint"),
-    ev.KeyDeleted: ("key_id",),
+    ev.ListingSaved: ("profile.name", "owner_id", "review", "by"),
+    ev.ListingReviewed: ("review", "reason", "by"),
+    ev.ListingRemoved: ("by",),
+    ev.KeySaved: ("key.id", "key.name", "key.fingerprint", "by"),
+    ev.KeyDeleted: ("key_id", "by"),
     ev.StatsUpdated: ("server_count", "command_count"),
-    ev.ActualCountSet: ("server_count",),
-    ev.LimitsSet: ("stats", "voters"),
-    ev.WebhookSaved: ("webhook.host", "webhook.language"),
-    ev.WebhookRemoved: (),
+    ev.ActualCountSet: ("server_count", "by"),
+    ev.LimitsSet: ("stats", "voters", "by"),
+    ev.WebhookSaved: ("webhook.host", "webhook.language", "by"),
+    ev.WebhookRemoved: ("by",),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
-    ev.UserErased: ("refs",),
+    ev.UserErased: ("refs", "by"),
     ev.DeliveryQueued: ("delivery_id", "user", "test"),
     ev.DeliveryAttempted: (
         *("delivery_id", "number", "outcome"),
@@ -99,8 +99,12 @@ class JournalTail:
 
     def _forget(self, user: str) -> None:
         for index, each in enumerate(self._kept):
-            if getattr(each.event, "user", None) == user:
-                self._kept[index] = each._replace(event=replace(each.event, user=ERASED))
+            event = each.event
+            if getattr(event, "user", None) == user:
+                event = replace(event, user=ERASED)
+            if isinstance(event, ManagementEvent) and event.by == user_actor(user):
+                event = replace(event, by=ERASED)
+            self._kept[index] = each._replace(event=event)
 
 
 def _told(kept: _Kept) -> ToldEvent:

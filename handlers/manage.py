@@ -13,6 +13,7 @@ from typing import Annotated, Protocol, cast, get_args
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core import rows
+from core.actors import OPERATOR
 from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
 from core.ledger import Ledger
@@ -126,7 +127,7 @@ class Operator:
                 refusal = self.refusal(request.address, _bearer_token(request.authorization))
                 if refusal is not None:
                     return refusal
-            reply = endpoint(request)
+            reply = endpoint(request._replace(by=OPERATOR))
             return await reply if inspect.isawaitable(reply) else reply
 
         return guarded

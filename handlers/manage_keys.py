@@ -27,6 +27,7 @@ class ManageKeys:
             digest=context.digester.digest(value),
             now_ms=context.clock.now_ms(),
             keys_per_listing=context.keys_per_listing,
+            by=request.by,
         )
         return await context.commit(
             events,
@@ -50,8 +51,11 @@ class ManageKeys:
             digest=context.digester.digest(value),
             overlap_seconds=form.overlap_seconds,
             now_ms=context.clock.now_ms(),
+            by=request.by,
         )
         return await context.commit(events, lambda: success(RotatedKey(id=key_id, key=value)))
 
     async def delete(self, request: Request) -> Reply:
-        return await self._context.commit(delete_key(self._state, bot_ref(request), request.params[1]))
+        ref, now_ms = bot_ref(request), self._context.clock.now_ms()
+        events = delete_key(self._state, ref, request.params[1], now_ms, by=request.by)
+        return await self._context.commit(events)

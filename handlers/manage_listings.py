@@ -14,10 +14,12 @@ from handlers.request import Request
 from handlers.views import (
     ApprovedBot,
     BotPage,
+    History,
     LimitsAnswer,
     ServerCount,
     ServerPage,
     ShownBot,
+    act_views,
     bot_view,
     limits_view,
     listing_answer,
@@ -57,7 +59,7 @@ class ManageListings:
 
     async def submit(self, request: Request) -> Reply:
         form = read(self._submission, request.json_object())
-        events = rules.submit(self._state, form, self._clock.now_ms())
+        events = rules.submit(self._state, form, self._clock.now_ms(), by=request.by)
         return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
 
     def index(self, request: Request) -> Reply:
@@ -77,21 +79,27 @@ class ManageListings:
         problems = stats_problem_views(self._context.problems.of(ref))
         return success(ShownBot(**asdict(view), stats_problems=problems))
 
+    def history(self, request: Request) -> Reply:
+        """Show who did what with the listing, the newest first."""
+        listing = rules.listing_of(self._state, self._ref(request))
+        return success(History(history=act_views(listing)))
+
     async def edit(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(self._edit, request.json_object())
-        events = rules.edit(self._state, ref, form, self._clock.now_ms())
+        events = rules.edit(self._state, ref, form, self._clock.now_ms(), by=request.by)
         return await self._context.commit(events, lambda: self._show(ref))
 
     async def remove(self, request: Request) -> Reply:
-        return await self._context.commit(rules.remove(self._state, self._ref(request)))
+        events = rules.remove(self._state, self._ref(request), self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events)
 
     async def approve(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         read(Nothing, request.json_object())
-        events = rules.approve(self._state, ref, self._clock.now_ms())
+        events = rules.approve(self._state, ref, self._clock.now_ms(), by=request.by)
 
         def approved() -> Reply:
             if self.kind == "servers":
@@ -105,14 +113,16 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Denial, request.json_object())
-        events = rules.deny(self._state, ref, form.reason, self._clock.now_ms())
+        events = rules.deny(self._state, ref, form.reason, self._clock.now_ms(), by=request.by)
         return await self._context.commit(events, lambda: self._show(ref))
 
     async def set_actual_count(self, request: Request) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(ActualServerCount, request.json_object())
-        events = rules.set_actual_count(self._state, ref, form.server_count)
+        events = rules.set_actual_count(
+            self._state, ref, form.server_count, self._clock.now_ms(), by=request.by
+        )
         return await self._context.commit(
             events, lambda: success(ServerCount(server_count=form.server_count))
         )
@@ -126,7 +136,8 @@ class ManageListings:
             view = limits_view(rules.listing_of(self._state, ref))
             return success(LimitsAnswer(**asdict(view)))
 
-        return await self._context.commit(rules.set_limits(self._state, ref, form), limited)
+        events = rules.set_limits(self._state, ref, form, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events, limited)
 
     def _show(self, ref: str, status: int = 200) -> Reply:
         return success(listing_answer(rules.listing_of(self._state, ref)), status)

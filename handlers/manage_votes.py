@@ -81,4 +81,11 @@ class ManageUsers:
         with self._context.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            return await self._context.commit(erase_user(user, search.refs, self._context.mark(user)))
+            events = erase_user(
+                user,
+                search.refs,
+                self._context.mark(user),
+                now_ms=self._context.clock.now_ms(),
+                by=request.by,
+            )
+            return await self._context.commit(events)

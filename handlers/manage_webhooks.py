@@ -91,7 +91,9 @@ class ManageWebhooks:
         ref = self._ref(request)
         before = listing_of(self._state, ref).webhook
         form = read(WebhookSettings, request.json_object())
-        events = save_webhook(self._state, ref, form, self._context.webhooks, self._clock.now_ms())
+        events = save_webhook(
+            self._state, ref, form, self._context.webhooks, self._clock.now_ms(), by=request.by
+        )
 
         def saved() -> Reply:
             now = webhook_of(self._state, ref).secret
@@ -115,7 +117,9 @@ class ManageWebhooks:
         ref, policy = self._ref(request), self._context.webhooks
         webhook_of(self._state, ref)
         overlap_ms = read(Overlap, request.json_object()).overlap_seconds * 1_000
-        events = rotate_secret(self._state, ref, policy, overlap_ms=overlap_ms, now_ms=self._clock.now_ms())
+        events = rotate_secret(
+            self._state, ref, policy, overlap_ms=overlap_ms, now_ms=self._clock.now_ms(), by=request.by
+        )
 
         def rotated() -> Reply:
             secret = webhook_of(self._state, ref).secret
@@ -146,7 +150,8 @@ class ManageWebhooks:
         return self._shown(ref)
 
     async def remove(self, request: Request) -> Reply:
-        return await self._context.commit(remove_webhook(self._state, self._ref(request)))
+        events = remove_webhook(self._state, self._ref(request), self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events)
 
     async def test(self, request: Request) -> Reply:
         """Send a test. The answer waits for the first attempt, successful or not, up to a limit."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
+from core.actors import UNKNOWN, Actor
 from handlers.reply import BodyTooLarge, DoubledField, NotAnObject, NotJson, Reply
 
 
@@ -23,6 +24,8 @@ class Request(NamedTuple):
     address: str
     body: bytes | None
     max_body_bytes: int
+    by: Actor = UNKNOWN
+    """Who asks, as far as the endpoint's guard has found out."""
 
     @property
     def authorization(self) -> str | None:

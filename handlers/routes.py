@@ -24,6 +24,7 @@ from handlers.views import (
     CastVote,
     DeliveryAnswer,
     DeliveryPage,
+    History,
     IssuedKey,
     KeyList,
     LimitsAnswer,
@@ -200,6 +201,22 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description=f"All that is known of the {thing} but its keys, votes and deliveries.",
             answer=ShownBot if is_bot else ServerAnswer,
             outcome="The bot, and what its pushes did wrong lately." if is_bot else "The server.",
+            refuses=(NO_LISTING,),
+        ),
+        Route(
+            "GET",
+            f"{one}/history",
+            f"show{form}History",
+            endpoint=lambda to: to.listings[kind].history,
+            access="operator",
+            tag="Listings",
+            summary=f"Show who did what with a {thing}",
+            description=(
+                "Submissions, edits, decisions, keys, limits and the webhook. A user who is erased is struck "
+                "out."
+            ),
+            answer=History,
+            outcome="The newest acts.",
             refuses=(NO_LISTING,),
         ),
         Route(

@@ -19,6 +19,7 @@ from msgspec.structs import asdict, fields
 from core.rows import (
     Attempt,
     BotProfile,
+    Deed,
     Delivery,
     Key,
     Language,
@@ -29,6 +30,7 @@ from core.rows import (
     Webhook,
 )
 from core.snowflake import MAX
+from core.trail import KEPT
 from handlers.redaction import Redactor
 from listings.patterns import SNOWFLAKE
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
@@ -173,6 +175,34 @@ class StatsProblemView(View):
     last_at: Moment
 
 
+class ActView(View):
+    """Something that was done with a listing."""
+
+    at: Moment
+    by: Annotated[
+        str,
+        Meta(
+            description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
+            "for a user who was erased since."
+        ),
+    ]
+    deed: Deed
+    about: Annotated[str, Meta(description="Its object, such as the name of a key, or the reason; or empty.")]
+
+
+Acts = Annotated[
+    tuple[ActView, ...],
+    Meta(description=f"The last {KEPT}, the newest first. Votes and pushes of counts are not among them."),
+]
+
+
+class History(Success):
+    """Who did what with a listing, and when."""
+
+    history: Acts
+    next: NoMore = None
+
+
 StatsProblemViews = Annotated[
     tuple[StatsProblemView, ...],
     Meta(
@@ -275,6 +305,12 @@ def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemV
             last_at=problem.last_ms,
         )
         for problem in problems
+    )
+
+
+def act_views(listing: Listing) -> tuple[ActView, ...]:
+    return tuple(
+        ActView(at=act.at_ms, by=act.by, deed=act.deed, about=act.about) for act in reversed(listing.trail)
     )
 
 

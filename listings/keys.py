@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from core.actors import Actor
 from core.events import Event, KeyDeleted, KeySaved
 from core.refusals import Conflict, NotFound
 from core.rows import Key
@@ -46,18 +47,27 @@ def is_granted(state: State, ref: str, digest: str, now_ms: int) -> bool:
 
 
 def issue_key(
-    state: State, ref: str, *, name: str, key_id: str, digest: str, now_ms: int, keys_per_listing: int
+    state: State,
+    ref: str,
+    *,
+    name: str,
+    key_id: str,
+    digest: str,
+    now_ms: int,
+    keys_per_listing: int,
+    by: Actor,
 ) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "approved":
         raise Conflict("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
         raise Conflict("too_many_keys", most=keys_per_listing)
-    return [KeySaved(ref, Key(key_id, name, digest, digest[:FINGERPRINT], now_ms))]
+    issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms)
+    return [KeySaved(ref, issued, at_ms=now_ms, by=by)]
 
 
 def rotate_key(
-    state: State, ref: str, key_id: str, *, digest: str, overlap_seconds: int, now_ms: int
+    state: State, ref: str, key_id: str, *, digest: str, overlap_seconds: int, now_ms: int, by: Actor
 ) -> list[Event]:
     """Give the key a new value. The old one stops now, or after the overlap."""
     key = _key_of(state, ref, key_id)
@@ -69,12 +79,12 @@ def rotate_key(
         old_digest=key.digest if overlap_seconds else None,
         old_until_ms=now_ms + overlap_seconds * 1_000 if overlap_seconds else 0,
     )
-    return [KeySaved(ref, rotated)]
+    return [KeySaved(ref, rotated, at_ms=now_ms, by=by)]
 
 
-def delete_key(state: State, ref: str, key_id: str) -> list[Event]:
+def delete_key(state: State, ref: str, key_id: str, now_ms: int, *, by: Actor) -> list[Event]:
     _key_of(state, ref, key_id)
-    return [KeyDeleted(ref, key_id)]
+    return [KeyDeleted(ref, key_id, at_ms=now_ms, by=by)]
 
 
 def _key_of(state: State, ref: str, key_id: str) -> Key:

@@ -1,5 +1,7 @@
 """The rules of a listing's life. Law: a rule reads the state and returns events, or refuses.
 
+The events say `by` whom; whether that one may do it, the caller has checked.
+
 Review: submitted -> in_review -> approved | denied. An edit sends a denied listing back to review. An
 approved listing stays approved.
 """
@@ -7,6 +9,7 @@ approved listing stays approved.
 import msgspec
 
 from core import rows
+from core.actors import Actor
 from core.events import ActualCountSet, Event, LimitsSet, ListingRemoved, ListingReviewed, ListingSaved
 from core.refusals import Conflict, NotFound
 from core.rows import BotProfile, Listing, Policy, Review, ServerProfile
@@ -22,42 +25,42 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int) -> list[Event]:
+def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *, by: Actor) -> list[Event]:
     ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
     if ref in state.listings:
         raise Conflict("listing_exists")
-    return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms)]
+    return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms, by=by)]
 
 
-def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int) -> list[Event]:
+def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by: Actor) -> list[Event]:
     listing = listing_of(state, ref)
     review: Review = "approved" if listing.review == "approved" else "in_review"
-    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms)]
+    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, by=by)]
 
 
-def approve(state: State, ref: str, now_ms: int) -> list[Event]:
+def approve(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     _in_review(state, ref)
-    return [ListingReviewed(ref, "approved", None, now_ms)]
+    return [ListingReviewed(ref, "approved", None, now_ms, by=by)]
 
 
-def deny(state: State, ref: str, reason: str, now_ms: int) -> list[Event]:
+def deny(state: State, ref: str, reason: str, now_ms: int, *, by: Actor) -> list[Event]:
     _in_review(state, ref)
-    return [ListingReviewed(ref, "denied", reason, now_ms)]
+    return [ListingReviewed(ref, "denied", reason, now_ms, by=by)]
 
 
-def remove(state: State, ref: str) -> list[Event]:
+def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [ListingRemoved(ref)]
+    return [ListingRemoved(ref, at_ms=now_ms, by=by)]
 
 
-def set_actual_count(state: State, ref: str, server_count: int) -> list[Event]:
+def set_actual_count(state: State, ref: str, server_count: int, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [ActualCountSet(ref, server_count)]
+    return [ActualCountSet(ref, server_count, at_ms=now_ms, by=by)]
 
 
-def set_limits(state: State, ref: str, limits: Limits) -> list[Event]:
+def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor) -> list[Event]:
     listing_of(state, ref)
-    return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters))]
+    return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
 
 
 def _in_review(state: State, ref: str) -> None:

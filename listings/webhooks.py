@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from core.actors import Actor
 from core.events import DeliveryQueued, EndpointHealthSet, Event, WebhookRemoved, WebhookSaved
 from core.refusals import Conflict, Invalid, NotFound
 from core.rows import Delivery, Suspension, Webhook
@@ -41,7 +42,7 @@ def webhook_of(state: State, ref: str) -> Webhook:
 
 
 def save_webhook(
-    state: State, ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int
+    state: State, ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int, *, by: Actor
 ) -> list[Event]:
     """Replace url, token and language together. A field that is left out is removed.
 
@@ -57,16 +58,17 @@ def save_webhook(
     if not chat and form.language is not None:
         raise Invalid({"language": "is only for a chat platform's webhook URL"})
     if chat:
-        return [WebhookSaved(ref, Webhook(form.url, now_ms, language=form.language or "en"))]
-    saved = Webhook(form.url, now_ms, form.token)
-    if before is None or before.secret is None:
-        return [WebhookSaved(ref, replace(saved, secret=policy.new_secret()))]
-    signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
-    return [WebhookSaved(ref, replace(saved, **signing))]
+        saved = Webhook(form.url, now_ms, language=form.language or "en")
+    elif before is None or before.secret is None:
+        saved = Webhook(form.url, now_ms, form.token, secret=policy.new_secret())
+    else:
+        signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
+        saved = Webhook(form.url, now_ms, form.token, **signing)
+    return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
 
 
 def rotate_secret(
-    state: State, ref: str, policy: WebhookPolicy, *, overlap_ms: int, now_ms: int
+    state: State, ref: str, policy: WebhookPolicy, *, overlap_ms: int, now_ms: int, by: Actor
 ) -> list[Event]:
     """Make a new signing secret. The old one signs too until the overlap has passed."""
     webhook = webhook_of(state, ref)
@@ -79,7 +81,7 @@ def rotate_secret(
         old_secret=old,
         old_secret_until_ms=now_ms + overlap_ms if old is not None else 0,
     )
-    return [WebhookSaved(ref, rotated)]
+    return [WebhookSaved(ref, rotated, at_ms=now_ms, by=by)]
 
 
 def resume(state: State, ref: str) -> list[Event]:
@@ -103,9 +105,9 @@ def _suspension_of(state: State, ref: str) -> tuple[Webhook, Suspension]:
     return webhook, webhook.suspension
 
 
-def remove_webhook(state: State, ref: str) -> list[Event]:
+def remove_webhook(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     webhook_of(state, ref)
-    return [WebhookRemoved(ref)]
+    return [WebhookRemoved(ref, at_ms=now_ms, by=by)]
 
 
 def send_test(state: State, ref: str, user: str, *, delivery_id: str, now_ms: int) -> list[Event]:

@@ -2,7 +2,19 @@
 
 from msgspec.structs import replace
 
-from core.rows import Attempt, BotProfile, Delivery, Key, Listing, Policy, ServerProfile, Suspension, Webhook
+from core.actors import OPERATOR, user_actor
+from core.rows import (
+    Act,
+    Attempt,
+    BotProfile,
+    Delivery,
+    Key,
+    Listing,
+    Policy,
+    ServerProfile,
+    Suspension,
+    Webhook,
+)
 
 BOT = "123456789012345678"
 SERVER = "423456789012345678"
@@ -58,6 +70,11 @@ APPROVED_BOT = Listing(
     stats_limit=Policy(10, 7_200),
     webhook=WEBHOOK,
     keys=(PRODUCTION_KEY,),
+    trail=(
+        Act(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),
+        Act(NOW_MS - DAY_MS, OPERATOR, "approved"),
+        Act(NOW_MS, user_actor(OWNER), "key_issued", "production"),
+    ),
 )
 APPROVED_SERVER = Listing(
     f"servers/{SERVER}",

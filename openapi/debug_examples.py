@@ -36,6 +36,7 @@ from handlers.debug_user import UserInside, VoteOfUser
 from handlers.debug_webhooks import EndpointInside, WebhooksInside
 from handlers.views import (
     LimitView,
+    act_views,
     bot_view,
     delivery_view,
     key_view,
@@ -162,6 +163,7 @@ _BOT_INSIDE = BotInside(
     recent_votes=_RECENT_VOTES,
     deliveries=_INSIDE.deliveries,
     deliveries_pending=0,
+    history=act_views(APPROVED_BOT),
 )
 _SERVER_INSIDE = ServerInside(
     listing=server_view(APPROVED_SERVER),
@@ -170,6 +172,7 @@ _SERVER_INSIDE = ServerInside(
     recent_votes=_RECENT_VOTES,
     deliveries=(),
     deliveries_pending=0,
+    history=act_views(APPROVED_SERVER),
 )
 _FAILING = EndpointInside(
     kind="bots",

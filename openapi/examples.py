@@ -22,6 +22,7 @@ from handlers.views import (
     CastVote,
     DeliveryAnswer,
     DeliveryPage,
+    History,
     IssuedKey,
     KeyList,
     LimitsAnswer,
@@ -36,6 +37,7 @@ from handlers.views import (
     UserVote,
     UserVotes,
     WebhookAnswer,
+    act_views,
     bot_view,
     delivery_view,
     key_view,
@@ -167,6 +169,7 @@ _ANSWERS: Mapping[str, Example] = {
     "issuedKeyWithoutCount": _example(
         "The first push of server_count would fail", replace(_ISSUED, hint=HINT)
     ),
+    "history": _example("A bot that was approved", History(history=act_views(APPROVED_BOT))),
     "keys": _example("One key", KeyList(keys=(key_view(PRODUCTION_KEY, NOW_MS),))),
     "rotatedKey": _example("The only time the new key is shown", RotatedKey(id=KEY_ID, key=KEY)),
     "webhook": _example("With a token", WebhookAnswer(**_webhook(WEBHOOK))),

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
+from core.actors import user_actor
 from core.state import State
 from core.vote_port import leaves_of
 
@@ -68,7 +69,8 @@ class RecentVotes:
 
 
 def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
-    """Yield the refs of listings with votes of the user, or deliveries that name the user, slice by slice.
+    """Yield the refs of listings with votes or acts of the user, or deliveries that name the user, slice by
+    slice.
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
@@ -83,6 +85,8 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
 
 def _knows(state: State, ref: str, user: str) -> bool:
-    return state.votes.get(ref, int(user)) is not None or any(
-        delivery.user == user for delivery in state.deliveries.of(ref)
+    return (
+        state.votes.get(ref, int(user)) is not None
+        or state.listings.has_acted(ref, user_actor(user))
+        or any(delivery.user == user for delivery in state.deliveries.of(ref))
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from core.actors import Actor
 from core.events import DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
@@ -33,9 +34,12 @@ def cast_vote(
     return vote, queued, DeliveryDropped(delivery_id, ref, made=0, reason="overflow", at_ms=now_ms)
 
 
-def erase_user(user: str, refs: Collection[str], mark: str = "") -> list[Event]:
-    """Erase the votes of a user for the listings, and all their deliveries that name the user.
+def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int, by: Actor) -> list[Event]:
+    """Erase the votes of a user for the listings, all their deliveries that name the user, and the user's
+    name in what was done with them.
 
     `mark` stands for the user in a fleet, where others may know what nothing here knows of.
     """
-    return [UserErased(user, tuple(sorted(refs)), mark)] if refs or mark else []
+    if not refs and not mark:
+        return []
+    return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]

@@ -7,7 +7,17 @@ its back is noted from the log.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from core.events import DeliveryMerged, DeliveryQueued, Event, VoteCast, VotesMerged
+from core.actors import user_actor
+from core.events import (
+    DeliveryMerged,
+    DeliveryQueued,
+    Event,
+    ListingMerged,
+    ListingSaved,
+    VoteCast,
+    VotesMerged,
+)
+from core.listing_changes import ManagedRowEvent
 from core.state import State
 from votes.queries import listings_that_know
 
@@ -17,6 +27,7 @@ class Search:
         self.user = user
         self.refs: set[str] = set()
         self._state = state
+        self._actor = user_actor(user)
 
     def slices(self) -> Iterator[None]:
         """Search slice by slice. `refs` is complete when the iterator ends."""
@@ -30,6 +41,10 @@ class Search:
                 case VoteCast() | DeliveryQueued() if event.user == self.user:
                     self.refs.add(event.ref)
                 case DeliveryMerged() if event.row.user == self.user:
+                    self.refs.add(event.ref)
+                case _ if isinstance(event, ListingSaved | ManagedRowEvent) and event.by == self._actor:
+                    self.refs.add(event.ref)
+                case ListingMerged() if any(act.by == self._actor for act in event.row.trail):
                     self.refs.add(event.ref)
                 case VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
                     self.refs.add(event.ref)

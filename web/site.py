@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from core.actors import OPERATOR
 from core.clock import Clock
 from handlers.reply import (
     SPOKEN,
@@ -77,6 +78,8 @@ class Site:
         async def serve(request: Request) -> Reply:
             drawing = await self._templates.load()
             session = self.session_of(request)
+            if session is not None:
+                request = request._replace(by=OPERATOR)
             try:
                 self._refuse_other_sites(request)
                 if session is None and not row.is_open:

@@ -1,13 +1,14 @@
 """Erased users in a copy. Law: neither side brings back a user whom the other one has erased.
 
-A copy names erased users by keyed digest only. The reader searches its own voters for those that are news
-to it. It leaves users out of the copy whom it has erased itself and the donor had not (`Merge`).
+A copy names erased users by keyed digest only. The reader searches the users that it knows for those that
+are news to it. It leaves users out of the copy whom it has erased itself and the donor had not (`Merge`).
 """
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from core.events import Event, VoteCast
+from core.actors import user_of
+from core.events import Event, ManagementEvent, VoteCast
 from core.ledger import Ledger
 from core.vote_port import leaves_of
 from replication.facts.applying import Applying
@@ -21,13 +22,18 @@ class Forgetting:
         self._applying = applying
         self._digest_of = digest_of
         self._is_searching = False
-        self._voted: set[str] = set()
-        """Users who have voted since the search began."""
+        self._seen: set[str] = set()
+        """Users who have voted or acted since the search began."""
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         if self._is_searching:
-            self._voted.update(event.user for event in events if isinstance(event, VoteCast))
+            for event in events:
+                user = event.user if isinstance(event, VoteCast) else None
+                if isinstance(event, ManagementEvent):
+                    user = user_of(event.by)
+                if user is not None:
+                    self._seen.add(user)
 
     async def forget(self, facts: Sequence[Fact], source: FactSource) -> FactSource:
         """Forget users whom the donor has erased. Returns the source with them. A donor sends its erasures in
@@ -44,7 +50,7 @@ class Forgetting:
                 await self._forget(news, source)
             finally:
                 self._is_searching = False
-                self._voted.clear()
+                self._seen.clear()
         return source
 
     async def _forget(self, news: Mapping[str, int], source: FactSource) -> None:
@@ -54,9 +60,12 @@ class Forgetting:
                 await self._erase(map(str, self._state.votes.users(leaf)), news)
                 await asyncio.sleep(0)
             await self._erase([row.user for row in self._state.deliveries.of(ref)], news)
-        while self._voted:
-            voted, self._voted = self._voted, set()
-            await self._erase(voted, news)
+            row = self._state.listings.get(ref)
+            if row is not None:
+                await self._erase(filter(None, (user_of(act.by) for act in row.trail)), news)
+        while self._seen:
+            seen, self._seen = self._seen, set()
+            await self._erase(seen, news)
         await self._applying.facts([ErasedFact(digest, ms) for digest, ms in news.items()], source)
 
     async def _erase(self, users: Iterable[str], news: Mapping[str, int]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from core.actors import UNKNOWN
 from core.events import Event, Merged, UserErased
 from core.ledger import Ledger
 from core.refusals import Unavailable
@@ -93,7 +94,7 @@ class Applying:
             # A later erasure may have overtaken this one: votes after that erasure stay.
             while erasure.ms > self._ledger.state.fleet.erased.get(erasure.mark, 0):
                 refs = tuple(sorted(search.refs))
-                erased = UserErased(erasure.user, refs, erasure.mark, stamp_ms=erasure.ms)
+                erased = UserErased(erasure.user, refs, erasure.mark, stamp_ms=erasure.ms, by=UNKNOWN)
                 if await self._committed([NOBODY, erased]):
                     return
 

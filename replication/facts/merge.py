@@ -7,6 +7,7 @@ same facts are equal, in whatever order and however often the facts came:
     keys       the union of all that were issued; of one key the later timestamp wins; a deletion always wins
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
+    trail      the union of the acts, the newest of them; an erased user is struck out of older ones
     erasure    wins over authors who had not read it
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
@@ -19,9 +20,11 @@ import msgspec
 from msgspec.structs import replace
 
 from core import events as ev
+from core.actors import UNKNOWN, user_of
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
+from core.trail import newest, struck_out
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     DeliveryFact,
@@ -96,7 +99,8 @@ class Merge:
         """Return what the fact changes at this node."""
         match fact:
             case ListingFact():
-                return self._of_life(fact.row.ref, fact.life, lambda known: self._listing(fact.row, known))
+                row = self._without_erased(fact.row)
+                return self._of_life(row.ref, fact.life, lambda known: self._listing(row, known))
             case RemovedFact():
                 return self._of_life(fact.ref, fact.ms, lambda _: [])
             case VoteFact():
@@ -109,7 +113,7 @@ class Merge:
                 return self._finished(fact, source)
             case ErasedFact():
                 known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
-                return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms)]
+                return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
 
     def _of_life(
         self, ref: str, life: int, merged: Callable[[Listing | None], list[ev.Event]]
@@ -121,7 +125,7 @@ class Merge:
             return []
         if life == known_life:
             return merged(self._state.listings.get(ref))
-        return [ev.ListingRemoved(ref, stamp_ms=life), *merged(None)]
+        return [ev.ListingRemoved(ref, stamp_ms=life, by=UNKNOWN), *merged(None)]
 
     def _listing(self, row: Listing, known: Listing | None) -> list[ev.Event]:
         label = self._state.fleet.label
@@ -136,11 +140,21 @@ class Merge:
             return [ev.ListingMerged(replace(as_own(after, label), webhook=known.webhook), updates)]
         merged = ev.ListingMerged(as_own(after, label), updates)
         if after.webhook is None:
-            return [ev.WebhookRemoved(row.ref), merged]
+            return [ev.WebhookRemoved(row.ref, by=UNKNOWN), merged]
         return [
             merged,
-            ev.WebhookSaved(row.ref, without_health(after.webhook)),
+            ev.WebhookSaved(row.ref, without_health(after.webhook), by=UNKNOWN),
         ]  # readers of the log look for it
+
+    def _without_erased(self, row: Listing) -> Listing:
+        """Return the row without the names of users who were erased after they acted."""
+        erased, trail = self._state.fleet.erased, row.trail
+        if erased:
+            for actor in {act.by for act in trail}:
+                user = user_of(actor)
+                if user is not None:
+                    trail = struck_out(trail, actor, erased.get(self._digest_of(user), 0))
+        return row if trail is row.trail else replace(row, trail=trail)
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
         if self._is_forgotten(fact.user, fact.forgotten):
@@ -215,6 +229,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         revoked=revoked,
         keys=_keys(one.keys, other.keys, revoked),
         windows=_windows(one.windows, other.windows),
+        trail=newest((*one.trail, *other.trail)),
     )
 
 

@@ -134,6 +134,8 @@ def test_every_operation_is_done_by_its_command(
     assert gateway.voters(key["key"]).status_code == 200
     assert gateway.voters(did(f"keys rotate {BOT} {key['id']} --overlap 0")["key"]).status_code == 200
     assert did(f"keys list {BOT}")["keys"][0]["name"] == "tests"
+    assert did(f"bots history {BOT}")["history"][0]["by"] == "operator"
+    assert did(f"servers history {SERVER}")["history"][0]["by"] == "operator"
     assert did(f"keys revoke {BOT} {key['id']} --yes") == {"success": True}
     assert did(f"counts {BOT} 1200") == {"success": True, "server_count": 1_200}
     assert did(f"counts {BOT}")["actual_server_count"] == 1_200

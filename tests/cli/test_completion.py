@@ -34,7 +34,10 @@ def script(shell: str) -> str:
     [
         ("votegate ver", {"version"}),
         ("votegate admin we", {"webhook"}),
-        ("votegate admin bots ", {"approve", "deny", "edit", "inspect", "list", "remove", "show", "submit"}),
+        (
+            "votegate admin bots ",
+            {"approve", "deny", "edit", "history", "inspect", "list", "remove", "show", "submit"},
+        ),
         ("votegate admin bots list --s", {"--state"}),
         ("votegate admin bots list --state ", {"in_review", "approved", "denied"}),
         ("votegate completion ", {"bash", "zsh", "fish"}),

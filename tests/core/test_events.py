@@ -7,24 +7,53 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from core.actors import OPERATOR, UNKNOWN, user_actor
 from core.events import (
+    ActualCountSet,
     Event,
     KeyDeleted,
+    KeySaved,
+    LimitsSet,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    ManagementEvent,
     Merged,
+    OlderEvent,
     UnknownEvent,
     UserErased,
     VoteCast,
     VotesMerged,
+    WebhookRemoved,
+    WebhookSaved,
     decode_record,
     encode_record,
 )
-from core.rows import Webhook
+from core.rows import Key, Webhook
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
-from tests.support.sample_rows import BOT_REF, NOW_MS, USER
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER, USER
 
 TYPES: tuple[type[msgspec.Struct], ...] = get_args(Event)
+OLDER: tuple[type[ManagementEvent], ...] = get_args(OlderEvent)
+KEY = Key("k1", "first", "d1", "d1", NOW_MS)
+OF_OLDER: dict[type[Any], Event] = {
+    type(event): event
+    for event in (
+        ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS),
+        ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS),
+        ListingRemoved(BOT_REF),
+        KeySaved(BOT_REF, KEY),
+        KeyDeleted(BOT_REF, "k1"),
+        ActualCountSet(BOT_REF, 5),
+        LimitsSet(BOT_REF, None, None),
+        WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS)),
+        WebhookRemoved(BOT_REF),
+        UserErased(USER, (BOT_REF,)),
+    )
+}
 anything = st.one_of(*OF_TYPE.values(), *map(st.from_type, TYPES))
 
 
@@ -59,7 +88,28 @@ def test_a_record_reads_like_this() -> None:
 def test_every_tag_names_its_type_and_version() -> None:
     tags = [event_type.__struct_config__.tag for event_type in TYPES]
     snake = ["".join(f"_{c.lower()}" if c.isupper() else c for c in t.__name__)[1:] for t in TYPES]
-    assert tags == [f"{name}.1" for name in snake]
+    managed = {event_type.__name__ for event_type in ManagementEvent.__subclasses__()}
+    versions = [2 if event_type.__name__ in managed else 1 for event_type in TYPES]
+    assert tags == [f"{name}.{version}" for name, version in zip(snake, versions, strict=True)]
+
+
+@pytest.mark.parametrize("older", OLDER, ids=lambda older: older.__name__)
+def test_a_record_of_an_older_version_is_read_as_the_newest_one_and_names_nobody(
+    older: type[ManagementEvent],
+) -> None:
+    (newest,) = older.__bases__
+    spelling = {**spelt(OF_OLDER[newest]), "type": older.__struct_config__.tag}
+    (event,) = decode_record(json.dumps([spelling]).encode())
+    assert isinstance(event, ManagementEvent)
+    assert (type(event), event.by) == (older, UNKNOWN)
+    assert json.loads(encode_record([event])) == [spelling]
+
+
+def test_an_event_of_the_operator_and_one_of_a_user_read_like_this() -> None:
+    by_user = KeyDeleted(BOT_REF, "k1", at_ms=NOW_MS, by=user_actor(USER))
+    spelling = {"type": "key_deleted.2", "ref": BOT_REF, "key_id": "k1", "at_ms": NOW_MS}
+    assert spelt(by_user) == {**spelling, "by": f"users/{USER}"}
+    assert spelt(replace(by_user, by=OPERATOR)) == spelling
 
 
 def test_no_event_can_be_changed() -> None:
@@ -118,9 +168,9 @@ def test_an_event_of_a_fleet_reads_like_this() -> None:
         Merged("b.1", 7),
     ]
     spellings = [
-        {"type": "key_deleted.1", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
+        {"type": "key_deleted.2", "stamp_ms": NOW_MS, "ref": BOT_REF, "key_id": "k1"},
         {"type": "vote_cast.1", "ref": BOT_REF, "user": USER, "count": 7, "at_ms": NOW_MS, "node": "b.1"},
-        {"type": "user_erased.1", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
+        {"type": "user_erased.2", "stamp_ms": NOW_MS, "user": USER, "refs": [], "mark": "mark"},
         {
             "type": "votes_merged.1",
             "ref": BOT_REF,

@@ -5,6 +5,7 @@ from typing import Literal, get_args
 import pytest
 from msgspec.structs import replace
 
+from core.actors import OPERATOR, UNKNOWN, Actor, user_actor
 from core.events import (
     ActualCountSet,
     EndpointHealthSet,
@@ -13,12 +14,25 @@ from core.events import (
     LimitsSet,
     ListingReviewed,
     ListingSaved,
+    ManagementEvent,
     StatsUpdated,
     WebhookRemoved,
     WebhookSaved,
 )
 from core.listing_changes import RowEvent, changed, saved, with_health
-from core.rows import Key, Listing, Policy, Revocation, Stamp, Stamps, StatsWindow, Suspension, Webhook
+from core.rows import (
+    Act,
+    Deed,
+    Key,
+    Listing,
+    Policy,
+    Revocation,
+    Stamp,
+    Stamps,
+    StatsWindow,
+    Suspension,
+    Webhook,
+)
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
 Part = Literal["profile", "counts", "actual", "limits", "webhook"]
@@ -60,6 +74,7 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
 def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
     event: RowEvent, part: Part, expected: Listing
 ) -> None:
+    event = replace(event, by=UNKNOWN) if isinstance(event, ManagementEvent) else event
     assert changed(ROW, event, None) == expected
     assert changed(ROW, event, STAMP) == replace(expected, stamps=replace(Stamps(), **{part: STAMP}))
 
@@ -71,16 +86,16 @@ def test_every_event_of_a_row_is_tried_here() -> None:
 
 def test_a_key_bears_its_stamp_itself() -> None:
     second, renamed = replace(KEY, id="k2"), replace(KEY, name="renamed")
-    assert changed(ROW, KeySaved(BOT_REF, second), None).keys == (KEY, second)
-    assert changed(ROW, KeySaved(BOT_REF, renamed), None).keys == (renamed,)
-    assert changed(ROW, KeySaved(BOT_REF, second), STAMP) == replace(
+    assert changed(ROW, KeySaved(BOT_REF, second, by=UNKNOWN), None).keys == (KEY, second)
+    assert changed(ROW, KeySaved(BOT_REF, renamed, by=UNKNOWN), None).keys == (renamed,)
+    assert changed(ROW, KeySaved(BOT_REF, second, by=UNKNOWN), STAMP) == replace(
         ROW, keys=(KEY, replace(second, stamp=STAMP))
     )
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:
-    assert changed(ROW, KeyDeleted(BOT_REF, "k1"), None) == replace(ROW, keys=())
-    assert changed(ROW, KeyDeleted(BOT_REF, "k1"), STAMP) == replace(
+    assert changed(ROW, KeyDeleted(BOT_REF, "k1", by=UNKNOWN), None) == replace(ROW, keys=())
+    assert changed(ROW, KeyDeleted(BOT_REF, "k1", by=UNKNOWN), STAMP) == replace(
         ROW, keys=(), revoked=(Revocation(STAMP.ms, "k1"),)
     )
 
@@ -94,7 +109,7 @@ def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
 
 
 def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
-    new = ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS)
+    new = ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, by=UNKNOWN)
     assert saved(None, new, STAMP) == Listing(
         BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, stamps=Stamps(profile=STAMP)
     )
@@ -103,3 +118,50 @@ def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> 
     assert again == replace(ROW, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
     approved = replace(ROW, review="approved", reviewed_ms=NOW_MS)
     assert saved(approved, replace(new, review="approved"), None) == replace(approved, owner_id=OTHER_USER)
+
+
+ACTS: list[tuple[ManagementEvent, Deed, str]] = [
+    (ListingReviewed(BOT_REF, "approved", None, NOW_MS + 4), "approved", ""),
+    (ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4), "denied", "Too quiet."),
+    (KeySaved(BOT_REF, replace(KEY, id="k2"), at_ms=NOW_MS + 4), "key_issued", "first"),
+    (KeySaved(BOT_REF, replace(KEY, rotated_ms=NOW_MS + 4), at_ms=NOW_MS + 4), "key_rotated", "first"),
+    (KeyDeleted(BOT_REF, "k1", at_ms=NOW_MS + 4), "key_deleted", "first"),
+    (ActualCountSet(BOT_REF, 7, at_ms=NOW_MS + 4), "actual_count_set", "7"),
+    (LimitsSet(BOT_REF, LIMIT, None, at_ms=NOW_MS + 4), "limits_set", ""),
+    (
+        WebhookSaved(BOT_REF, replace(WEBHOOK, saved_ms=NOW_MS + 4), at_ms=NOW_MS + 4),
+        *("webhook_saved", "receiver.example"),
+    ),
+    (WebhookSaved(BOT_REF, WEBHOOK, at_ms=NOW_MS + 4), "secret_rotated", "receiver.example"),
+    (WebhookRemoved(BOT_REF, at_ms=NOW_MS + 4), "webhook_removed", ""),
+]
+
+
+@pytest.mark.parametrize("by", [OPERATOR, user_actor(OWNER)])
+@pytest.mark.parametrize(("event", "deed", "about"), ACTS)
+def test_an_act_is_in_the_trail_with_its_actor_and_its_time(
+    event: ManagementEvent, deed: Deed, about: str, by: Actor
+) -> None:
+    event = replace(event, by=by)
+    assert isinstance(event, RowEvent)
+    assert changed(ROW, event, None).trail == (Act(NOW_MS + 4, by, deed, about),)
+    assert changed(ROW, event, STAMP).trail == (Act(STAMP.ms, by, deed, about, STAMP.node),)
+
+
+@pytest.mark.parametrize("event", [event for event, _, _ in ACTS])
+def test_an_act_that_is_applied_again_is_in_the_trail_once(event: ManagementEvent) -> None:
+    assert isinstance(event, RowEvent)
+    once = changed(ROW, event, STAMP)
+    assert changed(once, event, STAMP).trail == once.trail
+
+
+def test_a_first_save_is_a_submission_also_when_it_is_applied_again() -> None:
+    first = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, by=user_actor(OWNER))
+    edit = replace(first, at_ms=NOW_MS + 1)
+    submitted = saved(None, first, None)
+    assert saved(submitted, first, None) == submitted
+    acts = saved(submitted, edit, None).trail
+    assert [(act.at_ms, act.by, act.deed) for act in acts] == [
+        (NOW_MS, f"users/{OWNER}", "submitted"),
+        (NOW_MS + 1, f"users/{OWNER}", "edited"),
+    ]

@@ -6,6 +6,7 @@ What becomes of deliveries: test_state_deliveries.py.
 import pytest
 from msgspec.structs import replace
 
+from core.actors import ERASED, user_actor
 from core.events import (
     ActualCountSet,
     DeliveryAttempted,
@@ -44,7 +45,8 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 
 def test_a_submitted_listing_begins_with_nothing_but_its_profile(ledger: Ledger, state: State) -> None:
     ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
-    assert state.listings[BOT_REF] == Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+    row = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+    assert replace(state.listings[BOT_REF], trail=()) == row
     assert state.listings[BOT_REF].id == "111111111111111111"
 
 
@@ -55,7 +57,10 @@ def test_an_edit_leaves_what_hangs_on_the_listing_alone(ledger: Ledger, state: S
     before = state.listings[BOT_REF]
     ledger.commit([ListingSaved(BOT_REF, OTHER_USER, RENAMED, "approved", LATER_MS)])
     after = state.listings[BOT_REF]
-    assert after == replace(before, owner_id=OTHER_USER, profile=RENAMED, updated_ms=LATER_MS)
+    assert [act.deed for act in after.trail if act not in before.trail] == ["edited"]
+    assert after == replace(
+        before, owner_id=OTHER_USER, profile=RENAMED, updated_ms=LATER_MS, trail=after.trail
+    )
     assert (after.keys, after.webhook, after.reviewed_ms) == ((key,), webhook, NOW_MS)
     assert state.votes.voters(BOT_REF) == 1
 
@@ -166,10 +171,23 @@ def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: 
         stats_window=window,
         actual_server_count=9,
         webhook=webhook,
+        trail=(),
     )
-    assert state.listings[BOT_REF] == replace(counted, stats_limit=limit)
+    assert replace(state.listings[BOT_REF], trail=()) == replace(counted, stats_limit=limit)
     ledger.commit([LimitsSet(BOT_REF, None, limit)])
-    assert state.listings[BOT_REF] == replace(counted, voters_limit=limit)
+    assert replace(state.listings[BOT_REF], trail=()) == replace(counted, voters_limit=limit)
+
+
+def test_an_erased_user_is_struck_out_of_the_listings_that_the_event_names(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    ledger.commit([LimitsSet(BOT_REF, None, None, at_ms=LATER_MS, by=user_actor(USER))])
+    ledger.commit([UserErased(USER, ())])
+    assert state.listings.has_acted(BOT_REF, user_actor(USER))
+    ledger.commit([UserErased(USER, (BOT_REF,))])
+    assert not state.listings.has_acted(BOT_REF, user_actor(USER))
+    assert [act.by for act in state.listings[BOT_REF].trail if act.deed == "limits_set"] == [ERASED]
 
 
 def test_a_removed_webhook_takes_its_deliveries_with_it(ledger: Ledger, state: State) -> None:

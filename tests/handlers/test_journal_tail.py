@@ -7,6 +7,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
+from core.actors import user_actor
 from core.clock import FakeClock
 from core.events import (
     DeliveryMerged,
@@ -35,6 +36,7 @@ def told(*events: Event) -> list[str]:
 
 def made(kind: Any, path: str = "") -> Any:
     """A value of a type. Each text in it is its own path, and cannot be mistaken for another."""
+    kind = getattr(kind, "__supertype__", kind)  # that of a NewType
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Literal:
         return parts[0]
@@ -49,6 +51,7 @@ def made(kind: Any, path: str = "") -> Any:
 
 def texts_of(kind: Any, path: str = "") -> set[str]:
     """The paths of all texts in a type."""
+    kind = getattr(kind, "__supertype__", kind)
     parts = [part for part in get_args(kind) if part is not Ellipsis]
     if get_origin(kind) in {Union, UnionType}:
         parts = [next(part for part in parts if part is not NoneType)]
@@ -83,15 +86,15 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
     own = Webhook("https://owner:password@hooks.example:8443/secret?key=1", NOW_MS, "token", secret="whsec_x")
 
     assert told(WebhookSaved(BOT_REF, chat), WebhookSaved(BOT_REF, own)) == [
-        "webhook.host chat.example, webhook.language de",
-        "webhook.host hooks.example",
+        "webhook.host chat.example, webhook.language de, by operator",
+        "webhook.host hooks.example, by operator",
     ]
 
 
 def test_limits_and_flags_read_as_people_write_them() -> None:
     assert told(
         LimitsSet(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
-    ) == ["stats 5 in 60 s", f"delivery_id d, user {USER}, test true"]
+    ) == ["stats 5 in 60 s, by operator", f"delivery_id d, user {USER}, test true"]
 
 
 def test_a_long_text_is_cut() -> None:
@@ -145,10 +148,12 @@ def test_an_erased_user_is_erased_here_too() -> None:
     row: Any = made(DeliveryMerged)
     tail = JournalTail(FakeClock())
     tail.on_record(1, [voted(int(USER)), DeliveryQueued("d", BOT_REF, USER, test=False, at_ms=NOW_MS), row])
+    tail.on_record(1, [ListingRemoved(BOT_REF, by=user_actor(USER))])
     tail.on_record(2, [UserErased(USER, (BOT_REF,), "mark")])
 
     page = tail.page(None)[0]
 
     assert USER not in str(page)
-    assert page[0].text == "refs (1)"
-    assert "user erased" in page[2].text
+    assert page[0].text == "refs (1), by operator"
+    assert page[1].text == "by erased"
+    assert "user erased" in page[3].text

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.actors import OPERATOR
 from core.events import ListingRemoved
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound
@@ -40,13 +41,22 @@ def issue(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
             digest=digest,
             now_ms=NOW_MS,
             keys_per_listing=KEYS,
+            by=OPERATOR,
         )
     )
 
 
 def rotate(ledger: Ledger, digest: str, *, overlap_seconds: int = 0, now_ms: int = LATER_MS) -> None:
     ledger.commit(
-        rotate_key(ledger.state, BOT_REF, "k1", digest=digest, overlap_seconds=overlap_seconds, now_ms=now_ms)
+        rotate_key(
+            ledger.state,
+            BOT_REF,
+            "k1",
+            digest=digest,
+            overlap_seconds=overlap_seconds,
+            now_ms=now_ms,
+            by=OPERATOR,
+        )
     )
 
 
@@ -118,7 +128,7 @@ def test_a_listing_has_several_keys_but_not_too_many(ledger: Ledger, state: Stat
     with pytest.raises(Conflict) as refusal:
         issue(ledger, "one too many", digest="d9")
     assert (refusal.value.reason, refusal.value.facts) == ("too_many_keys", {"most": KEYS})
-    ledger.commit(delete_key(state, BOT_REF, "k0"))
+    ledger.commit(delete_key(state, BOT_REF, "k0", NOW_MS, by=OPERATOR))
     issue(ledger, "k3", digest="d3")
     assert granted(state, "d3")
 
@@ -170,7 +180,7 @@ def test_a_deleted_key_opens_nothing_also_by_its_old_value(ledger: Ledger, state
     a_listing(ledger)
     issue(ledger, digest="d1")
     rotate(ledger, "d2", overlap_seconds=30)
-    ledger.commit(delete_key(state, BOT_REF, "k1"))
+    ledger.commit(delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR))
     assert not granted(state, "d1")
     assert not granted(state, "d2")
     assert state.listings[BOT_REF].key("k1") is None
@@ -192,7 +202,7 @@ def test_a_key_that_does_not_exist_is_neither_rotated_nor_deleted(ledger: Ledger
         rotate(ledger, "d2")
     assert refusal.value.thing == "key"
     with pytest.raises(NotFound):
-        delete_key(state, BOT_REF, "k1")
+        delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR)
 
 
 def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State) -> None:
@@ -202,4 +212,4 @@ def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State)
     with pytest.raises(NotFound):
         rotate(ledger, "d2")
     with pytest.raises(NotFound):
-        delete_key(state, BOT_REF, "k1")
+        delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from core.actors import OPERATOR
 from core.events import Event, VoteCast
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound
@@ -38,7 +39,7 @@ SERVER_SUBMISSION = read(ServerSubmission, {**SERVER_FIELDS, "id": "333333333333
 
 
 def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.review, listing.owner_id, listing.created_ms) == ("in_review", OWNER, NOW_MS)
     assert listing.profile == BotProfile(
@@ -52,7 +53,7 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
 
 
 def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
-    ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS))
+    ledger.commit(rules.submit(state, SERVER_SUBMISSION, NOW_MS, by=OPERATOR))
     assert state.listings[SERVER_REF].review == "in_review"
     assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
@@ -63,20 +64,20 @@ def test_a_submitted_server_is_in_review(ledger: Ledger, state: State) -> None:
 def test_an_id_is_listed_once(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Conflict) as refusal:
-        rules.submit(state, BOT_SUBMISSION, LATER_MS)
+        rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR)
     assert refusal.value.reason == "listing_exists"
 
 
 def test_a_bot_and_a_server_may_have_one_id(ledger: Ledger, state: State) -> None:
     a_listing(ledger, "servers/111111111111111111")
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     assert list(state.listings.refs) == [BOT_REF, "servers/111111111111111111"]
 
 
 def test_a_removed_listing_may_be_submitted_again(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit(rules.remove(state, BOT_REF))
-    ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS))
+    ledger.commit(rules.remove(state, BOT_REF, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, LATER_MS, by=OPERATOR))
     assert state.listings[BOT_REF].created_ms == LATER_MS
 
 
@@ -87,7 +88,7 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
     ledger: Ledger, state: State, review: Review, after: Review
 ) -> None:
     before = a_listing(ledger, review=review)
-    ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS))
+    ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.review, listing.created_ms, listing.updated_ms) == (after, NOW_MS, LATER_MS)
     assert listing.profile != before.profile
@@ -96,7 +97,7 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
 
 def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
     a_listing(ledger, SERVER_REF)
-    ledger.commit(rules.edit(state, SERVER_REF, SERVER_EDIT, LATER_MS))
+    ledger.commit(rules.edit(state, SERVER_REF, SERVER_EDIT, LATER_MS, by=OPERATOR))
     assert state.listings[SERVER_REF].profile == ServerProfile(
         "Test server", "A server for the tests", ("tests", "more"), "Gaming"
     )
@@ -104,14 +105,14 @@ def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
 
 def test_a_listing_in_review_is_approved(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.approve(state, BOT_REF, LATER_MS))
+    ledger.commit(rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.review, listing.reason, listing.reviewed_ms) == ("approved", None, LATER_MS)
 
 
 def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: State) -> None:
     a_listing(ledger, review="in_review")
-    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS))
+    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
 
@@ -120,10 +121,10 @@ def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: Stat
 def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, review: Review) -> None:
     a_listing(ledger, review=review)
     with pytest.raises(Conflict) as refusal:
-        rules.approve(state, BOT_REF, LATER_MS)
+        rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR)
     assert (refusal.value.reason, refusal.value.facts) == ("not_in_review", {"review": review})
     with pytest.raises(Conflict):
-        rules.deny(state, BOT_REF, "Too quiet.", LATER_MS)
+        rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR)
 
 
 def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State) -> None:
@@ -131,25 +132,27 @@ def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State)
     a_key(ledger)
     a_webhook(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS)])
-    ledger.commit(rules.remove(state, BOT_REF))
+    ledger.commit(rules.remove(state, BOT_REF, NOW_MS, by=OPERATOR))
     assert not any([state.listings, state.listings.grants, len(state.votes)])
 
 
 def test_an_operator_sets_the_actual_count(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
-    ledger.commit(rules.set_actual_count(state, BOT_REF, 1_000))
+    ledger.commit(rules.set_actual_count(state, BOT_REF, 1_000, NOW_MS, by=OPERATOR))
     assert state.listings[BOT_REF].actual_server_count == 1_000
 
 
 def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     limit = {"requests": 5, "window_seconds": 60}
-    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"stats": limit})))
+    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"stats": limit}), NOW_MS, by=OPERATOR))
     assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
         Policy(5, 60),
         None,
     )
-    ledger.commit(rules.set_limits(state, BOT_REF, read(Limits, {"voters": limit, "stats": None})))
+    ledger.commit(
+        rules.set_limits(state, BOT_REF, read(Limits, {"voters": limit, "stats": None}), NOW_MS, by=OPERATOR)
+    )
     assert (state.listings[BOT_REF].stats_limit, state.listings[BOT_REF].voters_limit) == (
         None,
         Policy(5, 60),
@@ -160,12 +163,12 @@ def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: Stat
     "rule",
     [
         rules.listing_of,
-        lambda state, ref: rules.edit(state, ref, BOT_EDIT, NOW_MS),
-        lambda state, ref: rules.approve(state, ref, NOW_MS),
-        lambda state, ref: rules.deny(state, ref, "Too quiet.", NOW_MS),
-        rules.remove,
-        lambda state, ref: rules.set_actual_count(state, ref, 5),
-        lambda state, ref: rules.set_limits(state, ref, Limits()),
+        lambda state, ref: rules.edit(state, ref, BOT_EDIT, NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.approve(state, ref, NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.deny(state, ref, "Too quiet.", NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.remove(state, ref, NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.set_actual_count(state, ref, 5, NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.set_limits(state, ref, Limits(), NOW_MS, by=OPERATOR),
     ],
 )
 def test_what_is_not_listed_is_not_found(

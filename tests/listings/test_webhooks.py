@@ -5,6 +5,7 @@ from itertools import count
 
 import pytest
 
+from core.actors import OPERATOR
 from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, WebhookSaved
 from core.ledger import Ledger
 from core.refusals import Conflict, Invalid, NotFound
@@ -49,7 +50,9 @@ POLICY = policy()
 
 
 def save_webhook(state: State, ref: str, **body: object) -> list[Event]:
-    return rules.save_webhook(state, ref, read(WebhookSettings, {"url": URL, **body}), policy(), LATER_MS)
+    return rules.save_webhook(
+        state, ref, read(WebhookSettings, {"url": URL, **body}), policy(), LATER_MS, by=OPERATOR
+    )
 
 
 def refused(state: State, **body: object) -> dict[str, str]:
@@ -80,7 +83,7 @@ def test_a_token_left_out_is_a_token_removed_but_the_secret_stays(ledger: Ledger
 def test_saving_keeps_the_overlap_of_two_secrets(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_webhook(ledger)
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=NOW_MS))
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=NOW_MS, by=OPERATOR))
     ledger.commit(save_webhook(state, BOT_REF))
     assert webhook_of(state, BOT_REF) == Webhook(
         URL, LATER_MS, secret="secret 1", old_secret=SECRET, old_secret_until_ms=NOW_MS + DAY_MS
@@ -141,7 +144,9 @@ def test_a_rotated_secret_stops_at_once_or_after_the_overlap(
         URL, NOW_MS, "a token", secret=SECRET, old_secret=OLD_SECRET, old_secret_until_ms=LATER_MS
     )
     ledger.commit([WebhookSaved(BOT_REF, before)])
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS))
+    ledger.commit(
+        rotate_secret(state, BOT_REF, policy(), overlap_ms=overlap_ms, now_ms=LATER_MS, by=OPERATOR)
+    )
     assert webhook_of(state, BOT_REF) == Webhook(
         URL, NOW_MS, "a token", secret="secret 1", old_secret=old, old_secret_until_ms=until_ms
     )
@@ -152,7 +157,7 @@ def test_a_rotation_leaves_a_suspension_as_it_is(ledger: Ledger, state: State) -
     a_webhook(ledger)
     suspension = Suspension(NOW_MS, "timeout", 1, NOW_MS + 60_000)
     ledger.commit([EndpointHealthSet(BOT_REF, 10, suspension)])
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=0, now_ms=LATER_MS))
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=0, now_ms=LATER_MS, by=OPERATOR))
     assert (webhook_of(state, BOT_REF).failed, webhook_of(state, BOT_REF).suspension) == (10, suspension)
 
 
@@ -161,7 +166,7 @@ def test_a_webhook_from_before_there_were_secrets_gets_one_without_an_overlap(
 ) -> None:
     a_listing(ledger)
     ledger.commit([WebhookSaved(BOT_REF, Webhook(URL, NOW_MS))])
-    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS))
+    ledger.commit(rotate_secret(state, BOT_REF, policy(), overlap_ms=DAY_MS, now_ms=LATER_MS, by=OPERATOR))
     assert webhook_of(state, BOT_REF) == Webhook(URL, NOW_MS, secret="secret 1")
 
 
@@ -169,7 +174,7 @@ def test_a_chat_platform_s_webhook_has_no_secret_to_rotate(ledger: Ledger, state
     a_listing(ledger)
     ledger.commit([WebhookSaved(BOT_REF, Webhook(CHAT_URL, NOW_MS, language="en"))])
     with pytest.raises(Conflict) as refusal:
-        rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS)
+        rotate_secret(state, BOT_REF, POLICY, overlap_ms=0, now_ms=LATER_MS, by=OPERATOR)
     assert refusal.value.reason == "not_signed"
 
 
@@ -178,7 +183,7 @@ def test_a_removed_webhook_is_gone_with_its_log(ledger: Ledger, state: State) ->
     a_webhook(ledger)
     a_finished_delivery(ledger, "first")
     a_delivery(ledger, "second")
-    ledger.commit(remove_webhook(state, BOT_REF))
+    ledger.commit(remove_webhook(state, BOT_REF, NOW_MS, by=OPERATOR))
     assert state.deliveries.newest_first(BOT_REF) == []
     with pytest.raises(NotFound):
         webhook_of(state, BOT_REF)
@@ -249,11 +254,11 @@ def test_a_delivery_of_another_listing_is_not_found(ledger: Ledger, state: State
 
 
 RULES: list[Callable[[State, str], object]] = [
-    remove_webhook,
+    lambda state, ref: remove_webhook(state, ref, NOW_MS, by=OPERATOR),
     lambda state, ref: send_test(state, ref, USER, delivery_id="first", now_ms=NOW_MS),
     lambda state, ref: redeliver(state, ref, "first", POLICY, NOW_MS),
     lambda state, ref: rules.redeliver_failed(state, ref, 0, POLICY, NOW_MS),
-    lambda state, ref: rotate_secret(state, ref, POLICY, overlap_ms=0, now_ms=NOW_MS),
+    lambda state, ref: rotate_secret(state, ref, POLICY, overlap_ms=0, now_ms=NOW_MS, by=OPERATOR),
 ]
 
 

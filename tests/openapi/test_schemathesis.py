@@ -20,6 +20,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
 from core import events as ev
+from core.actors import OPERATOR
 from core.events import Event
 from core.refusals import Invalid, StatsRefused
 from core.rows import Attempt, Webhook
@@ -302,7 +303,7 @@ def read_whole(form: type[Form], body: dict[str, Any]) -> None:
             pending_per_endpoint=1,
             pending_in_all=1,
         )
-        save_webhook(LISTED, APPROVED_BOT.ref, filled, policy, NOW_MS)
+        save_webhook(LISTED, APPROVED_BOT.ref, filled, policy, NOW_MS, by=OPERATOR)
 
 
 def listed() -> State:

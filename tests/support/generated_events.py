@@ -9,7 +9,9 @@ from typing import Any, TypeVar, get_args
 from hypothesis import strategies as st
 
 from core import events as ev
+from core.actors import OPERATOR, UNKNOWN, user_actor
 from core.rows import (
+    Act,
     Attempt,
     BotProfile,
     Delivery,
@@ -27,6 +29,7 @@ from core.rows import (
     Suspension,
     Webhook,
 )
+from core.trail import newest
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
@@ -42,6 +45,9 @@ times = st.integers(NOW_MS, NOW_MS + 4)
 labels = st.sampled_from(["a.1", "b.1", "b.2"])
 authors = st.just("") | labels
 stamp_times = st.just(0) | times
+actors = st.sampled_from([OPERATOR, UNKNOWN, *map(user_actor, (USER, OTHER_USER))])
+managed = {"by": actors, "stamp_ms": stamp_times}
+acts = st.builds(Act, times, actors, st.sampled_from(["submitted", "edited"]), node=labels)
 stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
@@ -111,6 +117,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
         revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
         stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 5)),
+        trail=newest(draw(st.lists(acts, max_size=3))),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 
@@ -164,17 +171,15 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
     return ev.DeliveryMerged(row)
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, stamp_ms=stamp_times)
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, **managed)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingSaved: listings_saved,
-    ev.ListingReviewed: st.builds(
-        ev.ListingReviewed, refs, reviews, st.none() | texts, times, stamp_ms=stamp_times
-    ),
+    ev.ListingReviewed: st.builds(ev.ListingReviewed, refs, reviews, st.none() | texts, times, **managed),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),
-    ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, stamp_ms=stamp_times),
+    ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, at_ms=times, **managed),
     ev.StatsUpdated: st.builds(
         ev.StatsUpdated,
         refs,
@@ -184,10 +189,10 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         times,
         stamp_ms=stamp_times,
     ),
-    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3), stamp_ms=stamp_times),
-    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, stamp_ms=stamp_times),
-    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, stamp_ms=stamp_times),
-    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, stamp_ms=stamp_times),
+    ev.ActualCountSet: st.builds(ev.ActualCountSet, refs, st.integers(0, 3), at_ms=times, **managed),
+    ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, at_ms=times, **managed),
+    ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, at_ms=times, **managed),
+    ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, at_ms=times, **managed),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
     ev.UserErased: st.builds(

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from core import events as ev
+from core.actors import OPERATOR, Actor, user_actor
 from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt
@@ -155,12 +156,24 @@ class Simulation:
         with node.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            self._commit(node, erase_user(user, search.refs, DIGESTS.user(user)))
+            self._commit(
+                node,
+                erase_user(user, search.refs, DIGESTS.user(user), now_ms=node.clock.now_ms(), by=OPERATOR),
+            )
+
+
+def _now(node: Node) -> int:
+    return node.clock.now_ms()
+
+
+def _by(step: Step) -> Actor:
+    """Users act who are erased, too."""
+    return user_actor(step.user)
 
 
 def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     form = BotSubmission(id=step.ref.partition("/")[2], **_WRITTEN[step.number])
-    submitted = rules.submit(node.state, form, node.clock.now_ms())
+    submitted = rules.submit(node.state, form, _now(node), by=_by(step))
     approved = ev.ListingReviewed(step.ref, "approved", None, node.clock.now_ms())
     return [*submitted, approved] if step.number else submitted
 
@@ -219,14 +232,24 @@ _POLICY = webhooks.WebhookPolicy(lambda _: False, lambda: SECRET, 3, 100)
 _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "submit": _submit,
     "edit": lambda node, step, _: rules.edit(
-        node.state, step.ref, BotEdit(**_WRITTEN[step.number]), node.clock.now_ms()
+        node.state,
+        step.ref,
+        BotEdit(**_WRITTEN[step.number]),
+        node.clock.now_ms(),
+        by=_by(step),
     ),
-    "approve": lambda node, step, _: rules.approve(node.state, step.ref, node.clock.now_ms()),
-    "deny": lambda node, step, _: rules.deny(node.state, step.ref, "No.", node.clock.now_ms()),
-    "remove": lambda node, step, _: rules.remove(node.state, step.ref),
-    "count": lambda node, step, _: rules.set_actual_count(node.state, step.ref, step.number),
+    "approve": lambda node, step, _: rules.approve(node.state, step.ref, _now(node), by=_by(step)),
+    "deny": lambda node, step, _: rules.deny(node.state, step.ref, "No.", _now(node), by=_by(step)),
+    "remove": lambda node, step, _: rules.remove(node.state, step.ref, _now(node), by=_by(step)),
+    "count": lambda node, step, _: rules.set_actual_count(
+        node.state, step.ref, step.number, _now(node), by=_by(step)
+    ),
     "limit": lambda node, step, _: rules.set_limits(
-        node.state, step.ref, Limits(stats=Limit(requests=step.number + 1, window_seconds=1))
+        node.state,
+        step.ref,
+        Limits(stats=Limit(requests=step.number + 1, window_seconds=1)),
+        node.clock.now_ms(),
+        by=_by(step),
     ),
     "issue": lambda node, step, new: keys.issue_key(
         node.state,
@@ -236,6 +259,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         digest=f"digest {new}",
         now_ms=node.clock.now_ms(),
         keys_per_listing=4,
+        by=_by(step),
     ),
     "rotate": lambda node, step, new: keys.rotate_key(
         node.state,
@@ -244,8 +268,11 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         digest=f"digest {new}",
         overlap_seconds=step.number % 2,
         now_ms=node.clock.now_ms(),
+        by=_by(step),
     ),
-    "revoke": lambda node, step, _: keys.delete_key(node.state, step.ref, _key_id(node, step)),
+    "revoke": lambda node, step, _: keys.delete_key(
+        node.state, step.ref, _key_id(node, step), _now(node), by=_by(step)
+    ),
     "update": _update,
     "webhook": lambda node, step, _: webhooks.save_webhook(
         node.state,
@@ -253,8 +280,9 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         WebhookSettings(url=f"https://receiver.example/{step.number}"),
         _POLICY,
         node.clock.now_ms(),
+        by=_by(step),
     ),
-    "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref),
+    "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref, _now(node), by=_by(step)),
     "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
     "vote": _vote,
     "attempt": _attempt,

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.actors import OPERATOR
 from core.events import DeliveryQueued, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound, VotedTooSoon
@@ -172,22 +173,21 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
 def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     cast(ledger)
-    events = erase_user(USER, {BOT_REF})
-    assert events == [UserErased(USER, (BOT_REF,))]
+    events = erase_user(USER, {BOT_REF}, now_ms=NOW_MS, by=OPERATOR)
+    assert events == [UserErased(USER, (BOT_REF,), at_ms=NOW_MS)]
     ledger.commit(events)
     assert len(state.votes) == 0
     assert cast(ledger).count == 1
 
 
 def test_erasing_a_user_whom_nothing_knows_changes_nothing() -> None:
-    assert erase_user(USER, set()) == []
+    assert erase_user(USER, set(), now_ms=NOW_MS, by=OPERATOR) == []
 
 
 def test_in_a_fleet_an_erasure_is_told_also_when_nothing_here_knows_the_user() -> None:
-    assert erase_user(USER, set(), "mark") == [UserErased(USER, (), "mark")]
-    assert erase_user(USER, {SERVER_REF, BOT_REF}, "mark") == [
-        UserErased(USER, (BOT_REF, SERVER_REF), "mark")
-    ]
+    for refs, in_order in ((set[str](), ()), ({SERVER_REF, BOT_REF}, (BOT_REF, SERVER_REF))):
+        events = erase_user(USER, refs, "mark", now_ms=NOW_MS, by=OPERATOR)
+        assert events == [UserErased(USER, in_order, "mark", at_ms=NOW_MS)]
 
 
 def test_a_vote_counts_what_was_cast_at_this_node_alone(ledger: Ledger, state: State) -> None:

@@ -2,13 +2,33 @@
 
 import pytest
 
-from core.events import DeliveryMerged, DeliveryQueued, Event, ListingRemoved, Merged, VoteCast, VotesMerged
+from core.actors import user_actor
+from core.events import (
+    ActualCountSet,
+    DeliveryMerged,
+    DeliveryQueued,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    Merged,
+    VoteCast,
+    VotesMerged,
+)
 from core.ledger import Ledger
-from core.rows import Delivery
+from core.rows import Act, Delivery, Listing
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
+from tests.support.sample_rows import (
+    BOT_PROFILE,
+    BOT_REF,
+    NOW_MS,
+    OTHER_REF,
+    OTHER_USER,
+    OWNER,
+    SERVER_REF,
+    USER,
+)
 from votes.search import Search, Searches
 
 
@@ -34,6 +54,19 @@ def a_leaf(user: str) -> bytes:
     leaf = other.votes.next_leaf(BOT_REF, -1)
     assert leaf is not None
     return leaf
+
+
+def an_acted_row(user: str) -> Listing:
+    act = Act(NOW_MS, user_actor(user), "edited")
+    return Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, trail=(act,))
+
+
+def test_a_listing_with_an_act_of_the_user_is_found(ledger: Ledger, searches: Searches) -> None:
+    ledger.commit([ActualCountSet(OTHER_REF, 5, at_ms=NOW_MS, by=user_actor(USER))])
+    with searches.of(USER) as search:
+        assert run(search) == {OTHER_REF}
+    with searches.of(OTHER_USER) as search:
+        assert run(search) == set()
 
 
 def test_found_are_listings_with_votes_or_deliveries_of_the_user(ledger: Ledger, searches: Searches) -> None:
@@ -62,6 +95,8 @@ def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches
         DeliveryMerged(Delivery("first", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="other.1")),
         VotesMerged(BOT_REF, ("other.1",), a_leaf(USER)),
         VotesMerged(BOT_REF, ("other.1",), b"", ((int(USER), "other.1", 1, NOW_MS),)),
+        ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)),
+        ListingMerged(an_acted_row(USER)),
     ],
     ids=lambda event: type(event).__name__,
 )
@@ -81,6 +116,8 @@ def test_what_gets_to_know_the_user_behind_the_search_is_found(
         DeliveryQueued("first", BOT_REF, OTHER_USER, test=True, at_ms=NOW_MS),
         DeliveryMerged(Delivery("first", BOT_REF, OTHER_USER, False, NOW_MS, NOW_MS, owner="other.1")),
         VotesMerged(BOT_REF, ("other.1",), a_leaf(OTHER_USER)),
+        ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(OTHER_USER)),
+        ListingMerged(an_acted_row(OTHER_USER)),
     ],
     ids=lambda event: type(event).__name__,
 )

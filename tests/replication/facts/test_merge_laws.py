@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.actors import user_of
 from core.rows import (
     UNSTAMPED,
     Key,
@@ -146,6 +147,7 @@ def assert_as_in(book: Book, node: Node) -> None:
     assert_votes(node, book)
     assert_listings(node, book)
     assert_keys(node, book)
+    assert_trails(node)
 
 
 def assert_votes(node: Node, book: Book) -> None:
@@ -165,7 +167,18 @@ def assert_votes(node: Node, book: Book) -> None:
         }
         assert {user: (count, last_ms) for user, count, last_ms in votes.votes(ref)} == expected
     for user in book.erased - {vote.user for vote in standing}:
-        assert not any(listings_that_know(node.state, user))
+        for ref in (ref for found in listings_that_know(node.state, user) for ref in found):
+            assert votes.get(ref, int(user)) is None
+            assert user not in {delivery.user for delivery in node.state.deliveries.of(ref)}
+
+
+def assert_trails(node: Node) -> None:
+    """Of an erased user later acts alone are known."""
+    for row in node.state.listings.values():
+        for act in row.trail:
+            user = user_of(act.by)
+            erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0
+            assert act.at_ms > erased_ms
 
 
 def assert_listings(node: Node, book: Book) -> None:

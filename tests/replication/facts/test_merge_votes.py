@@ -3,6 +3,7 @@
 from collections.abc import Coroutine
 from typing import Any
 
+from core.actors import UNKNOWN
 from core.events import (
     DeliveryQueued,
     EndpointHealthSet,
@@ -151,7 +152,7 @@ def test_an_erasure_that_is_told_by_its_mark_alone_lets_nothing_old_in(a: Node) 
 def test_an_erasure_that_was_heard_before_is_nothing_new(a: Node, b: Node) -> None:
     facts = a.commit(erasure())
     erased_ms = a.state.fleet.erased[MARK]
-    assert b.merge_facts(facts, "a.1") == [UserErased(USER, (), MARK, stamp_ms=erased_ms)]
+    assert b.merge_facts(facts, "a.1") == [UserErased(USER, (), MARK, stamp_ms=erased_ms, by=UNKNOWN)]
     assert b.merge_facts(facts, "a.1") == []
 
 
