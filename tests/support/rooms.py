@@ -12,6 +12,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "listings": {"core", "grammars"},
     "outbound": {"core", "grammars"},
     "guild_counts": {"core"},
+    "chatplatform": {"core"},
     "journal": {"core", "storage"},
     "webhook": {"core", "grammars", "outbound"},
     "snapshot": {"core", "journal", "storage"},

@@ -1,0 +1,54 @@
+"""Facts that the chat platform has stated. Law: a fact is what it said, or unknown; it is never guessed."""
+
+from typing import Literal
+
+import msgspec
+
+PLATFORM_EPOCH_MS = (
+    1_420_070_400_000  # the first second of 2015: a snowflake holds the milliseconds since then
+)
+
+Answer = Literal["yes", "no", "unknown"]
+
+
+class PlatformUser(msgspec.Struct, frozen=True, gc=False):
+    """A user who has signed in. `avatar` is the hash that the picture's address is made of."""
+
+    id: str
+    username: str
+    display_name: str | None = None
+    avatar: str | None = None
+    locale: str | None = None
+    email: str | None = None
+
+
+class PlatformServer(msgspec.Struct, frozen=True, gc=False):
+    """A server of a user who has signed in, as that user sees it. `members` is approximate."""
+
+    id: str
+    name: str
+    icon: str | None = None
+    is_owned: bool = False
+    may_manage: bool = False
+    has_community: Answer = "unknown"
+    members: int | None = None
+
+
+class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
+    """An application, which is what the platform calls a bot that can be added to servers.
+
+    `is_inviteable`: everybody may add it to a server. `has_commands`: it has slash commands that work on
+    every server; the platform does not tell of commands that are for one server alone.
+    """
+
+    id: str
+    name: str
+    icon: str | None = None
+    description: str = ""
+    is_inviteable: Answer = "unknown"
+    has_commands: Answer = "unknown"
+
+
+def created_ms(snowflake: str) -> int:
+    """Return the time at which the platform made an id (Unix milliseconds)."""
+    return (int(snowflake) >> 22) + PLATFORM_EPOCH_MS

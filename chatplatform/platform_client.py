@@ -1,0 +1,240 @@
+"""Questions to the chat platform. Law: a question ends by its deadline, and never waits while a rule runs.
+
+    question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
+
+Those who ask the same at once share one question. Of each route there is one question under way, because the
+platform's limits are known only after an answer. A question that would have to wait beyond its deadline is
+not sent. No redirect is followed, and no answer is read beyond its bound.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import aiohttp
+import msgspec
+
+from chatplatform.authorization import SignInFailed, read_token
+from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
+from chatplatform.reading import read_application, read_servers, read_user
+from chatplatform.waits import PlatformLimits
+from core.clock import NS_PER_SECOND, Clock
+from core.version import VERSION
+
+READ_BYTES = 256 * 1024
+MOST_CACHED = 10_000
+UNKNOWN_APPLICATION = 10_002
+"""The platform's code for an application that does not exist."""
+
+T = TypeVar("T")
+Reason = Literal["limited", "timeout", "unreachable", "refused", "unreadable"]
+"""`limited`: it must not be asked before some time. `refused`: it answered with an error. `unreadable`: it
+answered something else than it should."""
+
+
+class PlatformAway(Exception):
+    """The platform gave no answer that can be used. `retry_seconds` is known where the platform said it."""
+
+    def __init__(self, reason: Reason, retry_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_seconds = retry_seconds
+
+
+@dataclass(frozen=True)
+class PlatformAccess:
+    """Where the platform is, and how this deployment is known there.
+
+    Args:
+        api_url: the address of its API with the version, without a slash at the end.
+        public_url: of this deployment; the platform wants to know who asks.
+        proxy: the address of an HTTP proxy for all questions.
+    """
+
+    api_url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    public_url: str = ""
+    proxy: str | None = field(default=None, repr=False)
+
+
+class Told(NamedTuple):
+    """What the platform said of an application, and when (Unix milliseconds). None: there is no such one."""
+
+    application: PlatformApplication | None
+    at_ms: int
+
+
+class _Answer(NamedTuple):
+    status: int
+    body: object
+
+
+class ChatPlatform:
+    """`open_chat_platform` makes one.
+
+    Args:
+        deadline_seconds: how long a question takes at most, the wait for its turn included.
+        cache_seconds: how long an answer about an application holds.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        access: PlatformAccess,
+        clock: Clock,
+        *,
+        deadline_seconds: float,
+        cache_seconds: float,
+    ) -> None:
+        self._session = session
+        self._access = access
+        self._clock = clock
+        self._deadline_seconds = deadline_seconds
+        self._cache_ns = round(cache_seconds * NS_PER_SECOND)
+        self._limits = PlatformLimits()
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._told: dict[str, tuple[Told, int]] = {}
+        """By application: what was told, and when (monotonic ns)."""
+        self._asking: dict[str, asyncio.Task[Told]] = {}
+
+    async def close(self) -> None:
+        """Cancel the questions that are under way."""
+        for asking in self._asking.values():
+            asking.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+
+    async def token(self, form: Mapping[str, str]) -> str:
+        """Exchange a code for an access token. Raises SignInFailed and PlatformAway."""
+        credentials = aiohttp.encode_basic_auth(self._access.client_id, self._access.client_secret)
+        answer = await self._ask(
+            "token", "POST", "/oauth2/token", data=dict(form), headers={"Authorization": credentials}
+        )
+        if answer.status == HTTPStatus.BAD_REQUEST:
+            raise SignInFailed("platform")  # the code is used up, too old, or of somebody else
+        return read_token(_good(answer).body)
+
+    async def user(self, token: str) -> PlatformUser:
+        """Return who the token is of. Raises PlatformAway."""
+        return await self._read("user", "/users/@me", token, read_user)
+
+    async def servers(self, token: str) -> tuple[PlatformServer, ...]:
+        """Return the servers of whom the token is of. Raises PlatformAway."""
+        return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
+
+    async def application(self, application_id: str) -> Told:
+        """Return what the platform says of an application, newly or lately. Raises PlatformAway."""
+        known = self._told.get(application_id)
+        if known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns:
+            return known[0]
+        asking = self._asking.get(application_id)
+        if asking is None:
+            asking = self._asking[application_id] = asyncio.create_task(self._application(application_id))
+            asking.add_done_callback(lambda _: self._asking.pop(application_id, None))
+        return await asyncio.shield(asking)
+
+    async def _application(self, application_id: str) -> Told:
+        answer = await self._ask("application", "GET", f"/applications/{application_id}/rpc")
+        is_unknown = isinstance(answer.body, dict) and answer.body.get("code") == UNKNOWN_APPLICATION
+        application = None
+        if not (answer.status == HTTPStatus.NOT_FOUND and is_unknown):
+            application = read_application(_good(answer).body, application_id)
+            if application is None:
+                raise PlatformAway("unreadable")
+        told = Told(application, self._clock.now_ms())
+        self._told.pop(application_id, None)
+        self._told[application_id] = told, self._clock.monotonic_ns()
+        if len(self._told) > MOST_CACHED:
+            del self._told[next(iter(self._told))]
+        return told
+
+    async def _read(self, route: str, path: str, token: str, read: Callable[[object], T | None]) -> T:
+        answer = await self._ask(route, "GET", path, headers={"Authorization": f"Bearer {token}"})
+        found = read(_good(answer).body)
+        if found is None:
+            raise PlatformAway("unreadable")
+        return found
+
+    async def _ask(self, route: str, method: str, path: str, **options: Any) -> _Answer:
+        try:
+            async with asyncio.timeout(self._deadline_seconds) as deadline, self._turns[route]:
+                return await self._in_turn(route, method, path, deadline, options)
+        except TimeoutError:
+            raise PlatformAway("timeout") from None
+        except (aiohttp.ClientError, OSError):
+            raise PlatformAway("unreachable") from None
+
+    async def _in_turn(
+        self, route: str, method: str, path: str, deadline: asyncio.Timeout, options: Mapping[str, Any]
+    ) -> _Answer:
+        while True:
+            wait = self._limits.wait_seconds(route, self._clock.monotonic_ns() / NS_PER_SECOND)
+            if wait > _left(deadline):
+                raise PlatformAway("limited", wait)
+            await asyncio.sleep(wait)
+            answer = await self._exchange(route, method, path, options)
+            if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+                return answer
+
+    async def _exchange(self, route: str, method: str, path: str, options: Mapping[str, Any]) -> _Answer:
+        request = self._session.request(
+            method,
+            self._access.api_url + path,
+            allow_redirects=False,
+            proxy=self._access.proxy,
+            **options,
+        )
+        async with request as response:
+            content = b""
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > READ_BYTES:
+                    raise PlatformAway("unreadable")
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            body = _json(content)
+            now = self._clock.monotonic_ns() / NS_PER_SECOND
+            self._limits.answered(route, response.status, headers, body, now)
+            return _Answer(response.status, body)
+
+
+def _good(answer: _Answer) -> _Answer:
+    if answer.status == HTTPStatus.OK:
+        return answer
+    raise PlatformAway("refused")
+
+
+def _json(content: bytes) -> object:
+    """Return the decoded content; None for what is none, such as the page of somebody in between."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _left(deadline: asyncio.Timeout) -> float:
+    at = deadline.when()
+    return at - asyncio.get_running_loop().time() if at is not None else 0.0
+
+
+@asynccontextmanager
+async def open_chat_platform(
+    access: PlatformAccess, clock: Clock, *, deadline_seconds: float, cache_seconds: float
+) -> AsyncIterator[ChatPlatform]:
+    """Open a client whose connections close with the context."""
+    async with aiohttp.ClientSession(
+        headers={"User-Agent": f"DiscordBot ({access.public_url}, {VERSION})"},
+        timeout=aiohttp.ClientTimeout(total=deadline_seconds),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+    ) as session:
+        platform = ChatPlatform(
+            session, access, clock, deadline_seconds=deadline_seconds, cache_seconds=cache_seconds
+        )
+        try:
+            yield platform
+        finally:
+            await platform.close()

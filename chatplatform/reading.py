@@ -1,0 +1,146 @@
+"""Answers of the chat platform as facts. Law: no answer raises, or is a yes that it does not state.
+
+Each field is read by itself: one that is missing, or of a wrong type, is unknown, and the others still count.
+An answer without its id, or with another id than the one that was asked for, is no answer.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from chatplatform.facts import Answer, PlatformApplication, PlatformServer, PlatformUser
+from core.snowflake import is_snowflake
+
+MOST_SERVERS = 200
+"""The platform lets a user join no more."""
+MOST_CHARACTERS = 512
+"""Of a name or a description: longer ones are cut."""
+MOST_MEMBERS = 1 << 53  # a greater number is no integer in JSON
+
+_HASH = re.compile(r"(?:a_)?[0-9a-f]{32}")
+_LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
+_EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]{1,255}")
+_ADMINISTRATOR, _MANAGE_GUILD = 1 << 3, 1 << 5
+_HAS_COMMANDS = 1 << 23  # APPLICATION_COMMAND_BADGE
+
+
+def read_user(answer: object) -> PlatformUser | None:
+    """Read `GET /users/@me`. None if it does not say who the user is."""
+    fields = _fields(answer)
+    user_id, username = _snowflake(fields, "id"), _text(fields, "username")
+    if user_id is None or not username:
+        return None
+    return PlatformUser(
+        user_id,
+        username,
+        display_name=_text(fields, "global_name"),
+        avatar=_matching(fields, "avatar", _HASH),
+        locale=_matching(fields, "locale", _LOCALE),
+        email=_matching(fields, "email", _EMAIL),
+    )
+
+
+def read_servers(answer: object) -> tuple[PlatformServer, ...] | None:
+    """Read `GET /users/@me/guilds`. None if it is no list; servers that cannot be told apart are left out."""
+    if not isinstance(answer, list):
+        return None
+    servers = [server for each in answer[:MOST_SERVERS] if (server := _read_server(each)) is not None]
+    return tuple({server.id: server for server in servers}.values())
+
+
+def _read_server(answer: object) -> PlatformServer | None:
+    fields = _fields(answer)
+    server_id, name = _snowflake(fields, "id"), _text(fields, "name")
+    if server_id is None or not name:
+        return None
+    is_owned = fields.get("owner") is True
+    permissions = _bits(fields, "permissions") or 0
+    return PlatformServer(
+        server_id,
+        name,
+        icon=_matching(fields, "icon", _HASH),
+        is_owned=is_owned,
+        may_manage=is_owned or bool(permissions & (_ADMINISTRATOR | _MANAGE_GUILD)),
+        has_community=_contains(fields, "features", "COMMUNITY"),
+        members=_count(fields, "approximate_member_count"),
+    )
+
+
+def read_application(answer: object, asked: str) -> PlatformApplication | None:
+    """Read `GET /applications/{id}/rpc`. None if it is not about the id that was asked for."""
+    fields = _fields(answer)
+    name = _text(fields, "name")
+    if _snowflake(fields, "id") != asked or not name:
+        return None
+    return PlatformApplication(
+        asked,
+        name,
+        icon=_matching(fields, "icon", _HASH),
+        description=_text(fields, "description") or "",
+        is_inviteable=_inviteable(fields),
+        has_commands=_commands(fields),
+    )
+
+
+def _inviteable(fields: Mapping[str, Any]) -> Answer:
+    """One plain no is enough for a no; a yes takes both answers. An application without a bot has neither."""
+    is_public, needs_code = fields.get("bot_public"), fields.get("bot_require_code_grant")
+    if is_public is False or needs_code is True:
+        return "no"
+    return "yes" if is_public is True and needs_code is False else "unknown"
+
+
+def _commands(fields: Mapping[str, Any]) -> Answer:
+    """The newer field is text, because it has bits that no JSON integer holds."""
+    flags = _bits(fields, "flags_new")
+    flags = _bits(fields, "flags") if flags is None else flags
+    if flags is None:
+        return "unknown"
+    return "yes" if flags & _HAS_COMMANDS else "no"
+
+
+# -- Fields of an answer ----------------------------------------------------------------------------------
+
+
+def _fields(answer: object) -> Mapping[str, Any]:
+    return answer if isinstance(answer, dict) else {}
+
+
+def _snowflake(fields: Mapping[str, Any], name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) and is_snowflake(value) else None
+
+
+def _text(fields: Mapping[str, Any], name: str) -> str | None:
+    """Return a text on one line that people can read, cut; None for an empty one."""
+    value = fields.get(name)
+    if not isinstance(value, str):
+        return None
+    readable = "".join(letter if letter.isprintable() else " " for letter in value[:MOST_CHARACTERS])
+    return readable.strip() or None
+
+
+def _matching(fields: Mapping[str, Any], name: str, form: re.Pattern[str]) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def _count(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_MEMBERS
+    return value if is_count else None
+
+
+def _bits(fields: Mapping[str, Any], name: str) -> int | None:
+    """Return a set of bits, which is an integer or its decimal digits."""
+    value = fields.get(name)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(1 << 128)):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _contains(fields: Mapping[str, Any], name: str, item: str) -> Answer:
+    value = fields.get(name)
+    if not isinstance(value, list):
+        return "unknown"
+    return "yes" if item in value else "no"

@@ -1,0 +1,265 @@
+"""chatplatform/platform_client.py, against the stand-in: what is asked, how often, and every fault."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from chatplatform.authorization import SignInFailed, new_sign_in, read_callback, token_form
+from chatplatform.platform_client import ChatPlatform, PlatformAccess, PlatformAway, open_chat_platform
+from core.clock import FakeClock, SystemClock
+from tests.support.coroutines import run
+from tests.support.gateways import WAIT_SECONDS
+from tests.support.platform_stand_in import (
+    ADA,
+    BACK,
+    BEN,
+    DAN,
+    NO_BOT,
+    PRIVATE,
+    READY,
+    SILENT,
+    StandIn,
+    standing_in,
+)
+from tests.support.raw_receivers import unused_port
+
+SIGN_IN = new_sign_in(bytes(range(64)))
+NOWHERE = "400000000000000099"
+CACHE_SECONDS = 300
+RPC = f"/applications/{READY}/rpc"
+
+
+@pytest.fixture(scope="module")
+def stand_in() -> Iterator[StandIn]:
+    with standing_in() as stand_in:
+        yield stand_in
+
+
+@asynccontextmanager
+async def asking(
+    stand_in: StandIn, deadline_seconds: float = WAIT_SECONDS, clock: FakeClock | None = None
+) -> AsyncIterator[ChatPlatform]:
+    async with open_chat_platform(
+        stand_in.access,
+        clock or SystemClock(),
+        deadline_seconds=deadline_seconds,
+        cache_seconds=CACHE_SECONDS,
+    ) as platform:
+        yield platform
+
+
+async def signed_in(stand_in: StandIn, platform: ChatPlatform, user_id: str = ADA) -> str:
+    """The token of a user who has said yes."""
+    code = read_callback(stand_in.decide(SIGN_IN, user_id), SIGN_IN)
+    return await platform.token(token_form(code, BACK, SIGN_IN))
+
+
+async def reason(platform: ChatPlatform) -> str:
+    with pytest.raises(PlatformAway) as away:
+        await platform.application(READY)
+    return away.value.reason
+
+
+# -- Signing in -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("user_id", "username", "email"),
+    [(ADA, "ada", "ada@example.com"), (BEN, "ben", "ben@example.com"), (DAN, "dan", None)],
+)
+def test_whoever_signs_in_is_known_with_their_servers(
+    stand_in: StandIn, user_id: str, username: str, email: str | None
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            token = await signed_in(stand_in, platform, user_id)
+            user, servers = await platform.user(token), await platform.servers(token)
+            assert (user.id, user.username, user.email) == (user_id, username, email)
+            assert {server.may_manage for server in servers} == {user_id == ADA}
+            assert [server.members for server in servers] == [1_250, 12]
+
+    run(main())
+
+
+def test_a_code_is_good_once(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            code = read_callback(stand_in.decide(SIGN_IN, ADA), SIGN_IN)
+            form = token_form(code, BACK, SIGN_IN)
+            await platform.token(form)
+            with pytest.raises(SignInFailed) as failed:
+                await platform.token(form)
+            assert failed.value.why == "platform"
+
+    run(main())
+
+
+@pytest.mark.parametrize("change", [{"code_verifier": "x" * 43}, {"redirect_uri": BACK + "/"}, {"code": "x"}])
+def test_a_code_of_another_browser_or_for_another_address_is_refused(
+    stand_in: StandIn, change: dict[str, str]
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            code = read_callback(stand_in.decide(SIGN_IN, ADA), SIGN_IN)
+            with pytest.raises(SignInFailed):
+                await platform.token({**token_form(code, BACK, SIGN_IN), **change})
+
+    run(main())
+
+
+def test_who_cancels_comes_back_without_a_code(stand_in: StandIn) -> None:
+    with pytest.raises(SignInFailed) as failed:
+        read_callback(stand_in.decide(SIGN_IN, ADA, "cancel"), SIGN_IN)
+    assert failed.value.why == "cancelled"
+
+
+# -- Applications -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("application_id", "inviteable", "commands"),
+    [
+        (READY, "yes", "yes"),
+        (PRIVATE, "no", "yes"),
+        (SILENT, "yes", "no"),
+        (NO_BOT, "unknown", "yes"),
+    ],
+)
+def test_what_the_platform_says_of_an_application(
+    stand_in: StandIn, application_id: str, inviteable: str, commands: str
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in, clock=FakeClock()) as platform:
+            told = await platform.application(application_id)
+            assert told.at_ms == FakeClock().now_ms()
+            assert told.application is not None
+            assert told.application.is_inviteable == inviteable
+            assert told.application.has_commands == commands
+
+    run(main())
+
+
+def test_an_application_that_does_not_exist_is_known_not_to(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            assert (await platform.application(NOWHERE)).application is None
+
+    run(main())
+
+
+def test_an_answer_holds_for_a_while_and_those_who_ask_at_once_share_one(stand_in: StandIn) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        async with asking(stand_in, clock=clock) as platform:
+            before = stand_in.asked(RPC)
+            await asyncio.gather(*(platform.application(READY) for _ in range(20)))
+            clock.advance(CACHE_SECONDS - 1)
+            await platform.application(READY)
+            assert stand_in.asked(RPC) - before == 1
+            clock.advance(1)
+            await platform.application(READY)
+            assert stand_in.asked(RPC) - before == 2
+
+    run(main())
+
+
+# -- Faults -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("401", "refused"),
+        ("403", "refused"),
+        ("404", "refused"),
+        ("500", "refused"),
+        ("html", "refused"),
+        ("cut", "unreachable"),
+        ("types", "unreadable"),
+    ],
+)
+def test_an_answer_that_goes_wrong_is_a_reason_and_the_next_one_counts(
+    stand_in: StandIn, fault: str, expected: str
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(RPC, fault)
+            assert await reason(platform) == expected
+            assert (await platform.application(READY)).application is not None
+
+    run(main())
+
+
+def test_fields_that_are_missing_are_unknown(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(RPC, "missing")
+            application = (await platform.application(READY)).application
+            assert application is not None
+            assert (application.is_inviteable, application.has_commands) == ("unknown", "unknown")
+
+    run(main())
+
+
+@pytest.mark.parametrize("fault", ["429", "429-global"])
+def test_a_question_that_came_too_often_is_asked_again_after_the_wait(stand_in: StandIn, fault: str) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            before = stand_in.asked(RPC)
+            stand_in.goes_wrong(RPC, fault)
+            assert (await platform.application(READY)).application is not None
+            assert stand_in.asked(RPC) - before == 2
+
+    run(main())
+
+
+def test_a_question_that_would_wait_beyond_its_deadline_is_not_sent(stand_in: StandIn) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        async with asking(stand_in, 0.9, clock) as platform:
+            before = stand_in.asked(RPC)
+            stand_in.goes_wrong(RPC, "429")
+            for _ in range(2):
+                with pytest.raises(PlatformAway) as away:
+                    await platform.application(READY)
+                assert (away.value.reason, away.value.retry_seconds) == ("limited", 1.0)
+            assert stand_in.asked(RPC) - before == 1
+            clock.advance(1)
+            await platform.application(READY)
+
+    run(main())
+
+
+def test_a_slow_platform_holds_a_question_no_longer_than_its_deadline(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in, 0.2) as platform:
+            stand_in.goes_wrong(RPC, "slow")
+            assert await reason(platform) == "timeout"
+
+    run(main())
+
+
+def test_a_platform_that_is_down_is_away() -> None:
+    async def main() -> None:
+        nowhere = PlatformAccess(f"http://127.0.0.1:{unused_port()}/api/v10", "1", "secret")
+        bounds = {"deadline_seconds": WAIT_SECONDS, "cache_seconds": CACHE_SECONDS}
+        async with open_chat_platform(nowhere, SystemClock(), **bounds) as platform:
+            assert await reason(platform) == "unreachable"
+
+    run(main())
+
+
+def test_no_secret_is_in_the_text_of_an_error_or_of_the_settings(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            token = await signed_in(stand_in, platform)
+            stand_in.goes_wrong("/users/@me", "cut")
+            with pytest.raises(PlatformAway) as away:
+                await platform.user(token)
+            assert str(away.value) == "unreachable"
+            assert away.value.__suppress_context__
+            assert stand_in.access.client_secret not in repr(stand_in.access)
+
+    run(main())

@@ -1,0 +1,223 @@
+"""chatplatform/reading.py: facts of answers as the platform documents them, and of any others."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
+from chatplatform.reading import MOST_CHARACTERS, MOST_SERVERS, read_application, read_servers, read_user
+from tests.support.examples import examples
+from tests.support.sample_rows import OTHER_USER, USER
+
+HASH = "8342729096ea3675442027381ff50dfe"
+USER_ANSWER: dict[str, Any] = {
+    "id": USER,
+    "username": "nelly",
+    "discriminator": "0",
+    "global_name": "Nelly",
+    "avatar": HASH,
+    "verified": True,
+    "email": "nelly@example.com",
+    "flags": 64,
+    "locale": "pt-BR",
+    "mfa_enabled": True,
+}
+SERVER_ANSWER: dict[str, Any] = {
+    "id": USER,
+    "name": "1337 Krew",
+    "icon": f"a_{HASH}",
+    "banner": None,
+    "owner": True,
+    "permissions": "36953089",
+    "features": ["COMMUNITY", "NEWS"],
+    "approximate_member_count": 3268,
+}
+APPLICATION_ANSWER: dict[str, Any] = {
+    "id": USER,
+    "name": "Baba",
+    "icon": HASH,
+    "description": "Test",
+    "bot_public": True,
+    "bot_require_code_grant": False,
+    "flags": 1 << 23,
+}
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
+anything = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+)
+
+
+def altered(answer: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """The answer with some fields left out, and others holding anything."""
+    changes = st.dictionaries(st.sampled_from(sorted(answer)), anything, max_size=4)
+    gone = st.sets(st.sampled_from(sorted(answer)), max_size=4)
+    return st.builds(
+        lambda change, left_out: {
+            name: value for name, value in {**answer, **change}.items() if name not in left_out
+        },
+        changes,
+        gone,
+    )
+
+
+# -- As documented ----------------------------------------------------------------------------------------
+
+
+def test_a_user_is_read() -> None:
+    user = PlatformUser(USER, "nelly", "Nelly", HASH, "pt-BR", "nelly@example.com")
+    assert read_user(USER_ANSWER) == user
+
+
+@pytest.mark.parametrize("missing", ["global_name", "avatar", "locale", "email"])
+def test_a_user_may_lack_everything_but_id_and_name(missing: str) -> None:
+    for answer in ({**USER_ANSWER, missing: None}, {k: v for k, v in USER_ANSWER.items() if k != missing}):
+        user = read_user(answer)
+        assert user is not None
+        field = {"global_name": "display_name"}.get(missing, missing)
+        assert getattr(user, field) is None
+
+
+@pytest.mark.parametrize("missing", ["id", "username"])
+def test_without_id_or_name_there_is_no_user(missing: str) -> None:
+    assert read_user({k: v for k, v in USER_ANSWER.items() if k != missing}) is None
+
+
+def test_a_server_is_read() -> None:
+    server = PlatformServer(USER, "1337 Krew", f"a_{HASH}", True, True, "yes", 3268)
+    assert read_servers([SERVER_ANSWER]) == (server,)
+
+
+@pytest.mark.parametrize(
+    ("owner", "permissions", "may"),
+    [(True, "0", True), (False, "8", True), (False, "32", True), (False, 32, True), (False, "16", False)],
+)
+def test_a_server_is_managed_by_its_owner_by_administrators_and_with_the_right_to_manage_it(
+    owner: bool, permissions: object, may: bool
+) -> None:
+    (server,) = read_servers([{**SERVER_ANSWER, "owner": owner, "permissions": permissions}]) or ()
+    assert (server.is_owned, server.may_manage) == (owner, may)
+
+
+@pytest.mark.parametrize("owner", ["true", 1, None, [True]])
+@pytest.mark.parametrize("permissions", ["-1", "0x20", "32.0", "٣٢", True, 32.0, None, "9" * 5_000])
+def test_what_is_no_right_gives_none(owner: object, permissions: object) -> None:
+    (server,) = read_servers([{**SERVER_ANSWER, "owner": owner, "permissions": permissions}]) or ()
+    assert (server.is_owned, server.may_manage) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("features", "answer"),
+    [(["COMMUNITY"], "yes"), ([], "no"), (["community"], "no"), (None, "unknown"), ("COMMUNITY", "unknown")],
+)
+def test_a_community_is_known_where_the_features_are(features: object, answer: str) -> None:
+    (server,) = read_servers([{**SERVER_ANSWER, "features": features}]) or ()
+    assert server.has_community == answer
+
+
+def test_servers_that_cannot_be_told_apart_are_left_out() -> None:
+    unnamed, other = {**SERVER_ANSWER, "name": "  "}, {**SERVER_ANSWER, "id": OTHER_USER}
+    servers = read_servers([7, unnamed, other, {**other, "name": "again"}, {"id": "1"}])
+    assert servers is not None
+    assert [(server.id, server.name) for server in servers] == [(OTHER_USER, "again")]
+    assert read_servers({"0": SERVER_ANSWER}) is None
+    many = [{**SERVER_ANSWER, "id": str(10**17 + number)} for number in range(1_000)]
+    assert len(read_servers(many) or ()) == MOST_SERVERS
+
+
+def test_an_application_is_read() -> None:
+    application = PlatformApplication(USER, "Baba", HASH, "Test", "yes", "yes")
+    assert read_application(APPLICATION_ANSWER, USER) == application
+    assert read_application(APPLICATION_ANSWER, OTHER_USER) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "answer"),
+    [
+        ({"bot_public": True, "bot_require_code_grant": False}, "yes"),
+        ({"bot_public": False, "bot_require_code_grant": False}, "no"),
+        ({"bot_public": True, "bot_require_code_grant": True}, "no"),
+        ({"bot_public": True}, "unknown"),
+        ({"bot_require_code_grant": False}, "unknown"),
+        ({"bot_public": "true", "bot_require_code_grant": 0}, "unknown"),
+        ({}, "unknown"),  # an application without a bot, or a platform that no longer says it
+    ],
+)
+def test_whether_everybody_may_add_a_bot(fields: dict[str, object], answer: str) -> None:
+    shown = {k: v for k, v in APPLICATION_ANSWER.items() if not k.startswith("bot_")} | fields
+    application = read_application(shown, USER)
+    assert application is not None
+    assert application.is_inviteable == answer
+
+
+@pytest.mark.parametrize(
+    ("flags", "flags_new", "answer"),
+    [
+        (1 << 23, None, "yes"),
+        (1 << 22, None, "no"),
+        (0, str((1 << 40) | (1 << 23)), "yes"),
+        (1 << 23, "0", "no"),
+        ("text", None, "unknown"),
+        (None, None, "unknown"),
+        (True, None, "unknown"),
+        (1.5, [], "unknown"),
+    ],
+)
+def test_whether_a_bot_has_slash_commands(flags: object, flags_new: object, answer: str) -> None:
+    application = read_application({**APPLICATION_ANSWER, "flags": flags, "flags_new": flags_new}, USER)
+    assert application is not None
+    assert application.has_commands == answer
+
+
+def test_names_are_one_line_that_can_be_read_and_not_too_long() -> None:
+    application = read_application({**APPLICATION_ANSWER, "name": " a\n\u202eb\x00 " + "c" * 9_999}, USER)
+    assert application is not None
+    assert application.name.startswith("a  b  c")
+    assert len(application.name) <= MOST_CHARACTERS
+
+
+# -- Anything ---------------------------------------------------------------------------------------------
+
+
+@examples(500)
+@given(anything | altered(USER_ANSWER))
+def test_no_answer_about_a_user_raises(answer: Any) -> None:
+    user = read_user(answer)
+    assert user is None or user.id == answer["id"]
+
+
+@examples(500)
+@given(anything | st.lists(altered(SERVER_ANSWER), max_size=3))
+def test_no_answer_about_servers_raises_or_gives_a_right_that_it_does_not_state(answer: Any) -> None:
+    for server in read_servers(answer) or ():
+        told = [each for each in answer if isinstance(each, dict) and each.get("id") == server.id]
+        assert server.is_owned <= any(each.get("owner") is True for each in told)
+        assert server.may_manage <= any(
+            each.get("owner") is True or str(each.get("permissions", "")).isdigit() for each in told
+        )
+        if server.has_community == "yes":
+            assert any("COMMUNITY" in each["features"] for each in told)
+
+
+@examples(500)
+@given(anything | altered(APPLICATION_ANSWER))
+def test_no_answer_about_an_application_raises_or_gives_a_yes_that_it_does_not_state(answer: Any) -> None:
+    application = read_application(answer, USER)
+    if application is not None:
+        assert answer["id"] == USER
+        if application.is_inviteable == "yes":
+            assert (answer["bot_public"], answer["bot_require_code_grant"]) == (True, False)
+        if application.has_commands == "yes":
+            stated = [answer.get(name) for name in ("flags", "flags_new")]
+            assert any(int(each) & (1 << 23) for each in stated if isinstance(each, int | str))
+
+
+def test_deep_answers_are_read_too() -> None:
+    deep = json.loads("[" * 500 + "]" * 500)
+    assert read_user(deep) is None
+    assert read_servers(deep) == ()
+    assert read_application({**APPLICATION_ANSWER, "flags": deep}, USER) is not None

@@ -1,0 +1,60 @@
+"""The stand-in for the chat platform as a process, and a browser that signs in there."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import requests
+
+from chatplatform.authorization import SignIn, sign_in_url
+from chatplatform.platform_client import PlatformAccess
+from tests.support.gateways import ROOT, WAIT_SECONDS
+
+BACK = "http://127.0.0.1:8080/signin/callback"
+CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
+ADA, BEN, CLEO, DAN = (str(200000000000000000 + number) for number in range(1, 5))
+READY, PRIVATE, SILENT, NO_BOT = (str(400000000000000000 + number) for number in range(1, 5))
+
+
+class StandIn:
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.access = PlatformAccess(url + "/api/v10", CLIENT_ID, CLIENT_SECRET, "https://bots.example")
+
+    def goes_wrong(self, path: str, fault: str, times: int = 1) -> None:
+        """Let the next answers for the path go wrong in this way."""
+        wanted = {"path": path, "fault": fault, "times": times}
+        answer = requests.post(self.url + "/stand-in/faults", json=wanted, timeout=WAIT_SECONDS)
+        assert answer.status_code == 200
+
+    def asked(self, path: str) -> int:
+        """Return how often the path was asked for."""
+        seen: dict[str, Any] = requests.get(self.url + "/stand-in/seen", timeout=WAIT_SECONDS).json()
+        times: int = seen["asked"].get(path, 0)
+        return times
+
+    def decide(self, request: SignIn, user_id: str, decision: str = "approve") -> dict[str, str]:
+        """Decide as a user in a browser does. Return the query that the browser comes back with."""
+        url = sign_in_url(f"{self.url}/oauth2/authorize", CLIENT_ID, BACK, request)
+        page = requests.get(url, timeout=WAIT_SECONDS)
+        assert page.status_code == 200
+        form = {"user": user_id, "decision": decision}
+        answer = requests.post(url, data=form, allow_redirects=False, timeout=WAIT_SECONDS)
+        assert answer.status_code == 302
+        back = urlsplit(answer.headers["Location"])
+        assert f"{back.scheme}://{back.netloc}{back.path}" == BACK
+        return dict(parse_qsl(back.query))
+
+
+@contextmanager
+def standing_in() -> Iterator[StandIn]:
+    command = [sys.executable, "examples/chat_platform.py", "--port", "0", "--redirect-uri", BACK]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield StandIn(process.stdout.readline().split()[-1])
+        finally:
+            process.kill()
