@@ -1,7 +1,8 @@
 """Two checkouts, measured in turns: `python -m bench.in_turns OTHER`; both need a `.venv`.
 
 On a machine whose speed changes from minute to minute, two runs of a benchmark say little about each other.
-Here a process of one checkout follows one of the other, and the best time of all turns counts.
+Here a process of one checkout follows one of the other, and the best time of all turns counts. Over the wire
+(wrk on another core), it is the gateway's processor time for each vote check.
 """
 
 import argparse
@@ -12,10 +13,18 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from bench.load import closed_loop
+from bench.servers import OPERATOR, running, votegate
+from bench.world import add_callers, list_bots, write_requests
+
 TURNS = 9
+CONNECTIONS = (16, 64)
+SECONDS = 2
+VOTERS = [(f"bots/{10**17 + number}", 1) for number in range(100)]
 HOT = """
 import json
 from bench import hot_route, timing
@@ -38,6 +47,8 @@ def main() -> None:
             starts = {f"{name}, milliseconds": timed(checkout) * 1_000 for name, timed in STARTS.items()}
             for name, time_ in (_hot_route(checkout) | starts).items():
                 best[name][place] = min(best[name][place], time_)
+    for name, of_checkouts in _over_the_wire(checkouts).items():
+        best[name] = of_checkouts
     print(f"| best of {TURNS} turns, microseconds | here | {checkouts[1]} | ratio |")
     print("| --- | ---: | ---: | ---: |")
     for name, (here, there) in sorted(best.items()):
@@ -54,6 +65,27 @@ def _hot_route(checkout: Path) -> dict[str, float]:
         [_python(checkout), "-c", HOT], cwd=checkout, check=True, stdout=subprocess.PIPE, text=True
     ).stdout
     return {name: float(microseconds) for name, microseconds in json.loads(printed)}
+
+
+def _over_the_wire(checkouts: Sequence[Path]) -> dict[str, list[float]]:
+    """Microseconds by the name of a load, for each checkout."""
+    best = {f"a vote check over the wire, {each} connections": [math.inf] * 2 for each in CONNECTIONS}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        servers = []
+        for place, checkout in enumerate(checkouts):
+            data, requests = Path(folder, str(place)), Path(folder, f"{place}.requests")
+            server = stack.enter_context(running(votegate(data, checkout), data.with_suffix(".log")))
+            list_bots(server.port, OPERATOR, [ref for ref, _ in VOTERS])
+            write_requests(requests, add_callers(server.port, OPERATOR, VOTERS))
+            servers.append((server, requests))
+        for turn in range(2 * TURNS):
+            for connections, times in zip(CONNECTIONS, best.values(), strict=True):
+                for place in (0, 1) if turn % 2 else (1, 0):
+                    server, requests = servers[place]
+                    before = server.cpu_seconds()
+                    answered = closed_loop(server.port, connections, SECONDS, requests).answered
+                    times[place] = min(times[place], (server.cpu_seconds() - before) / answered * 1e6)
+    return best
 
 
 def _until_it_serves(checkout: Path) -> float:

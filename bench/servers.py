@@ -36,12 +36,19 @@ class Server:
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    tree: Path = ROOT
+    """The folder in which it runs."""
 
 
 @dataclass(frozen=True)
 class Running:
     port: int
     pid: int
+
+    def cpu_seconds(self) -> float:
+        """The processor's time that it has used, in itself and in the kernel."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
         """Bytes of memory now."""
@@ -54,7 +61,11 @@ def running(server: Server, log: Path, cores: set[int] = SERVER_CORES) -> Iterat
     """The server, until the context ends; what it prints goes to the file."""
     with log.open("wb") as output, on_cores(cores):
         process = subprocess.Popen(
-            server.command, cwd=ROOT, env={**os.environ, **server.environment}, stdout=output, stderr=output
+            server.command,
+            cwd=server.tree,
+            env={**os.environ, **server.environment},
+            stdout=output,
+            stderr=output,
         )
     try:
         yield Running(_port_of(server, process, log), process.pid)
@@ -73,8 +84,8 @@ def _port_of(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> i
     raise AssertionError(f"{server.name} does not serve:\n{log.read_text()}")
 
 
-def votegate(folder: Path) -> Server:
-    """The gateway as its operators start it, on a data folder that is there, with limits never reached."""
+def votegate(folder: Path, tree: Path = ROOT) -> Server:
+    """The gateway of a checkout as its operators start it, with limits never reached."""
     environment = {
         "VOTEGATE_DATA_DIR": str(folder),
         "VOTEGATE_SERVER__PORT": "0",
@@ -85,7 +96,8 @@ def votegate(folder: Path) -> Server:
         "VOTEGATE_LIMITS__VOTERS__REQUESTS": str(LIMIT),
         "VOTEGATE_SNAPSHOT__INTERVAL_SECONDS": "86400",
     }
-    return Server(OURS, (sys.executable, "server.py", "serve"), environment)
+    python = sys.executable if tree == ROOT else str(tree / ".venv/bin/python")
+    return Server(OURS, (python, "server.py", "serve"), environment, tree)
 
 
 def peers(world: Path, answer: Path) -> list[Server]:

@@ -8,7 +8,7 @@ import http.client
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ class Caller(NamedTuple):
         ).encode()
 
 
-def post(connection: http.client.HTTPConnection, operator: str, path: str, body: dict[str, str]) -> Any:
+def post(connection: http.client.HTTPConnection, operator: str, path: str, body: Mapping[str, object]) -> Any:
     """The body of a management call that must succeed."""
     connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {operator}"})
     answer = connection.getresponse()
@@ -44,6 +44,23 @@ def post(connection: http.client.HTTPConnection, operator: str, path: str, body:
     if answer.status not in {200, 201}:
         raise AssertionError(f"{path}: {content}")
     return content
+
+
+def list_bots(port: int, operator: str, refs: Sequence[str]) -> None:
+    """List bots and approve them."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    for ref in refs:
+        form = {
+            "id": ref.partition("/")[2],
+            "owner_id": str(FIRST_USER),
+            "name": "A bot of the benchmark",
+            "short_description": "A bot that only exists to be asked about",
+            "description": "A bot that only exists to be asked about, as often as it can be.",
+            "categories": ["Utility"],
+        }
+        post(connection, operator, "/manage/bots", form)
+        post(connection, operator, f"/manage/{ref}/approve", {})
+    connection.close()
 
 
 def add_callers(port: int, operator: str, voters: Sequence[tuple[str, int]]) -> list[Caller]:
