@@ -24,6 +24,7 @@ when they began, so they have counts and no durations."""
 
 CLASSES = ("2xx", "3xx", "4xx", "5xx")
 _FIRST_DIGIT = 2  # of the status of a final answer, at least
+_SHORTEST_NS = BOUNDS_NS[0]
 
 
 class Series(NamedTuple):
@@ -79,7 +80,8 @@ class EndpointTraffic:
         counts = self.classes[status // 100]
         # DurationCounts.add, written out: the call would cost as much as what it does.
         counts.total_ns += taken_ns
-        counts.buckets[bisect_left(BOUNDS_NS, taken_ns)] += 1
+        # Nearly every vote check is in the first bucket, and a search would be half of the cost.
+        counts.buckets[0 if taken_ns <= _SHORTEST_NS else bisect_left(BOUNDS_NS, taken_ns)] += 1
 
 
 class Traffic:
