@@ -7,7 +7,7 @@ says, and refuses what the platform would refuse. It is for first steps and for 
 
 `POST /stand-in/faults` with {"path": ..., "fault": ..., "times": ...} lets the next answers go wrong;
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there;
-`GET /stand-in/seen` shows how often each path was asked for, and the direct messages.
+`GET /stand-in/seen` shows how often each path was asked for.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 
 API = "/api/v10"
-CLIENT_ID, CLIENT_SECRET, BOT_TOKEN = "900000000000000001", "stand-in-client-secret", "stand-in-bot-token"
+CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
 CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
 HAS_COMMANDS = 1 << 23
@@ -50,8 +50,6 @@ def user(number: int, username: str, name: str | None, **others: Any) -> dict[st
         "banner": None,
         "accent_color": None,
         "avatar_decoration_data": None,
-        "collectibles": None,
-        "primary_guild": None,
         "public_flags": 0,
         "flags": 0,
         "mfa_enabled": True,
@@ -137,8 +135,6 @@ class Platform:
     """(user, scope) of each access token."""
     allowed: set[str] = field(default_factory=set)
     """Users who have said yes before."""
-    messages: list[tuple[str, str]] = field(default_factory=list)
-    """(user, text) of all direct messages."""
     faults: list[tuple[str, str]] = field(default_factory=list)
     """(path, fault) of answers to come."""
     asked: Counter[str] = field(default_factory=Counter)
@@ -246,10 +242,6 @@ class Api(Handler):
         if found is None or scope not in found[1].split():
             raise UNAUTHORIZED
         return found[0]
-
-    def for_a_bot(self) -> None:
-        if self.request.headers.get("Authorization") != f"Bot {BOT_TOKEN}":
-            raise UNAUTHORIZED
 
     def _handle_request_exception(self, e: BaseException) -> None:
         if isinstance(e, Refusal):
@@ -404,30 +396,6 @@ class ApplicationRpc(Api):
         self.show(found)
 
 
-class Channels(Api):
-    """`POST /users/@me/channels`: opens the channel for direct messages to a user."""
-
-    def post(self) -> None:
-        self.for_a_bot()
-        recipient = json.loads(self.request.body or b"{}").get("recipient_id")
-        if recipient not in USERS:
-            raise Refusal(400, {"message": "Invalid Recipient(s)", "code": 50_033})
-        self.show({"id": f"5{recipient[1:]}", "type": 1, "recipients": [USERS[recipient]]})
-
-
-class Messages(Api):
-    def post(self, channel_id: str) -> None:
-        self.for_a_bot()
-        recipient = f"2{channel_id[1:]}"
-        if recipient not in USERS:
-            raise Refusal(404, {"message": "Unknown Channel", "code": 10_003})
-        if USERS[recipient]["username"] == "dan":
-            raise Refusal(403, {"message": "Cannot send messages to this user", "code": 50_007})
-        text = json.loads(self.request.body or b"{}").get("content", "")
-        self.platform.messages.append((recipient, text))
-        self.show({"id": str(600000000000000000 + len(self.platform.messages)), "content": text})
-
-
 class Picture(Handler):
     """Any picture of the CDN: a square in a colour of its own."""
 
@@ -457,7 +425,7 @@ class Faults(Handler):
 
 class Seen(Handler):
     def get(self) -> None:
-        self.answer({"asked": self.platform.asked, "messages": self.platform.messages})
+        self.answer({"asked": self.platform.asked})
 
 
 class Description(Handler):
@@ -475,8 +443,6 @@ def make_app(platform: Platform) -> Application:
             (f"{API}/oauth2/token", Token),
             (f"{API}/users/@me", Me),
             (f"{API}/users/@me/guilds", MyServers),
-            (f"{API}/users/@me/channels", Channels),
-            (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
             ("/stand-in/faults", Faults),

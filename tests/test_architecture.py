@@ -319,6 +319,7 @@ TESTED_ELSEWHERE = {
 """Modules without a test module of their own, by the reason."""
 
 ASPECTS = {
+    "chatplatform/stand_in",
     *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",
