@@ -17,8 +17,10 @@ import pytest
 from core.version import VERSION
 from server import Commands, cli
 from storage.folder import OPERATOR_TOKEN
-from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
 from tests.support.installed_gateway import BINARY, InstalledGateway, answered, run
+from tests.support.page_visitor import PageVisitor
+from tests.support.webhook_receiver import Receiver, status
 
 pytestmark = pytest.mark.skipif(not BINARY.exists(), reason="`make binary` has not been run")
 
@@ -109,6 +111,40 @@ def test_a_killed_one_goes_on_elsewhere_from_its_backup_and_its_secrets(
     assert elsewhere.voters(key).json()["voted"] is True
     assert elsewhere.done("POST", "/debug/verify")["equal"] is True
     assert elsewhere.signal(signal.SIGTERM) == 0
+
+
+def test_its_pages_show_a_load_and_an_endpoint_that_is_suspended_and_healed(
+    gateway: InstalledGateway, receiver: Receiver
+) -> None:
+    gateway.environment |= {
+        "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS": "true",
+        "VOTEGATE_WEBHOOKS__RETRIES": "0",
+        "VOTEGATE_WEBHOOKS__SUSPEND_AFTER": "3",
+    }
+    gateway.start()
+    key, visitor = gateway.list_bot(), PageVisitor(gateway)
+    visitor.sign_in()
+    bot_page = f"/debug/listings/bots/{BOT}"
+    gateway.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": receiver.url})
+    live = visitor.request("GET", "/debug/live", stream=True)
+    receiver.default = status(500)
+
+    for user in range(10**17, 10**17 + 5):
+        gateway.cast(str(user))
+        for _ in range(20):
+            assert gateway.voters(key, user=str(user)).json()["voted"] is True
+    eventually(lambda: ">suspended<" in visitor.page(bot_page))
+    assert "http_500" in visitor.page("/debug/webhooks")
+    assert "Requests per second" in next(
+        line for line in live.iter_lines(decode_unicode=True) if "Req" in line
+    )
+    live.close()
+
+    receiver.default = status(204)
+    assert "The probe succeeded" in visitor.acted(f"{bot_page}/probe")
+    eventually(lambda: gateway.done("GET", f"/manage/bots/{BOT}/webhook")["pending"] == 0)
+    assert ">delivering<" in visitor.page(bot_page)
+    assert gateway.signal(signal.SIGTERM) == 0
 
 
 def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
