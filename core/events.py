@@ -10,7 +10,7 @@ One `commit` appends one record: a list of events that happen together or not at
 """
 
 from collections.abc import Callable, Sequence
-from typing import final
+from typing import Literal, final
 
 import msgspec
 
@@ -148,6 +148,14 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     count: int
     at_ms: int
     node: str = ""
+
+
+class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
+    """Somebody lifted the suspension of an endpoint, or had it probed. Its new health is an event beside."""
+
+    ref: str
+    deed: Literal["suspension_lifted", "endpoint_probed"]
+    at_ms: int
 
 
 class UserErased(ManagementEvent, frozen=True, tag="user_erased.2"):
@@ -288,6 +296,7 @@ RareEvent = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
+    | EndpointHelped
     | UserErased
     | DeliveryTaken
     | NodeNamed

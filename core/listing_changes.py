@@ -12,6 +12,7 @@ from core.actors import UNKNOWN
 from core.events import (
     ActualCountSet,
     EndpointHealthSet,
+    EndpointHelped,
     KeyDeleted,
     KeySaved,
     LimitsSet,
@@ -26,7 +27,14 @@ from core.sharing import newest_revocations
 from core.trail import with_act
 
 ManagedRowEvent = (
-    ListingReviewed | KeySaved | KeyDeleted | ActualCountSet | LimitsSet | WebhookSaved | WebhookRemoved
+    ListingReviewed
+    | KeySaved
+    | KeyDeleted
+    | ActualCountSet
+    | LimitsSet
+    | WebhookSaved
+    | WebhookRemoved
+    | EndpointHelped
 )
 RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
@@ -111,6 +119,8 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
         case WebhookRemoved():
             removed = replace(row, webhook=None, stamps=_stamped(row.stamps, "webhook", stamp))
             return _with_act(removed, event, stamp, "webhook_removed")
+        case EndpointHelped():
+            return _with_act(row, event, stamp, event.deed)
         case _:
             assert_never(event)
 

@@ -30,6 +30,8 @@ Deed = Literal[
     "webhook_saved",
     "secret_rotated",
     "webhook_removed",
+    "suspension_lifted",
+    "endpoint_probed",
     "limits_set",
     "actual_count_set",
 ]

@@ -32,6 +32,7 @@ from core.events import (
     DeliveryQueued,
     DeliveryTaken,
     EndpointHealthSet,
+    EndpointHelped,
     Event,
     KeyDeleted,
     KeySaved,
@@ -113,6 +114,7 @@ class State:
                 | ActualCountSet()
                 | LimitsSet()
                 | WebhookSaved()
+                | EndpointHelped()
             ):
                 self._change(event)
             case WebhookRemoved():

@@ -34,6 +34,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.LimitsSet: ("stats", "voters", "by"),
     ev.WebhookSaved: ("webhook.host", "webhook.language", "by"),
     ev.WebhookRemoved: ("by",),
+    ev.EndpointHelped: ("deed", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
     ev.UserErased: ("refs", "by"),

@@ -134,14 +134,15 @@ class ManageWebhooks:
         ref = self._ref(request)
         webhook_of(self._state, ref)
         read(Nothing, request.json_object())
-        return await self._context.commit(resume(self._state, ref), lambda: self._shown(ref))
+        events = resume(self._state, ref, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events, lambda: self._shown(ref))
 
     async def probe(self, request: Request) -> Reply:
         """Probe a suspended endpoint now. The answer waits for the attempt, up to a limit."""
         ref = self._ref(request)
         webhook_of(self._state, ref)
         read(Nothing, request.json_object())
-        events = probe(self._state, ref, self._clock.now_ms())
+        events = probe(self._state, ref, self._clock.now_ms(), by=request.by)
         with self._watch.expecting(ref) as attempt:
             await self._context.commit(events)
             await asyncio.wait([attempt], timeout=self._attempt_seconds)

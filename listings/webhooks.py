@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from core.actors import Actor
-from core.events import DeliveryQueued, EndpointHealthSet, Event, WebhookRemoved, WebhookSaved
+from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, WebhookRemoved, WebhookSaved
 from core.refusals import Conflict, Invalid, NotFound
 from core.rows import Delivery, Suspension, Webhook
 from core.state import State
@@ -84,18 +84,21 @@ def rotate_secret(
     return [WebhookSaved(ref, rotated, at_ms=now_ms, by=by)]
 
 
-def resume(state: State, ref: str) -> list[Event]:
+def resume(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Lift a suspension: what waits is sent, and failures count from none."""
     _suspension_of(state, ref)
-    return [EndpointHealthSet(ref, 0, None)]
+    return [EndpointHealthSet(ref, 0, None), EndpointHelped(ref, "suspension_lifted", now_ms, by=by)]
 
 
-def probe(state: State, ref: str, now_ms: int) -> list[Event]:
+def probe(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Let the next probe of a suspended endpoint go now."""
     webhook, suspension = _suspension_of(state, ref)
     if not any(not row.test for row in state.deliveries.pending_of(ref).values()):
         raise Conflict("nothing_to_probe")
-    return [EndpointHealthSet(ref, webhook.failed, replace(suspension, probe_ms=now_ms))]
+    return [
+        EndpointHealthSet(ref, webhook.failed, replace(suspension, probe_ms=now_ms)),
+        EndpointHelped(ref, "endpoint_probed", now_ms, by=by),
+    ]
 
 
 def _suspension_of(state: State, ref: str) -> tuple[Webhook, Suspension]:

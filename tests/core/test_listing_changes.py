@@ -9,6 +9,7 @@ from core.actors import OPERATOR, UNKNOWN, Actor, user_actor
 from core.events import (
     ActualCountSet,
     EndpointHealthSet,
+    EndpointHelped,
     KeyDeleted,
     KeySaved,
     LimitsSet,
@@ -80,7 +81,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted}
+    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped}
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 
@@ -134,6 +135,7 @@ ACTS: list[tuple[ManagementEvent, Deed, str]] = [
     ),
     (WebhookSaved(BOT_REF, WEBHOOK, at_ms=NOW_MS + 4), "secret_rotated", "receiver.example"),
     (WebhookRemoved(BOT_REF, at_ms=NOW_MS + 4), "webhook_removed", ""),
+    (EndpointHelped(BOT_REF, "endpoint_probed", NOW_MS + 4), "endpoint_probed", ""),
 ]
 
 

@@ -5,8 +5,15 @@ from itertools import count
 
 import pytest
 
-from core.actors import OPERATOR
-from core.events import DeliveryAttempted, DeliveryQueued, EndpointHealthSet, Event, WebhookSaved
+from core.actors import OPERATOR, user_actor
+from core.events import (
+    DeliveryAttempted,
+    DeliveryQueued,
+    EndpointHealthSet,
+    EndpointHelped,
+    Event,
+    WebhookSaved,
+)
 from core.ledger import Ledger
 from core.refusals import Conflict, Invalid, NotFound
 from core.rows import Suspension, Webhook
@@ -302,15 +309,19 @@ def suspended(ledger: Ledger) -> None:
 def test_a_suspension_is_lifted_by_the_event_that_a_success_would_make(ledger: Ledger, state: State) -> None:
     suspended(ledger)
 
-    assert rules.resume(state, BOT_REF) == [EndpointHealthSet(BOT_REF, 0, None)]
+    assert rules.resume(state, BOT_REF, LATER_MS, by=OPERATOR) == [
+        EndpointHealthSet(BOT_REF, 0, None),
+        EndpointHelped(BOT_REF, "suspension_lifted", LATER_MS),
+    ]
 
 
 def test_a_probe_now_moves_the_next_probe_and_nothing_else(ledger: Ledger, state: State) -> None:
     suspended(ledger)
     a_delivery(ledger, "first")
 
-    assert rules.probe(state, BOT_REF, LATER_MS) == [
-        EndpointHealthSet(BOT_REF, 12, Suspension(NOW_MS, "timeout", 3, LATER_MS))
+    assert rules.probe(state, BOT_REF, LATER_MS, by=user_actor(USER)) == [
+        EndpointHealthSet(BOT_REF, 12, Suspension(NOW_MS, "timeout", 3, LATER_MS)),
+        EndpointHelped(BOT_REF, "endpoint_probed", LATER_MS, by=user_actor(USER)),
     ]
 
 
@@ -319,7 +330,7 @@ def test_a_probe_needs_a_delivery_that_is_no_test(ledger: Ledger, state: State) 
     ledger.commit([DeliveryQueued("test", BOT_REF, USER, test=True, at_ms=NOW_MS)])
 
     with pytest.raises(Conflict, match="nothing_to_probe"):
-        rules.probe(state, BOT_REF, LATER_MS)
+        rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
 
 
 def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
@@ -328,8 +339,8 @@ def test_an_endpoint_that_is_not_suspended_is_neither_probed_nor_resumed(
     a_listing(ledger)
     a_webhook(ledger)
     with pytest.raises(Conflict, match="not_suspended"):
-        rules.resume(state, BOT_REF)
+        rules.resume(state, BOT_REF, LATER_MS, by=OPERATOR)
     with pytest.raises(Conflict, match="not_suspended"):
-        rules.probe(state, BOT_REF, LATER_MS)
+        rules.probe(state, BOT_REF, LATER_MS, by=OPERATOR)
     with pytest.raises(NotFound):
-        rules.resume(state, OTHER_REF)
+        rules.resume(state, OTHER_REF, LATER_MS, by=OPERATOR)

@@ -193,6 +193,13 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.LimitsSet: st.builds(ev.LimitsSet, refs, policies, policies, at_ms=times, **managed),
     ev.WebhookSaved: st.builds(ev.WebhookSaved, refs, webhooks, at_ms=times, **managed),
     ev.WebhookRemoved: st.builds(ev.WebhookRemoved, refs, at_ms=times, **managed),
+    ev.EndpointHelped: st.builds(
+        ev.EndpointHelped,
+        refs,
+        st.sampled_from(["suspension_lifted", "endpoint_probed"]),
+        times,
+        **managed,
+    ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
     ev.UserErased: st.builds(

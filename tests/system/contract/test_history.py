@@ -1,11 +1,15 @@
 """Who did what with a listing, as its history shows it."""
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from core.actors import user_actor
 from core.events import ActualCountSet
 from tests.support.gateways import BOT, BOT_SUBMISSION, USER, ThreadGateway
 from tests.support.sample_rows import OTHER_USER
+from tests.support.suspended_endpoints import hold, trying_once
 from tests.support.webhook_receiver import Receiver
 
 PATH = f"/manage/bots/{BOT}"
@@ -99,3 +103,14 @@ def test_a_bot_that_is_listed_again_has_a_new_history(gateway: ThreadGateway) ->
     gateway.done("DELETE", PATH)
     gateway.done("POST", "/manage/bots", BOT_SUBMISSION)
     assert [act["deed"] for act in history(gateway)] == ["submitted"]
+
+
+@pytest.mark.parametrize(("call", "deed"), [("probe", "endpoint_probed"), ("resume", "suspension_lifted")])
+def test_who_helps_a_suspended_endpoint_is_in_the_history(
+    tmp_path: Path, receiver: Receiver, call: str, deed: str
+) -> None:
+    with trying_once(tmp_path / "data", receiver) as gateway:
+        hold(gateway, receiver, events=1)
+        gateway.done("POST", f"{PATH}/webhook/{call}", {})
+        newest = history(gateway)[0]
+    assert (newest["deed"], newest["by"]) == (deed, "operator")
