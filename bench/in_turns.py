@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from bench.load import closed_loop
@@ -68,23 +67,23 @@ def _hot_route(checkout: Path) -> dict[str, float]:
 
 
 def _over_the_wire(checkouts: Sequence[Path]) -> dict[str, list[float]]:
-    """Microseconds by the name of a load, for each checkout."""
+    """Microseconds by the name of a load, for each checkout.
+
+    Each turn has processes of its own: some are faster than others for as long as they live, by chance.
+    """
     best = {f"a vote check over the wire, {each} connections": [math.inf] * 2 for each in CONNECTIONS}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers = []
-        for place, checkout in enumerate(checkouts):
-            data, requests = Path(folder, str(place)), Path(folder, f"{place}.requests")
-            server = stack.enter_context(running(votegate(data, checkout), data.with_suffix(".log")))
-            list_bots(server.port, OPERATOR, [ref for ref, _ in VOTERS])
-            write_requests(requests, add_callers(server.port, OPERATOR, VOTERS))
-            servers.append((server, requests))
-        for turn in range(2 * TURNS):
-            for connections, times in zip(CONNECTIONS, best.values(), strict=True):
-                for place in (0, 1) if turn % 2 else (1, 0):
-                    server, requests = servers[place]
-                    before = server.cpu_seconds()
-                    answered = closed_loop(server.port, connections, SECONDS, requests).answered
-                    times[place] = min(times[place], (server.cpu_seconds() - before) / answered * 1e6)
+    for turn in range(TURNS):
+        for place in (0, 1) if turn % 2 else (1, 0):
+            with tempfile.TemporaryDirectory() as folder:
+                requests = Path(folder, "requests")
+                gateway = votegate(Path(folder, "data"), checkouts[place])
+                with running(gateway, Path(folder, "log")) as server:
+                    list_bots(server.port, OPERATOR, [ref for ref, _ in VOTERS])
+                    write_requests(requests, add_callers(server.port, OPERATOR, VOTERS))
+                    for connections, times in zip(CONNECTIONS, best.values(), strict=True):
+                        before = server.cpu_seconds()
+                        answered = closed_loop(server.port, connections, SECONDS, requests).answered
+                        times[place] = min(times[place], (server.cpu_seconds() - before) / answered * 1e6)
     return best
 
 
