@@ -22,7 +22,7 @@
     const unit = plot.dataset.unit;
     const inks = ["accent", "warn"];
     return {
-      width: plot.clientWidth, height: 150, padding: [8, 8, 0, 0],
+      width: plot.clientWidth, height: 150, padding: [8, 28, 0, 0], // the last time on the axis is half beside it
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => unit === "MB" ? [Math.floor(low * 0.95), Math.max(high * 1.05, 1)] : [0, Math.max((high || 0) * 1.15, 1)] } },
       axes: [{ ...axis, space: 70, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toISOString().slice(11, 19)) },

@@ -22,6 +22,7 @@ REACH_INSIDE = {"caplog", "monkeypatch"}
 STILL_CLOCK = {
     "test_the_delay_begins_with_the_failure",
     "test_a_test_answers_with_the_delivery_and_its_result",
+    "test_the_age_of_a_snapshot_outlives_a_restart",
 }
 """Tests that count on a clock that stands still, without moving it themselves."""
 
