@@ -12,6 +12,7 @@ from tornado.web import Application
 
 from core.clock import Clock
 from handlers.public import PublicApi
+from handlers.refused import RefusedAddresses
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
@@ -81,11 +82,13 @@ def http_server(
     application: Application,
     public: PublicApi,
     traffic: Traffic,
+    refused: RefusedAddresses,
     webhooks_in_flight: int,
 ) -> WireServer:
     """Return the server. Its connections leave file descriptors for `webhooks_in_flight`."""
     limits = connection_limits(server, _connections(server.connections, webhooks_in_flight))
     direct = DirectVoteCheck(public, clock, server.trusted_proxies, traffic, front.answered)
+    refused.direct_id = direct.latest_id
     certificates = front.certificates
     tls = (lambda: certificates.context) if certificates is not None else None
 

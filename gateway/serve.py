@@ -204,7 +204,9 @@ async def serve(
         )
         application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight
-        http = http_server(settings.server, clock, front, application, public, traffic, in_flight)
+        http = http_server(
+            settings.server, clock, front, application, public, traffic, callers.refused, in_flight
+        )
 
         servers = [http, *metrics_servers(metrics_sockets, settings.server, scrape, edge, public)]
 

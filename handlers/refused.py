@@ -7,8 +7,10 @@ Somebody guesses keys or the operator token, or a client is broken: without the 
 import asyncio
 import heapq
 import logging
+from collections.abc import Callable
 
 from core.clock import NS_PER_SECOND, Clock
+from core.request_id import REQUEST_ID
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision
 
@@ -22,6 +24,9 @@ class RefusedAddresses:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ends: list[tuple[int, str]] = []  # a heap of (monotonic ns, key)
+        self.direct_id: Callable[[], str] = str
+        """Returns the id of a vote check that is answered directly: its context does not know it, because
+        most checks cause no line."""
 
     def began(self, key: str, decision: Decision) -> None:
         """Log that an address has used up its failures."""
@@ -30,7 +35,9 @@ class RefusedAddresses:
         heapq.heappush(self._ends, (ends_ns, key))
         text = "the address %s is refused for %d s: %d of its requests failed within %d s"
         within = decision.window_seconds - decision.reset_seconds
+        before = REQUEST_ID.set(REQUEST_ID.get() or self.direct_id())
         log.warning(text, shown_address(key), decision.reset_seconds, decision.limit, max(within, 1))
+        REQUEST_ID.reset(before)
 
     def step(self) -> None:
         """Log the addresses that are no longer refused."""

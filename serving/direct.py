@@ -11,7 +11,7 @@ from handlers.public import Caller, PublicApi
 from handlers.reply import failure
 from ratelimit.address import Proxy, client_address
 from serving.rendering import rendered
-from serving.request_ids import next_number
+from serving.request_ids import next_number, request_id
 from serving.traffic import REFUSED, Traffic
 
 Answered = Callable[[int, str, str, str, int, int], None]
@@ -49,6 +49,11 @@ class DirectVoteCheck:
         self._monotonic_ns = clock.monotonic_ns
         self._trusted_proxies = trusted_proxies
         self._answered = answered
+        self._number = 0
+
+    def latest_id(self) -> str:
+        """Return the id of the request that was answered last, or is being answered."""
+        return request_id(self._number)
 
     def caller(self, named: dict[bytes, bytes], peer: str) -> DirectCaller | None:
         """Return the caller, by the header fields of a request, names in lower case. None without a valid
@@ -76,13 +81,13 @@ class DirectVoteCheck:
                 return None
         monotonic_ns, answered = self._monotonic_ns, self._answered
         started_ns = monotonic_ns()
+        number = self._number = next_number()
         try:
             reply = self._public.voters(bot_id, user_id, who, started_ns)
         except Exception:
             return None  # the application meets the same bug, and logs it
         taken_ns = monotonic_ns() - started_ns
         self._count(reply.status, taken_ns)
-        number = next_number()
         if answered is not None:
             answered(reply.status, "GET", target.decode("latin-1"), address, taken_ns, number)
         return reply.status, rendered(reply, number)

@@ -109,6 +109,21 @@ def test_what_a_webhook_test_and_a_snapshot_cause_is_logged_under_their_ids(
     assert "request" not in lines_of(gateway.log)[-1]
 
 
+@pytest.mark.parametrize("has_key", [True, False], ids=["answered directly", "answered by a handler"])
+def test_an_address_that_is_refused_is_logged_under_the_request_that_was_one_too_many(
+    process: ProcessGateway, has_key: bool
+) -> None:
+    process.environment |= {"VOTEGATE_LOG__FORM": "json", "VOTEGATE_LIMITS__FAILURES__REQUESTS": "3"}
+    process.start()
+    key = process.list_bot()
+    failed = [process.voters(key if has_key else "wrong", user="1") for _ in range(3)]
+    assert {answer.status_code for answer in failed} == {400 if has_key else 401}
+    last = failed[-1].headers["x-request-id"]
+    assert eventually(lambda: under(last, process.log))[0].startswith("the address 127.0.0.1 is refused for")
+    process.voters(key)
+    assert not under(failed[0].headers["x-request-id"], process.log)
+
+
 def test_a_text_log_has_the_id_behind_the_name_of_the_logger(process: ProcessGateway) -> None:
     process.start()
     key = process.list_bot()
