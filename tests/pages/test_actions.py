@@ -1,16 +1,18 @@
 """Every action of the pages, with its question first, and the overview that moves by itself."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from tests.support.browser import Visitor, visiting
 from tests.support.debug_scene import NEW_BOT, filled_scene
 from tests.support.gateways import BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
 from web.debug.actions import OF_DATA, OF_DELIVERIES, OF_LISTINGS
+from web.live import SECONDS
 
 BOT_PAGE, NEW_PAGE = f"/debug/listings/bots/{BOT}", f"/debug/listings/bots/{NEW_BOT}"
 TESTED = {
@@ -131,6 +133,19 @@ def test_the_overview_moves_by_itself(operator: Visitor, gateway: ThreadGateway)
 
     expect(waiting).to_contain_text("2", timeout=30_000)
     assert page.evaluate("window.stays") is True
+
+
+def test_the_overview_moves_when_a_script_is_slow_to_come(operator: Visitor, gateway: ThreadGateway) -> None:
+    def hold(route: Route) -> None:
+        time.sleep(2 * SECONDS)
+        route.continue_()
+
+    operator.page.route("**/site.js", hold)
+    page = operator.see("/debug")
+    waiting = page.locator(".tiles > *").filter(has_text="Webhooks waiting")
+    gateway.cast(OTHER_USER)
+
+    expect(waiting).to_contain_text("2", timeout=30_000)
 
 
 def test_a_bot_is_found_and_its_page_shows_no_secret(operator: Visitor, gateway: ThreadGateway) -> None:
