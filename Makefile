@@ -29,7 +29,7 @@ faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and p
 fuzz: $(VENV)/dev.stamp ## send made-up requests and bytes, and compare with the document and with Tornado (1 minute)
 	@$(BIN)/python -m pytest $(FUZZ)
 
-MEASURED := $(addprefix tests/,core grammars votes listings ratelimit webhook outbound)
+MEASURED := $(addprefix tests/,core grammars votes listings people ratelimit webhook outbound)
 coverage: $(VENV)/dev.stamp ## measure branch coverage of the core rooms by their own tests: at least 95%
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --cov --cov-report=term:skip-covered $(MEASURED)
 
@@ -53,7 +53,7 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (1 minute)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core gateway grammars guild_counts handlers journal listings metrics outbound ratelimit serving settings snapshot storage votes web webhook)
+ROOMS := $(addprefix tests/,chatplatform cli core gateway grammars guild_counts handlers journal listings metrics outbound people ratelimit serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract

@@ -1,4 +1,6 @@
-"""The canonical bytes of a listing and of all that hangs on it. Law: equal contents have equal bytes.
+"""The canonical bytes of a listing and of all that hangs on it, or of a user.
+
+Law: equal contents have equal bytes.
 
 A node's own digest is of `whole`; the digest that nodes of a fleet compare is of `shared`.
 """
@@ -12,6 +14,8 @@ from core import sharing
 from core.delivery_table import DeliveryTable
 from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
+from core.user_rows import USERS
+from core.user_table import UserTable
 from core.vote_port import VotesView, leaves_of
 
 _row_bytes = msgspec.json.Encoder(order="deterministic").encode
@@ -19,20 +23,34 @@ _row_bytes = msgspec.json.Encoder(order="deterministic").encode
 
 class Canonical:
     def __init__(
-        self, listings: ListingTable, deliveries: DeliveryTable, votes: VotesView, fleet: FleetTable
+        self,
+        listings: ListingTable,
+        deliveries: DeliveryTable,
+        votes: VotesView,
+        users: UserTable,
+        fleet: FleetTable,
     ) -> None:
         self._listings = listings
         self._deliveries = deliveries
         self._votes = votes
+        self._users = users
         self._fleet = fleet
 
     def whole(self, ref: str) -> Iterator[bytes] | None:
-        """Return everything that this node keeps of the listing; None if it keeps no such listing."""
+        """Return everything that this node keeps of the listing or user; None if it keeps no such one."""
+        if ref.startswith(USERS):
+            return self._user(ref)
         return self._whole(ref) if ref in self._listings else None
 
     def shared(self, ref: str) -> Iterator[bytes] | None:
         """Return the part that all nodes of the fleet have in common: row and votes."""
+        if ref.startswith(USERS):
+            return self._user(ref)
         return self._shared(ref) if ref in self._listings else None
+
+    def _user(self, ref: str) -> Iterator[bytes] | None:
+        row = self._users.get(ref)
+        return iter((_row_bytes(row),)) if row is not None else None
 
     def _whole(self, ref: str) -> Iterator[bytes]:
         yield _row_bytes(self._listings.peek(ref))

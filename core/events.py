@@ -30,6 +30,7 @@ from core.rows import (
     Suspension,
     Webhook,
 )
+from core.user_rows import Quarantine, Role, UserProfile, UserRow, UserSession
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
@@ -158,8 +159,54 @@ class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
     at_ms: int
 
 
+class UserSignedIn(ManagementEvent, frozen=True, tag="user_signed_in.1"):
+    """A user has signed in. Sessions with the digests in `ends` are over: the one that the browser had, and
+    the oldest ones of a user with too many."""
+
+    ref: str
+    profile: UserProfile
+    session: UserSession
+    ends: tuple[str, ...] = ()
+
+
+@final
+class SessionSeen(_Event, frozen=True, tag="session_seen.1"):
+    """A session was used. It is written now and then only."""
+
+    ref: str
+    digest: str
+    at_ms: int
+
+
+class SessionsEnded(ManagementEvent, frozen=True, tag="sessions_ended.1"):
+    ref: str
+    digests: tuple[str, ...]
+    at_ms: int
+
+
+class RoleSet(ManagementEvent, frozen=True, tag="role_set.1"):
+    """A user has a role, or none any more."""
+
+    ref: str
+    role: Role | None
+    at_ms: int
+
+
+class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
+    """A user was put under quarantine, or taken out of it: then its end is the time of the event."""
+
+    ref: str
+    quarantine: Quarantine
+    at_ms: int
+
+
+UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet
+"""The events that change the row of a user."""
+
+
 class UserErased(ManagementEvent, frozen=True, tag="user_erased.2"):
-    """A user was erased: the votes for these listings, and their deliveries that name the user.
+    """A user was erased from everything with these refs: a listing loses the user's votes, its deliveries
+    that name the user, and the user's name in its trail. The user's own row goes.
 
     `mark` stands for the user in a fleet's memory of erased users. It is empty outside a fleet.
     """
@@ -240,6 +287,16 @@ class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
         return self.row.ref
 
 
+class UserMerged(_Event, frozen=True, tag="user_merged.1"):
+    """A merged user, as a whole row."""
+
+    row: UserRow
+
+    @property
+    def ref(self) -> str:
+        return self.row.ref
+
+
 class VotesMerged(_Event, frozen=True, tag="votes_merged.1"):
     """Merged votes for a listing, in a leaf as `core/vote_port.py` describes it.
 
@@ -297,11 +354,17 @@ RareEvent = (
     | WebhookSaved
     | WebhookRemoved
     | EndpointHelped
+    | UserSignedIn
+    | SessionSeen
+    | SessionsEnded
+    | RoleSet
+    | QuarantineSet
     | UserErased
     | DeliveryTaken
     | NodeNamed
     | Merged
     | ListingMerged
+    | UserMerged
     | VotesMerged
     | VotesMoved
     | DeliveryMerged

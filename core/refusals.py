@@ -4,6 +4,7 @@
     |-- NotFound            the thing named does not exist
     |-- Conflict            the thing is in a state that forbids it
     |-- VotedTooSoon        the cooldown of this user's last vote has not passed
+    |-- Quarantined         the act is forbidden to this user for a time
     |-- Invalid             fields break the contract's rules: field -> reason, all of them at once
     `-- StatsRefused        a stats update breaks a rule of the contract
         |-- NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange
@@ -18,7 +19,7 @@ statuses and texts. Only the reason for a wrong field is a text here, because th
 from collections.abc import Mapping
 from typing import Literal
 
-Thing = Literal["listing", "key", "webhook", "delivery"]
+Thing = Literal["listing", "key", "webhook", "delivery", "user", "session", "quarantine"]
 ConflictReason = Literal[
     "listing_exists",
     "not_in_review",
@@ -31,6 +32,7 @@ ConflictReason = Literal[
     "too_many_pending",
     "not_suspended",
     "nothing_to_probe",
+    "moderator_by_settings",
 ]
 
 
@@ -57,6 +59,15 @@ class VotedTooSoon(Refusal):
         super().__init__(next_vote_ms)
         self.next_vote_ms = next_vote_ms
         self.wait_ms = wait_ms
+
+
+class Quarantined(Refusal):
+    def __init__(self, act: str, reason: str, until_ms: int | None) -> None:
+        """`until_ms` is None for a quarantine without an end."""
+        super().__init__(act)
+        self.act = act
+        self.reason = reason
+        self.until_ms = until_ms
 
 
 class Invalid(Refusal):

@@ -1,7 +1,8 @@
 """A copy of rows that change meanwhile. Law: a copy is of one moment, however long it takes.
 
-It is copy on write: the copy goes through the listings in the order of their refs, a few at a time. A listing
-that changes before its turn is set aside first, as it is; one that is added after the copy began is left out.
+It is copy on write: the copy goes through the listings in the order of their refs, a few at a time, and then
+through the users. One that changes before its turn is set aside first, as it is; one that is added after the
+copy began is left out.
 """
 
 from bisect import bisect_right
@@ -10,21 +11,23 @@ from typing import NamedTuple
 
 from core.packing import PackedRow
 from core.rows import Delivery, Listing
+from core.user_rows import UserRow
 
-SLICE = 64  # listings
+SLICE = 64  # listings or users
 SLICE_DELIVERIES = 2_048  # a single listing may have more
 
 
 class Rows(NamedTuple):
-    """The rows of one listing. Without a listing there are none."""
+    """The row of a listing with its deliveries, or the row of a user; None for one that is not there."""
 
-    listing: Listing | PackedRow | None
-    deliveries: Sequence[Delivery]
+    row: Listing | PackedRow | UserRow | None
+    deliveries: Sequence[Delivery] = ()
 
 
 class RowCopy:
-    def __init__(self, refs: Sequence[str], rows_of: Callable[[str], Rows]) -> None:
-        """`refs` are sorted, and stay sorted while they change."""
+    def __init__(self, refs: Sequence[Sequence[str]], rows_of: Callable[[str], Rows]) -> None:
+        """`refs` are of tables, each sorted and behind those of the table before. So they stay while they
+        change."""
         self._refs = refs
         self._rows_of = rows_of
         self._after = ""
@@ -33,7 +36,7 @@ class RowCopy:
         """Rows set aside, by ref."""
 
     def changing(self, ref: str) -> None:
-        """Set the listing's rows aside. Comes before every change of one of them."""
+        """Set the rows of the ref aside. Comes before every change of one of them."""
         if ref > self._after and ref not in self._before:
             self._before[ref] = self._rows_of(ref)
 
@@ -47,14 +50,17 @@ class RowCopy:
                 size += len(taken[-1].deliveries)
                 if size >= SLICE_DELIVERIES:
                     break
-            yield [rows for rows in taken if rows.listing is not None]
-        removed = [rows for rows in self._before.values() if rows.listing is not None]
+            yield [rows for rows in taken if rows.row is not None]
+        removed = [rows for rows in self._before.values() if rows.row is not None]
         for start in range(0, len(removed), SLICE):
             yield removed[start : start + SLICE]
 
     def _next_refs(self) -> Sequence[str]:
-        start = bisect_right(self._refs, self._after)
-        return self._refs[start : start + SLICE]
+        for refs in self._refs:
+            start = bisect_right(refs, self._after)
+            if start < len(refs):
+                return refs[start : start + SLICE]
+        return ()
 
     def _take(self, ref: str) -> Rows:
         return self._before.pop(ref) if ref in self._before else self._rows_of(ref)

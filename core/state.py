@@ -6,10 +6,11 @@ any time: one about something gone is a no-op, and one that the state holds alre
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
                           votes        the vote table, which is handed in
+                          users        rows of people, and whose a session is
                           fleet        this node's label, and what it has heard of others
 
-Everybody else reads: the tables are views of frozen rows by type. Before a listing changes, or anything that
-hangs on it, `apply` tells the digests and the copy under way, in `_changing`.
+Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
+anything that hangs on it, `apply` tells the digests and the copy under way, in `_changing`.
 """
 
 import hashlib
@@ -43,9 +44,16 @@ from core.events import (
     ListingSaved,
     Merged,
     NodeNamed,
+    QuarantineSet,
     RareEvent,
+    RoleSet,
+    SessionSeen,
+    SessionsEnded,
     StatsUpdated,
     UserErased,
+    UserEvent,
+    UserMerged,
+    UserSignedIn,
     VoteCast,
     VotesMerged,
     VotesMoved,
@@ -59,6 +67,9 @@ from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
 from core.trail import struck_out
+from core.user_changes import changed_user, without_actor
+from core.user_rows import USERS, UserRow, user_ref
+from core.user_table import UsersView, UserTable
 from core.vote_port import VoteStore, VotesView
 
 
@@ -68,8 +79,9 @@ class State:
         self._listings = ListingTable()
         self._deliveries = DeliveryTable(deliveries_kept)
         self._votes = votes
+        self._users = UserTable()
         self._fleet = FleetTable()
-        canonical = Canonical(self._listings, self._deliveries, votes, self._fleet)
+        canonical = Canonical(self._listings, self._deliveries, votes, self._users, self._fleet)
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
@@ -79,6 +91,7 @@ class State:
         self.listings: ListingsView = self._listings
         self.deliveries: DeliveriesView = self._deliveries
         self.votes: VotesView = votes
+        self.users: UsersView = self._users
         self.fleet: FleetView = self._fleet
 
     # -- events ----------------------------------------------------------------------------------------
@@ -124,6 +137,8 @@ class State:
                 self._save_listing(event)
             case ListingRemoved():
                 self._remove_listing(event)
+            case UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet():
+                self._change_user(event)
             case UserErased():
                 self._erase_user(event)
             case NodeNamed():
@@ -133,6 +148,8 @@ class State:
                     self._fleet.heard(event.label, event.position)
             case ListingMerged():
                 self._merge_listing(event)
+            case UserMerged():
+                self._merge_user(event)
             case VotesMerged():
                 self._merge_votes(event)
             case VotesMoved():
@@ -151,7 +168,7 @@ class State:
                 assert_never(event)
 
     def _changing(self, ref: str) -> None:
-        """Comes before any change to the listing, or to what hangs on it."""
+        """Comes before any change to the listing, or to what hangs on it, or to the user."""
         self._digest.changed(ref)
         if self._fleet.label:
             self._shared_digest.changed(ref)
@@ -202,20 +219,40 @@ class State:
             self._fleet.erased_at(event.mark, event.stamp_ms)
         for ref in event.refs:
             self._changing(ref)
-            self._votes.remove(ref, int(event.user))
-            self._deliveries.erase(ref, event.user)
-            row = self._listings.get(ref)
-            if row is not None:
-                trail = struck_out(row.trail, user_actor(event.user), event.stamp_ms or None)
-                if trail is not row.trail:
-                    self._listings.put(replace(row, trail=trail))
+            if ref.startswith(USERS):
+                self._erase_from_user(ref, event)
+            else:
+                self._erase_from_listing(ref, event)
+
+    def _erase_from_listing(self, ref: str, event: UserErased) -> None:
+        self._votes.remove(ref, int(event.user))
+        self._deliveries.erase(ref, event.user)
+        row = self._listings.get(ref)
+        if row is not None:
+            trail = struck_out(row.trail, user_actor(event.user), event.stamp_ms or None)
+            if trail is not row.trail:
+                self._listings.put(replace(row, trail=trail))
+
+    def _erase_from_user(self, ref: str, event: UserErased) -> None:
+        row = self._users.get(ref)
+        if ref == user_ref(event.user):
+            self._users.remove(ref)
+        elif row is not None:
+            self._users.put(without_actor(row, user_actor(event.user), event.stamp_ms or None))
+
+    def _change_user(self, event: UserEvent) -> None:
+        self._changing(event.ref)
+        stamp = None if isinstance(event, SessionSeen) else self._stamp(event.stamp_ms)
+        row = changed_user(self._users.get(event.ref), event, stamp)
+        if row is not None:
+            self._users.put(row)
 
     # -- events about other nodes ----------------------------------------------------------------------
 
     def _name_node(self, event: NodeNamed) -> None:
         before = self._fleet.label
         self._fleet.named(event.label)
-        self._shared_digest.all_changed(self._listings)
+        self._shared_digest.all_changed((*self._listings, *self._users))
         if before and before != event.label:
             for row in list(self._listings.values()):
                 if row.stats_window is not None:
@@ -229,6 +266,14 @@ class State:
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         self._listings.put(row)
+
+    def _merge_user(self, event: UserMerged) -> None:
+        self._changing(event.ref)
+        row = event.row
+        stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
+        self._fleet.stamped(max(stamp.ms for stamp in stamps))
+        self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        self._users.put(row)
 
     def _merge_votes(self, event: VotesMerged) -> None:
         self._changing(event.ref)
@@ -257,22 +302,26 @@ class State:
 
     def copy_rows(self) -> RowCopy:
         """Begin a copy of all rows as they are now. `end_copy` must end it; there is one at a time."""
-        self._copy = RowCopy(self._listings.refs, self._rows_of)
+        self._copy = RowCopy((self._listings.refs, self._users.refs), self._rows_of)
         return self._copy
 
     def _rows_of(self, ref: str) -> Rows:
+        if ref.startswith(USERS):
+            return Rows(self._users.get(ref))
         return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)))
 
     def end_copy(self, copy: RowCopy) -> None:
         if self._copy is copy:  # one that was given up may be ended late, when another is under way
             self._copy = None
 
-    def load(self, rows: Iterable[Listing | Delivery]) -> None:
+    def load(self, rows: Iterable[Listing | Delivery | UserRow]) -> None:
         """Take rows of a copy. After all loads, `loaded` must follow."""
         for row in rows:
             if isinstance(row, Listing):
                 self._listings.load(row)
                 self._loaded_refs[row.ref] = row.ref
+            elif isinstance(row, UserRow):
+                self._users.load(row)
             else:
                 self._deliveries.load(row)
 
@@ -305,14 +354,18 @@ class State:
     def loaded(self) -> None:
         self._loaded_refs.clear()
         self._listings.loaded()
-        self._digest.all_changed(self._listings.refs)
+        self._users.loaded()
+        self._digest.all_changed((*self._listings.refs, *self._users.refs))
         if self._fleet.label:
-            self._shared_digest.all_changed(self._listings.refs)
+            self._shared_digest.all_changed((*self._listings.refs, *self._users.refs))
 
     # -- digests ---------------------------------------------------------------------------------------
 
     def digest(self) -> str:
-        """Return a digest of all listings and what hangs on them, equal for equal states (hex, 128 bits)."""
+        """Return a digest of all listings, what hangs on them, and all users (hex, 128 bits).
+
+        It is equal for equal states.
+        """
         return self._digest.value()
 
     def refresh_digest(self) -> Iterator[None]:

@@ -37,6 +37,11 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.EndpointHelped: ("deed", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
+    ev.UserSignedIn: ("session.label", "ends"),
+    ev.SessionSeen: (),
+    ev.SessionsEnded: ("digests", "by"),
+    ev.RoleSet: ("role", "by"),
+    ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),
     ev.UserErased: ("refs", "by"),
     ev.DeliveryQueued: ("delivery_id", "user", "test"),
     ev.DeliveryAttempted: (
@@ -48,6 +53,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.NodeNamed: ("label",),
     ev.Merged: ("label", "position"),
     ev.ListingMerged: ("row.profile.name", "row.review", "updates"),
+    ev.UserMerged: ("row.role",),
     ev.VotesMerged: ("nodes", "leaf"),
     ev.VotesMoved: ("label", "users"),
     ev.DeliveryMerged: ("row.id", "row.owner"),
@@ -99,13 +105,18 @@ class JournalTail:
         return found, None
 
     def _forget(self, user: str) -> None:
-        for index, each in enumerate(self._kept):
+        """Take the user's name out of all events. Those about the user alone go whole."""
+        actor, left = user_actor(user), list[_Kept]()
+        for each in self._kept:
             event = each.event
+            if getattr(event, "ref", None) == actor:
+                continue
             if getattr(event, "user", None) == user:
                 event = replace(event, user=ERASED)
-            if isinstance(event, ManagementEvent) and event.by == user_actor(user):
+            if isinstance(event, ManagementEvent) and event.by == actor:
                 event = replace(event, by=ERASED)
-            self._kept[index] = each._replace(event=event)
+            left.append(each._replace(event=event))
+        self._kept = deque(left, EVENTS)
 
 
 def _told(kept: _Kept) -> ToldEvent:

@@ -157,6 +157,12 @@ class VotedTooSoonBody(ErrorBody, rename={"next_vote_ms": "nextVoteAt"}):
     next_vote_ms: Moment
 
 
+class QuarantinedBody(ErrorBody, rename={"until_ms": "until"}):
+    """The error of an act that is forbidden to a user, up to a time; null means without end."""
+
+    until_ms: Moment | None
+
+
 _DONE = Success()
 
 
@@ -201,6 +207,12 @@ def _too_soon(error: no.VotedTooSoon) -> Reply:
     return Reply(409, encode_json(body), {"retry-after": str(wait_seconds)})
 
 
+def _quarantined(error: no.Quarantined) -> Reply:
+    text = f"The user is under quarantine: {error.reason}"
+    body = QuarantinedBody(error=text, status=403, until_ms=error.until_ms)
+    return Reply(403, encode_json(body))
+
+
 def _invalid(error: no.Invalid) -> Reply:
     body = InvalidFieldsBody(error="Some fields are not valid.", status=400, fields=error.fields)
     return Reply(400, encode_json(body))
@@ -226,6 +238,9 @@ _NOT_FOUND: Mapping[no.Thing, str] = {
     "key": "The listing has no such key.",
     "webhook": "The listing has no webhook.",
     "delivery": "The listing has no such delivery.",
+    "user": "There is no such user.",
+    "session": "The user has no such session.",
+    "quarantine": "The user is under no such quarantine.",
 }
 
 _CONFLICTS: Mapping[no.ConflictReason, str] = {
@@ -239,6 +254,7 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "delivery_pending": "The delivery is still pending.",
     "too_many_pending": "Too many deliveries wait for this endpoint.",
     "not_suspended": "The endpoint is not suspended.",
+    "moderator_by_settings": "The settings name this moderator; take the id out of web.moderators.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 
@@ -273,6 +289,7 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
     no.Conflict: lambda error: failure(409, _CONFLICTS[error.reason].format(**error.facts)),
     no.VotedTooSoon: _too_soon,
+    no.Quarantined: _quarantined,
     no.Invalid: _invalid,
     no.NoCountGiven: _always(400, _NEITHER_COUNT),
     no.ServerCountOutOfRange: _always(400, "Server count must be between 0 and 10 Million."),

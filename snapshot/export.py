@@ -1,8 +1,8 @@
 """The state as files that other programs read. Law: `export.json` comes last, so a folder with it is whole.
 
-An export is a folder of listings, votes and deliveries (`snapshot/export_format.py`) and of `export.json`,
-which holds the position and the digest of the state and the number of rows in each file. Nothing in it is
-encrypted.
+An export is a folder of listings, votes, deliveries and users (`snapshot/export_format.py`) and of
+`export.json`, which holds the position and the digest of the state and the number of rows in each file.
+Nothing in it is encrypted.
 """
 
 import contextlib
@@ -15,13 +15,14 @@ import msgspec
 
 from core.rows import Delivery, Listing
 from core.state import State
+from core.user_rows import UserRow
 from snapshot.export_format import Format, Kind, Row, Vote, encoded
 from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_all
 
-VERSION = 2
+VERSION = 3
 MANIFEST = "export.json"
-TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery}
+TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery, "users": UserRow}
 """In reading order: votes and deliveries come behind the listings that they belong to."""
 ROWS_PER_STEP = 4_096
 
@@ -30,6 +31,7 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     listings: int
     votes: int
     deliveries: int
+    users: int
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +52,7 @@ def counts_of(state: State) -> RowCounts:
     unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
     deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
     unlisted = sum(map(state.votes.voters, state.listings.orphans))  # an export leaves these out
-    return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries)
+    return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users))
 
 
 def export_state(
@@ -132,4 +134,9 @@ def _deliveries(state: State) -> Iterator[Row]:
     yield from state.deliveries.pending.values()
 
 
-_TABLE_ROWS = {"listings": _listings, "votes": _votes, "deliveries": _deliveries}
+def _users(state: State) -> Iterator[Row]:
+    for ref in state.users.refs:
+        yield state.users[ref]
+
+
+_TABLE_ROWS = {"listings": _listings, "votes": _votes, "deliveries": _deliveries, "users": _users}

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, get_origin
 import msgspec
 
 from core.rows import Delivery, Listing
+from core.user_rows import UserRow
 
 ROWS_PER_PIECE = 1_024
 
@@ -29,8 +30,8 @@ class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 Format = Literal["ndjson", "csv"]
-Row = Listing | Vote | Delivery
-Kind = type[Listing] | type[Vote] | type[Delivery]
+Row = Listing | Vote | Delivery | UserRow
+Kind = type[Listing] | type[Vote] | type[Delivery] | type[UserRow]
 
 
 class ExportCorrupt(Exception):

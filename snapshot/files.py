@@ -21,6 +21,7 @@ import msgspec
 
 from core.packing import SHAPE, PackedRow, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
+from core.user_rows import UserRow
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
@@ -66,6 +67,10 @@ class DeliveriesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, t
     rows: list[Delivery]
 
 
+class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="users"):
+    rows: list[UserRow]
+
+
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters."""
 
@@ -101,6 +106,7 @@ Chunk = (
     ListingsChunk
     | PackedChunk
     | DeliveriesChunk
+    | UsersChunk
     | LeavesChunk
     | PartsChunk
     | FleetChunk

@@ -23,6 +23,7 @@ from snapshot.files import (
     RecordsChunk,
     SnapshotCorrupt,
     SnapshotReader,
+    UsersChunk,
     list_snapshots,
 )
 from snapshot.recovery import Progress
@@ -56,6 +57,7 @@ class Contents(msgspec.Struct, frozen=True):
     listings: int
     votes: int
     deliveries: int
+    users: int
     records: int
     last_position: int
 
@@ -83,19 +85,21 @@ def snapshot_found(path: Path) -> Found:
 def contents_of(path: Path, keys: Keyring, progress: Progress = lambda *_: None) -> Contents:
     """Count the rows of a snapshot or a backup. Raises SnapshotCorrupt, KeyMissing and OSError."""
     reader = SnapshotReader(path)
-    listings = votes = deliveries = records = 0
+    listings = votes = deliveries = users = records = 0
     for chunk in reader.chunks(keys):
         match chunk:
             case ListingsChunk() | PackedChunk():
                 listings += len(chunk.rows)
             case DeliveriesChunk():
                 deliveries += len(chunk.rows)
+            case UsersChunk():
+                users += len(chunk.rows)
             case LeavesChunk():
                 votes += sum(len(leaf) // 16 for _, leaf in chunk.rows)
             case RecordsChunk():
                 records += len(chunk.rows)
         progress(reader.read_bytes, reader.size)
-    return Contents(listings, votes, deliveries, records, reader.header.position + records)
+    return Contents(listings, votes, deliveries, users, records, reader.header.position + records)
 
 
 def _snapshot(path: Path) -> Found:

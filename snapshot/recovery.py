@@ -22,6 +22,7 @@ from snapshot.files import (
     RecordsChunk,
     SnapshotCorrupt,
     SnapshotReader,
+    UsersChunk,
     list_snapshots,
 )
 from snapshot.state_copy import Copied
@@ -112,7 +113,7 @@ def _load(state: State, chunk: Copied) -> None:
     match chunk:
         case PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
-        case ListingsChunk() | DeliveriesChunk():
+        case ListingsChunk() | DeliveriesChunk() | UsersChunk():
             state.load(chunk.rows)
         case LeavesChunk():
             state.load_votes(chunk.rows)

@@ -172,7 +172,7 @@ _MAX_USER = (1 << 64) - 1
 
 
 def _check(state: State, manifest: Manifest, folder: Path) -> None:
-    if manifest.position == 0 and state.listings:
+    if manifest.position == 0 and (state.listings or state.users):
         raise ExportCorrupt(f"{folder}: {MANIFEST} tells position 0, which is that of nothing: {_ADVICE}")
     if counts_of(state) != manifest.rows:
         raise ExportCorrupt(f"{folder}: some rows are doubled, or of listings that are not there: {_ADVICE}")

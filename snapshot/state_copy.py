@@ -11,6 +11,7 @@ from itertools import islice
 from core.packing import PackedRow
 from core.rows import Listing
 from core.state import State
+from core.user_rows import UserRow
 from core.vote_port import copy_votes
 from snapshot.files import (
     DeliveriesChunk,
@@ -19,12 +20,13 @@ from snapshot.files import (
     ListingsChunk,
     PackedChunk,
     PartsChunk,
+    UsersChunk,
     still_packed,
 )
 
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
-Copied = FleetChunk | ListingsChunk | PackedChunk | DeliveriesChunk | LeavesChunk | PartsChunk
+Copied = FleetChunk | ListingsChunk | PackedChunk | DeliveriesChunk | UsersChunk | LeavesChunk | PartsChunk
 
 
 class StateCopy:
@@ -54,9 +56,12 @@ class StateCopy:
         if self._fleet.labels:
             yield FleetChunk([self._fleet])
         for slice_ in self._copy.slices():
-            yield ListingsChunk([rows.listing for rows in slice_ if isinstance(rows.listing, Listing)])
-            if packed := [rows.listing for rows in slice_ if isinstance(rows.listing, PackedRow)]:
+            if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
+                yield ListingsChunk(listings)
+            if packed := [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]:
                 yield still_packed(packed)
+            if users := [rows.row for rows in slice_ if isinstance(rows.row, UserRow)]:
+                yield UsersChunk(users)
             deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
             for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
                 yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("core", "grammars", "votes", "listings", "ratelimit"),
+    *("core", "grammars", "votes", "listings", "people", "ratelimit"),
     *(
         f"webhook/{name}.py"
         for name in ("attempts", "chat", "endpoint_queue", "messages", "outbox", "payloads", "signature")

@@ -9,6 +9,8 @@ from msgspec import Meta, Struct
 
 from core.actors import user_actor
 from core.state import State
+from core.user_changes import has_acted
+from core.user_rows import USERS, user_ref
 from core.vote_port import leaves_of
 
 SLICE_LISTINGS = 256
@@ -68,15 +70,16 @@ class RecentVotes:
         self.found = [RecentVote(str(user), count, last_ms) for last_ms, user, count in newest]
 
 
-def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
-    """Yield the refs of listings with votes or acts of the user, or deliveries that name the user, slice by
-    slice.
+def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
+    """Yield the refs of what knows the user, slice by slice: listings with votes or acts of the user, or
+    deliveries that name the user; rows of other users whom the user has acted on, and the user's own.
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
     for known in (
         state.listings.orphans,
         state.listings.refs,
+        state.users.refs,
     ):  # in this order: an orphan may become a listing meanwhile
         after = ""
         while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
@@ -85,6 +88,8 @@ def listings_that_know(state: State, user: str) -> Iterator[list[str]]:
 
 
 def _knows(state: State, ref: str, user: str) -> bool:
+    if ref.startswith(USERS):
+        return ref == user_ref(user) or has_acted(state.users[ref], user_actor(user))
     return (
         state.votes.get(ref, int(user)) is not None
         or state.listings.has_acted(ref, user_actor(user))

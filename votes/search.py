@@ -1,6 +1,6 @@
-"""A search for the listings that know a user. Law: it finds those that know the user when it ends.
+"""A search for what knows a user: listings, and rows of users. Law: it finds what does when it ends.
 
-A search goes through all listings in slices, between which others may run; what gets to know the user behind
+A search goes through everything in slices, between which others may run; what gets to know the user behind
 its back is noted from the log.
 """
 
@@ -14,12 +14,16 @@ from core.events import (
     Event,
     ListingMerged,
     ListingSaved,
+    QuarantineSet,
+    UserEvent,
+    UserMerged,
     VoteCast,
     VotesMerged,
 )
 from core.listing_changes import ManagedRowEvent
 from core.state import State
-from votes.queries import listings_that_know
+from core.user_changes import has_acted
+from votes.queries import refs_that_know
 
 
 class Search:
@@ -31,7 +35,7 @@ class Search:
 
     def slices(self) -> Iterator[None]:
         """Search slice by slice. `refs` is complete when the iterator ends."""
-        for found in listings_that_know(self._state, self.user):
+        for found in refs_that_know(self._state, self.user):
             self.refs.update(found)
             yield
 
@@ -43,6 +47,12 @@ class Search:
                 case DeliveryMerged() if event.row.user == self.user:
                     self.refs.add(event.ref)
                 case _ if isinstance(event, ListingSaved | ManagedRowEvent) and event.by == self._actor:
+                    self.refs.add(event.ref)
+                case UserMerged() if event.ref == self._actor or has_acted(event.row, self._actor):
+                    self.refs.add(event.ref)
+                case QuarantineSet() if event.quarantine.by == self._actor:
+                    self.refs.add(event.ref)
+                case _ if isinstance(event, UserEvent) and event.ref == self._actor:
                     self.refs.add(event.ref)
                 case ListingMerged() if any(act.by == self._actor for act in event.row.trail):
                     self.refs.add(event.ref)

@@ -103,6 +103,10 @@ class Donor:
             listing = self._capture.listing(ref)
             if listing is not None:
                 yield listing
+        for ref in [*state.users.refs]:
+            user = self._capture.user(ref)
+            if user is not None:
+                yield user
         for ref in [*state.listings.orphans, *state.listings.refs]:
             yield from self._votes(ref)
         for ref in [*state.listings.refs]:

@@ -5,10 +5,10 @@ are news to it. It leaves users out of the copy whom it has erased itself and th
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from core.actors import user_of
-from core.events import Event, ManagementEvent, VoteCast
+from core.events import Event, ManagementEvent, UserMerged, VoteCast
 from core.ledger import Ledger
 from core.vote_port import leaves_of
 from replication.facts.applying import Applying
@@ -23,17 +23,13 @@ class Forgetting:
         self._digest_of = digest_of
         self._is_searching = False
         self._seen: set[str] = set()
-        """Users who have voted or acted since the search began."""
+        """Users who have voted, acted or signed in since the search began."""
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         if self._is_searching:
             for event in events:
-                user = event.user if isinstance(event, VoteCast) else None
-                if isinstance(event, ManagementEvent):
-                    user = user_of(event.by)
-                if user is not None:
-                    self._seen.add(user)
+                self._seen.update(filter(None, _users_of(event)))
 
     async def forget(self, facts: Sequence[Fact], source: FactSource) -> FactSource:
         """Forget users whom the donor has erased. Returns the source with them. A donor sends its erasures in
@@ -63,6 +59,11 @@ class Forgetting:
             row = self._state.listings.get(ref)
             if row is not None:
                 await self._erase(filter(None, (user_of(act.by) for act in row.trail)), news)
+        for ref in [*self._state.users.refs]:
+            person = self._state.users.get(ref)
+            if person is not None:
+                actors = (user_of(each.by) for each in person.quarantines)
+                await self._erase(filter(None, (person.id, *actors)), news)
         while self._seen:
             seen, self._seen = self._seen, set()
             await self._erase(seen, news)
@@ -73,3 +74,14 @@ class Forgetting:
             digest = self._digest_of(user)
             if digest in news:
                 await self._applying.erase(Erasure(user, digest, news[digest]))
+
+
+def _users_of(event: Event) -> Iterator[str | None]:
+    """Yield the users whom a record of the event may be the first to name."""
+    match event:
+        case VoteCast():
+            yield event.user
+        case UserMerged():
+            yield event.row.id
+        case ManagementEvent():
+            yield user_of(event.by)

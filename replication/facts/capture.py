@@ -17,6 +17,7 @@ from replication.facts.kinds import (
     FinishedFact,
     ListingFact,
     RemovedFact,
+    UserFact,
     VoteFact,
 )
 
@@ -37,6 +38,8 @@ class Capture:
         facts: dict[object, Fact] = {}  # one for each thing, in the order of their first changes
         for event in events:
             match event:
+                case _ if isinstance(event, ev.UserEvent):
+                    self._add(facts, ("user", event.ref), self.user(event.ref))
                 case ev.ListingRemoved():
                     facts["removed", event.ref] = RemovedFact(event.ref, event.stamp_ms)
                 case ev.UserErased():
@@ -47,9 +50,14 @@ class Capture:
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
                 case ev.EndpointHealthSet() | ev.NodeNamed() | ev.VotesMoved():
                     pass  # local to this node, or the begin of an epoch, which others take as a copy
-                case ev.Merged() | ev.ListingMerged() | ev.VotesMerged() | ev.DeliveryMerged():
-                    pass
-                case ev.DeliveryForgotten():
+                case (
+                    ev.Merged()
+                    | ev.ListingMerged()
+                    | ev.UserMerged()
+                    | ev.VotesMerged()
+                    | ev.DeliveryMerged()
+                    | ev.DeliveryForgotten()
+                ):
                     pass
                 case _:
                     self._add(facts, ("listing", event.ref), self.listing(event.ref))
@@ -63,6 +71,10 @@ class Capture:
     def listing(self, ref: str) -> ListingFact | None:
         row, fleet = self._state.listings.get(ref), self._state.fleet
         return ListingFact(fleet.removed.get(ref, 0), shared(row, fleet.label)) if row is not None else None
+
+    def user(self, ref: str) -> UserFact | None:
+        row = self._state.users.get(ref)
+        return UserFact(self._forgotten(row.id), row) if row is not None else None
 
     def _vote(self, ref: str, user: str) -> VoteFact | None:
         fleet, votes = self._state.fleet, self._state.votes

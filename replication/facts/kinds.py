@@ -8,6 +8,7 @@ read. Facts are part of entries in Redis, so nodes of other versions must unders
 import msgspec
 
 from core.rows import Delivery, Listing
+from core.user_rows import UserRow
 
 
 class _Fact(msgspec.Struct, frozen=True, array_like=True, tag_field="type", forbid_unknown_fields=True):
@@ -64,6 +65,13 @@ class FinishedFact(_Fact, frozen=True, tag="f"):
     delivery_id: str
 
 
+class UserFact(_Fact, frozen=True, tag="u"):
+    """A user who has signed in, or of whom an operator has said something."""
+
+    forgotten: int
+    row: UserRow
+
+
 class ErasedFact(_Fact, frozen=True, tag="e"):
     """An erased user. `mark` is the keyed digest; a copy has no `user`, because no node keeps it."""
 
@@ -72,4 +80,4 @@ class ErasedFact(_Fact, frozen=True, tag="e"):
     user: str = ""
 
 
-Fact = ListingFact | RemovedFact | VoteFact | VotesFact | DeliveryFact | FinishedFact | ErasedFact
+Fact = ListingFact | RemovedFact | VoteFact | VotesFact | DeliveryFact | FinishedFact | UserFact | ErasedFact

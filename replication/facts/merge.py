@@ -8,11 +8,13 @@ same facts are equal, in whatever order and however often the facts came:
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     trail      the union of the acts, the newest of them; an erased user is struck out of older ones
+    user       profile, role and quarantines each by itself: the later timestamp wins
+    sessions   the union of all that were opened; an ending always wins
     erasure    wins over authors who had not read it
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,11 +22,12 @@ import msgspec
 from msgspec.structs import replace
 
 from core import events as ev
-from core.actors import UNKNOWN, user_of
+from core.actors import UNKNOWN, Actor, user_of
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest, struck_out
+from core.user_changes import joined_users, without_actor
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     DeliveryFact,
@@ -33,6 +36,7 @@ from replication.facts.kinds import (
     FinishedFact,
     ListingFact,
     RemovedFact,
+    UserFact,
     VoteFact,
     VotesFact,
 )
@@ -82,6 +86,8 @@ class Merge:
                 erasure = Erasure(fact.user, self._digest_of(fact.user), fact.forgotten)
             case DeliveryFact() if fact.forgotten:
                 erasure = Erasure(fact.row.user, self._digest_of(fact.row.user), fact.forgotten)
+            case UserFact() if fact.forgotten:
+                erasure = Erasure(fact.row.id, self._digest_of(fact.row.id), fact.forgotten)
             case _:
                 return None
         return erasure if erasure.ms > self._state.fleet.erased.get(erasure.mark, 0) else None
@@ -111,6 +117,8 @@ class Merge:
                 return self._delivery(fact)
             case FinishedFact():
                 return self._finished(fact, source)
+            case UserFact():
+                return self._user(fact)
             case ErasedFact():
                 known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
                 return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
@@ -148,13 +156,19 @@ class Merge:
 
     def _without_erased(self, row: Listing) -> Listing:
         """Return the row without the names of users who were erased after they acted."""
-        erased, trail = self._state.fleet.erased, row.trail
-        if erased:
-            for actor in {act.by for act in trail}:
-                user = user_of(actor)
-                if user is not None:
-                    trail = struck_out(trail, actor, erased.get(self._digest_of(user), 0))
+        trail = row.trail
+        for actor, erased_ms in self._erased_among({act.by for act in trail}):
+            trail = struck_out(trail, actor, erased_ms)
         return row if trail is row.trail else replace(row, trail=trail)
+
+    def _erased_among(self, actors: Iterable[Actor]) -> Iterator[tuple[Actor, int]]:
+        """Yield the actors who were erased here, and when."""
+        erased = self._state.fleet.erased
+        for actor in actors if erased else ():
+            user = user_of(actor)
+            erased_ms = erased.get(self._digest_of(user), 0) if user is not None else 0
+            if erased_ms:
+                yield actor, erased_ms
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
         if self._is_forgotten(fact.user, fact.forgotten):
@@ -198,6 +212,15 @@ class Merge:
             return []
         own = replace(row, owner="") if row.owner == label else row
         return [ev.DeliveryMerged(own)]
+
+    def _user(self, fact: UserFact) -> list[ev.Event]:
+        if self._is_forgotten(fact.row.id, fact.forgotten):
+            return []
+        row, known = fact.row, self._state.users.get(fact.row.ref)
+        for actor, erased_ms in self._erased_among({each.by for each in row.quarantines}):
+            row = without_actor(row, actor, erased_ms)
+        after = joined_users(known if known is not None else row, row)
+        return [ev.UserMerged(after)] if after != known else []
 
     def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:
         """Return nothing if another node has taken the delivery over."""

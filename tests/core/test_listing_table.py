@@ -33,6 +33,7 @@ def packed(state: State) -> State:
     ):
         copy.load(kept)
     copy.load(state.deliveries.pending.values())
+    copy.load(state.users.values())
     for ref, leaves in leaves_by_ref(state).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
     copy.load_parts(parts_of(state))
@@ -79,7 +80,7 @@ def test_a_copy_has_the_rows_as_they_are(taken_up: State, state: State) -> None:
     first = taken_up.listings[SERVER_REF]
     copy = taken_up.copy_rows()
     taken_up.apply(ListingRemoved(BOT_REF))  # which has a key
-    rows = [row.listing for rows in copy.slices() for row in rows]
+    rows = [row.row for rows in copy.slices() for row in rows]
     taken_up.end_copy(copy)
 
     assert [row for row in rows if isinstance(row, Listing)] == [first]

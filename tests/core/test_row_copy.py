@@ -9,11 +9,12 @@ from core import row_copy
 from core.events import Event
 from core.rows import Delivery, Listing
 from core.state import State
+from core.user_rows import UserRow
 from tests.support.examples import examples
 from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 
-Copied = list[tuple[Listing, tuple[Delivery, ...]]]
+Copied = list[tuple[Listing | UserRow, tuple[Delivery, ...]]]
 
 
 def place(row: Delivery) -> tuple[str, str]:
@@ -22,10 +23,11 @@ def place(row: Delivery) -> tuple[str, str]:
 
 
 def rows_now(state: State) -> Copied:
-    return [
+    listings = [
         (state.listings[ref], tuple(sorted(state.deliveries.newest_first(ref), key=place)))
         for ref in state.listings.refs
     ]
+    return [*listings, *((state.users[ref], ()) for ref in state.users.refs)]
 
 
 @examples(200)
@@ -42,9 +44,9 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
         for event in islice(happening, 2):
             state.apply(event)
         for rows in copy.slices():
-            for listing, deliveries in rows:
-                assert isinstance(listing, Listing)
-                copied.append((listing, tuple(sorted(deliveries, key=place))))
+            for row, deliveries in rows:
+                assert isinstance(row, Listing | UserRow)
+                copied.append((row, tuple(sorted(deliveries, key=place))))
             for event in islice(happening, 1):
                 state.apply(event)
         state.end_copy(copy)

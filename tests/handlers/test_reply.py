@@ -21,6 +21,10 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     "delivery_pending": ({}, "The delivery is still pending."),
     "too_many_pending": ({}, "Too many deliveries wait for this endpoint."),
     "not_suspended": ({}, "The endpoint is not suspended."),
+    "moderator_by_settings": (
+        {},
+        "The settings name this moderator; take the id out of web.moderators.",
+    ),
     "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }
 NOT_FOUND: Mapping[Thing, str] = {
@@ -28,6 +32,9 @@ NOT_FOUND: Mapping[Thing, str] = {
     "key": "The listing has no such key.",
     "webhook": "The listing has no webhook.",
     "delivery": "The listing has no such delivery.",
+    "user": "There is no such user.",
+    "session": "The user has no such session.",
+    "quarantine": "The user is under no such quarantine.",
 }
 
 

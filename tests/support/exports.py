@@ -8,9 +8,10 @@ from typing import get_args
 
 import pytest
 
-from core.events import DeliveryQueued, Event, KeySaved
+from core.events import DeliveryQueued, Event, KeySaved, UserSignedIn
 from core.rows import Key
 from core.state import State
+from core.user_rows import UserProfile, UserSession
 from snapshot.export import counts_of, export_state
 from snapshot.export_format import Format
 from storage.disk import OsDisk
@@ -27,6 +28,7 @@ SOME: list[Event] = [
     DeliveryQueued("first", BOT_REF, "7", False, NOW_MS),
     voted(7, count=3),
     voted((1 << 64) - 1, ref=OTHER_REF),
+    UserSignedIn("users/7", UserProfile("ada", "Ada"), UserSession("digest", "Firefox", NOW_MS, NOW_MS)),
 ]
 POSITION = 6
 by_format = pytest.mark.parametrize("written_as", FORMATS)
@@ -53,6 +55,8 @@ def data_folder(path: Path, disk: OsDisk | None = None) -> Folder:
 def assert_same(state: State, other: State) -> None:
     assert other.digest() == state.digest()
     assert dict(other.listings) == dict(state.listings)
+    assert dict(other.users) == dict(state.users)
+    assert dict(other.users.by_session) == dict(state.users.by_session)
     assert list(other.listings.refs) == list(state.listings.refs)
     assert dict(other.deliveries.pending) == dict(state.deliveries.pending)
     assert [other.deliveries.newest_first(ref) for ref in other.listings.refs] == [

@@ -22,6 +22,12 @@ class Vote(NamedTuple):
     forgotten: int
 
 
+class SignIn(NamedTuple):
+    ref: str
+    digest: str
+    forgotten: int
+
+
 class Book:
     def __init__(self) -> None:
         self.votes: list[Vote] = []
@@ -30,6 +36,8 @@ class Book:
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
         self.erased: set[str] = set()
+        self.sign_ins: list[SignIn] = []
+        self.ended: set[str] = set()
 
     def note(self, node: Node, events: Sequence[ev.Event]) -> None:
         for event in events:
@@ -38,6 +46,12 @@ class Book:
                     life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
                     forgotten = node.state.fleet.erased.get(mark, 0)
                     self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
+                case ev.UserSignedIn():
+                    forgotten = node.state.fleet.erased.get(DIGESTS.user(node.state.users[event.ref].id), 0)
+                    self.sign_ins.append(SignIn(event.ref, event.session.digest, forgotten))
+                    self.ended.update(event.ends)
+                case ev.SessionsEnded():
+                    self.ended.update(event.digests)
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():

@@ -30,6 +30,8 @@ from core.rows import (
     Webhook,
 )
 from core.trail import newest
+from core.user_changes import with_sessions
+from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, UserStamps, user_ref
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
@@ -73,6 +75,49 @@ attempts = st.builds(
     st.none() | st.just("timeout"),
     texts,
 )
+
+
+user_refs = st.sampled_from([*map(user_ref, (USER, OTHER_USER))])
+user_profiles = st.builds(UserProfile, texts, st.none() | texts)
+roles = st.sampled_from(["moderator", None])
+quarantined_acts = st.sampled_from(["sign_in", "submit", "vote"])
+quarantines = st.builds(Quarantine, quarantined_acts, texts, actors, times, st.none() | times)
+
+
+def session_digests(ref: str) -> st.SearchStrategy[str]:
+    """Digests are never shared between users: they have 256 bits."""
+    return st.sampled_from([f"{ref} {number}" for number in range(3)])
+
+
+def session_of(ref: str) -> st.SearchStrategy[UserSession]:
+    return st.builds(UserSession, session_digests(ref), st.just("Firefox"), times, times)
+
+
+def signed_in(ref: str) -> st.SearchStrategy[ev.UserSignedIn]:
+    ends = st.lists(session_digests(ref), max_size=2, unique=True).map(tuple)
+    return st.builds(ev.UserSignedIn, st.just(ref), user_profiles, session_of(ref), ends, **managed)
+
+
+def sessions_ended(ref: str) -> st.SearchStrategy[ev.SessionsEnded]:
+    digests = st.lists(session_digests(ref), max_size=3, unique=True).map(tuple)
+    return st.builds(ev.SessionsEnded, st.just(ref), digests, times, **managed)
+
+
+def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
+    """Rows as they may be told: everything in order, and no session that was ended."""
+    row = st.builds(
+        UserRow,
+        st.just(ref),
+        times,
+        st.none() | user_profiles,
+        role=roles,
+        quarantines=st.lists(quarantines, max_size=3, unique_by=lambda each: each.act).map(
+            lambda found: tuple(sorted(found, key=lambda each: each.act))
+        ),
+        stamps=st.builds(UserStamps, stamps, stamps),
+    )
+    ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
+    return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
 
 
 def key_of(draw: st.DrawFn, ref: str, key_id: str) -> Key:
@@ -202,10 +247,18 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.UserSignedIn: user_refs.flatmap(signed_in),
+    ev.SessionSeen: user_refs.flatmap(
+        lambda ref: st.builds(ev.SessionSeen, st.just(ref), session_digests(ref), times)
+    ),
+    ev.SessionsEnded: user_refs.flatmap(sessions_ended),
+    ev.RoleSet: st.builds(ev.RoleSet, user_refs, roles, times, **managed),
+    ev.QuarantineSet: st.builds(ev.QuarantineSet, user_refs, quarantines, times, **managed),
+    ev.UserMerged: user_refs.flatmap(user_rows).map(ev.UserMerged),
     ev.UserErased: st.builds(
         ev.UserErased,
         users,
-        st.lists(refs, max_size=3).map(tuple),
+        st.lists(refs | user_refs, max_size=3).map(tuple),
         st.sampled_from(["", "m1", "m2"]),
         stamp_ms=times,
     ),
@@ -241,6 +294,7 @@ frequent = st.sampled_from(
         OF_TYPE[ev.DeliveryAttempted],
         OF_TYPE[ev.DeliveryAttempted],
         OF_TYPE[ev.DeliveryMerged],
+        OF_TYPE[ev.UserSignedIn],
     ]
 ).flatmap(lambda chosen: chosen)
 

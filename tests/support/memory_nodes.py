@@ -95,9 +95,10 @@ class Node:
         return [event for record in self.records[before:] for event in record[1:]]
 
     def everything(self) -> list[Fact]:
-        """Return the facts about listings and votes in a copy of the node."""
+        """Return the facts about listings, users and votes in a copy of the node."""
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
-        return [*(fact for fact in listings if fact is not None), *self._votes()]
+        people = [self.capture.user(ref) for ref in self.state.users.refs]
+        return [*(fact for fact in (*listings, *people) if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet

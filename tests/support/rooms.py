@@ -9,6 +9,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "storage": set(),
     "wire": set(),
     "votes": {"core"},
+    "people": {"core"},
     "listings": {"core", "grammars"},
     "outbound": {"core", "grammars"},
     "guild_counts": {"core"},

@@ -15,11 +15,25 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt
+from core.user_rows import UserProfile, user_ref
 from listings import keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from people.quarantine import impose
+from people.roles import Moderators
+from people.user_sessions import Sessions, end_sessions
 from tests.support.fleet_book import Book
 from tests.support.memory_nodes import DIGESTS, Node, Told
-from tests.support.sample_rows import BOT_REF, DELIVERED, HOUR_MS, NOW_MS, OTHER_REF, OTHER_USER, SECRET, USER
+from tests.support.people import TERMS
+from tests.support.sample_rows import (
+    BOT_REF,
+    DELIVERED,
+    HOUR_MS,
+    NOW_MS,
+    OTHER_REF,
+    OTHER_USER,
+    SECRET,
+    USER,
+)
 from votes.rules import cast_vote, erase_user
 
 REFS = [BOT_REF, OTHER_REF]
@@ -218,6 +232,41 @@ def _take(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return [ev.DeliveryTaken(id_, step.ref, node.clock.now_ms()) for id_ in elsewhere]
 
 
+def _sign_in(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
+    sessions = Sessions(node.state, Moderators(node.state, frozenset()), TERMS)
+    profile = UserProfile(f"user {step.number}")
+    had = _session(node, step) if step.number % 2 else None
+    return sessions.sign_in(step.user, profile, f"digest {new}", "Firefox", _now(node), ends=had)
+
+
+def _sign_out(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    had = _session(node, step) if step.number else None
+    return end_sessions(node.state, step.user, [had] if had else None, _now(node), by=_by(step))
+
+
+def _session(node: Node, step: Step) -> str | None:
+    row = node.state.users.get(user_ref(step.user))
+    sessions = row.sessions if row is not None else ()
+    return sessions[step.number % len(sessions)].digest if sessions else None
+
+
+def _see(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    had = _session(node, step)
+    return [ev.SessionSeen(user_ref(step.user), had, _now(node))] if had else []
+
+
+def _appoint(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    moderators = Moderators(node.state, frozenset())
+    if step.number % 2:
+        return moderators.appoint(step.user, _now(node), by=OPERATOR)
+    return moderators.dismiss(step.user, _now(node), by=OPERATOR)
+
+
+def _quarantine(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    other = USERS[1 - USERS.index(step.user)]
+    return impose(node.state, other, "vote", f"Reason {step.number}", None, _now(node), by=_by(step))
+
+
 _WRITTEN: Sequence[dict[str, Any]] = [
     {
         "owner_id": "444444444444444444",
@@ -285,6 +334,11 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref, _now(node), by=_by(step)),
     "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
     "vote": _vote,
+    "sign in": _sign_in,
+    "sign out": _sign_out,
+    "see": _see,
+    "appoint": _appoint,
+    "quarantine": _quarantine,
     "attempt": _attempt,
     "take": _take,
 }

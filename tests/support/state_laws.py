@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from core.rows import Delivery, KeyGrant, Listing
 from core.state import State
+from core.user_rows import UserRow
 from core.vote_port import leaves_of
 from tests.support.memory_ledger import empty_state
 
@@ -29,7 +30,7 @@ def rows_of(state: State) -> Picture:
         ref: sorted(rows, key=lambda row: row.id) for ref, rows in state.deliveries.finished.items() if rows
     }
     elsewhere = {ref: dict(rows) for ref, rows in state.deliveries.remote.items()}
-    return dict(state.listings), dict(state.deliveries.pending), finished, elsewhere
+    return dict(state.listings), dict(state.deliveries.pending), finished, elsewhere, dict(state.users)
 
 
 def votes_of(state: State) -> dict[str, tuple[bytes, bytes]]:
@@ -70,6 +71,7 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
     for elsewhere in state.deliveries.remote.values():
         copy.load(elsewhere.values())
     copy.load(state.deliveries.pending.values())
+    copy.load(state.users.values())
     for ref, leaves in (leaves_by_ref(state) if votes is None else votes).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
     copy.load_parts(parts_of(state) if parts is None else parts)
@@ -94,6 +96,7 @@ def assert_indexes_agree(state: State) -> None:
     assert len(state.votes) == sum(state.votes.voters(ref) for ref in voted_for(state))
     assert {ref for ref, _, _ in parts_of(state)} <= set(voted_for(state))
     _assert_owners_agree(state)
+    _assert_users_agree(state)
     for ref in state.listings:
         kept = [*state.deliveries.finished.get(ref, ()), *state.deliveries.remote.get(ref, {}).values()]
         kept += [row for row in state.deliveries.pending.values() if row.ref == ref]
@@ -106,6 +109,20 @@ def _assert_owners_agree(state: State) -> None:
     assert all(row.owner and row.next_attempt_ms is not None for row in elsewhere)
     assert not any(row.owner for row in state.deliveries.pending.values())
     assert dict(state.deliveries.remote_counts) == Counter(row.owner for row in elsewhere)
+
+
+def _assert_users_agree(state: State) -> None:
+    users = state.users
+    assert list(users.refs) == sorted(users)
+    assert dict(users.by_session) == {
+        session.digest: row.ref for row in users.values() for session in row.sessions
+    }
+    assert set(users.with_role) == {row.ref for row in users.values() if row.role is not None}
+    assert all({each.digest for each in row.ended}.isdisjoint(_open(row)) for row in users.values())
+
+
+def _open(row: UserRow) -> set[str]:
+    return {session.digest for session in row.sessions}
 
 
 def _grants(listings: Mapping[str, Listing]) -> dict[str, KeyGrant]:

@@ -9,7 +9,7 @@ from tests.support.committed_rows import a_delivery, a_finished_delivery, a_list
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
 from votes import queries
-from votes.queries import RecentVotes, VoteStatus, listings_that_know, vote_status
+from votes.queries import RecentVotes, VoteStatus, refs_that_know, vote_status
 
 NEVER = VoteStatus(voted=False, vote=0, last_ms=None)
 
@@ -68,7 +68,7 @@ def test_nothing_is_left_of_a_removed_listing(ledger: Ledger, state: State) -> N
     assert status(state) == NEVER
 
 
-def test_the_listings_that_know_a_user_have_a_vote_of_theirs_or_a_delivery_that_names_them(
+def test_the_refs_that_know_a_user_have_a_vote_of_theirs_or_a_delivery_that_names_them(
     ledger: Ledger, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
@@ -79,7 +79,7 @@ def test_the_listings_that_know_a_user_have_a_vote_of_theirs_or_a_delivery_that_
     a_delivery(ledger, "pending", refs[2])
     a_finished_delivery(ledger, "finished", refs[3])
 
-    found = list(listings_that_know(state, USER))
+    found = list(refs_that_know(state, USER))
 
     assert found == [[refs[0]], [], [refs[2]], [refs[3]], []]
 
@@ -91,7 +91,7 @@ def test_the_search_for_those_who_know_a_user_goes_on_when_listings_come_and_go(
     for ref in ("bots/2", "bots/4", "bots/6"):
         a_listing(ledger, ref)
         ledger.commit([VoteCast(ref, USER, 1, NOW_MS)])
-    search = listings_that_know(state, USER)
+    search = refs_that_know(state, USER)
     assert next(search) == ["bots/2"]
     ledger.commit([ListingRemoved("bots/2"), ListingRemoved("bots/4")])
     a_listing(ledger, "bots/5")
@@ -101,8 +101,8 @@ def test_the_search_for_those_who_know_a_user_goes_on_when_listings_come_and_go(
 def test_a_listing_that_is_not_known_yet_may_know_a_user(ledger: Ledger, state: State) -> None:
     a_listing(ledger, OTHER_REF)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1"), VoteCast(OTHER_REF, USER, 1, NOW_MS)])
-    assert sorted(ref for found in listings_that_know(state, USER) for ref in found) == [BOT_REF, OTHER_REF]
-    assert [ref for found in listings_that_know(state, OTHER_USER) for ref in found] == []
+    assert sorted(ref for found in refs_that_know(state, USER) for ref in found) == [BOT_REF, OTHER_REF]
+    assert [ref for found in refs_that_know(state, OTHER_USER) for ref in found] == []
 
 
 def test_votes_of_all_nodes_are_one_status(ledger: Ledger, state: State) -> None:

@@ -15,18 +15,34 @@ from core.rows import (
     Stamps,
     Webhook,
 )
+from core.user_changes import joined_users
+from core.user_rows import USERS as USERS_REF
+from core.user_rows import UserRow, user_ref
 from replication.facts.merge import PARTS, joined
 from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
-from tests.support.generated_events import counts, histories, policies, profiles, reviews
+from tests.support.generated_events import counts, histories, policies, profiles, reviews, user_rows
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
 from tests.support.sample_rows import BOT_REF, HOUR_MS, USER
 from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
-from votes.queries import listings_that_know
+from votes.queries import refs_that_know
 
-ALONE = ["submit", "submit", "edit", "issue", "rotate", "update", "webhook", "vote", "vote", "count"]
+ALONE = [
+    "submit",
+    "submit",
+    "edit",
+    "issue",
+    "rotate",
+    "update",
+    "webhook",
+    "vote",
+    "vote",
+    "count",
+    "sign in",
+]
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
+    *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -63,6 +79,9 @@ rows = st.builds(
     stamps=st.builds(Stamps, stamps, stamps, stamps, stamps, stamps),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
+
+
+users = user_rows(user_ref(USER))
 
 
 def steps(kinds: list[str]) -> st.SearchStrategy[Step]:
@@ -133,6 +152,17 @@ def test_rows_join_into_the_same_in_any_order_and_twice_is_once(
     assert joined(one, one) == one
 
 
+@examples(150)
+@given(users, users, users)
+def test_rows_of_users_join_into_the_same_in_any_order_and_twice_is_once(
+    one: UserRow, other: UserRow, third: UserRow
+) -> None:
+    assert joined_users(one, other) == joined_users(other, one)
+    assert joined_users(joined_users(one, other), third) == joined_users(one, joined_users(other, third))
+    assert joined_users(joined_users(one, other), other) == joined_users(one, other)
+    assert joined_users(one, one) == one
+
+
 @pytest.mark.long
 @examples(2_000)
 @given(scripts)
@@ -148,6 +178,7 @@ def assert_as_in(book: Book, node: Node) -> None:
     assert_listings(node, book)
     assert_keys(node, book)
     assert_trails(node)
+    assert_sessions(node, book)
 
 
 def assert_votes(node: Node, book: Book) -> None:
@@ -167,9 +198,21 @@ def assert_votes(node: Node, book: Book) -> None:
         }
         assert {user: (count, last_ms) for user, count, last_ms in votes.votes(ref)} == expected
     for user in book.erased - {vote.user for vote in standing}:
-        for ref in (ref for found in listings_that_know(node.state, user) for ref in found):
+        for ref in (ref for found in refs_that_know(node.state, user) for ref in found):
             assert votes.get(ref, int(user)) is None
             assert user not in {delivery.user for delivery in node.state.deliveries.of(ref)}
+
+
+def assert_sessions(node: Node, book: Book) -> None:
+    """Just those are open that were not ended, and that no erasure took which their node did not know of."""
+    erased = node.state.fleet.erased
+    standing = {
+        each.digest: each.ref
+        for each in book.sign_ins
+        if each.digest not in book.ended
+        and each.forgotten == erased.get(DIGESTS.user(each.ref.removeprefix(USERS_REF)), 0)
+    }
+    assert dict(node.state.users.by_session) == standing
 
 
 def assert_trails(node: Node) -> None:

@@ -31,7 +31,7 @@ from tests.support.gateways import (
 from tests.support.webhook_receiver import Receiver, status
 from votes import queries
 from votes import search as votes_search
-from votes.queries import listings_that_know
+from votes.queries import refs_that_know
 
 SERVER_PATH = f"/manage/servers/{SERVER}"
 UNKNOWN = "9" * 18
@@ -236,13 +236,13 @@ def test_a_vote_cast_during_an_erasure_for_a_listing_already_searched_is_forgott
     gateway.cast(USER, f"/manage/bots/{OTHER_BOT}")
 
     def search(state: State, user: str) -> Iterator[list[str]]:
-        for found in listings_that_know(state, user):
+        for found in refs_that_know(state, user):
             yield found
             if not found:
                 gateway.gateway.ledger.commit([VoteCast(f"bots/{BOT}", USER, 1, gateway.clock.now_ms())])
 
     monkeypatch.setattr(queries, "SLICE_LISTINGS", 1)
-    monkeypatch.setattr(votes_search, "listings_that_know", search)
+    monkeypatch.setattr(votes_search, "refs_that_know", search)
     gateway.done("DELETE", f"/manage/users/{USER}")
 
     for bot in (BOT, OTHER_BOT):

@@ -1,0 +1,102 @@
+"""The row of a user: who somebody is that has signed in, and from where. A frozen value like all rows.
+
+A user whom an operator has made a moderator, or put under quarantine, has a row before the first sign-in.
+Law: a row holds no secret: the values of sessions stay in browsers, and their digests are keyed.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from core.actors import Actor
+from core.rows import UNSTAMPED, Stamp
+
+USERS = "users/"
+
+Role = Literal["moderator"]
+QuarantinedAct = Literal["sign_in", "submit", "vote"]
+"""What a user under quarantine may not do."""
+
+
+def user_ref(user_id: str) -> str:
+    """Return the ref of a user's row. It is the user's name as an actor, too."""
+    return USERS + user_id
+
+
+class UserProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What the chat platform said at the last sign-in. `avatar` is a hash, of which the picture's address is
+    made."""
+
+    username: str
+    display_name: str | None = None
+    avatar: str | None = None
+    locale: str | None = None
+
+
+class UserSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A browser that is signed in. `label` says which, in words; `seen_ms` is coarse."""
+
+    digest: str
+    label: str
+    opened_ms: int
+    seen_ms: int
+
+
+class EndedSession(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
+    """A session that was ended. The row remembers it, so that no other node brings it back."""
+
+    ms: int
+    digest: str
+
+
+class Quarantine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """An act that is forbidden to a user, from `since_ms` to `until_ms`; None means without end. One that was
+    lifted has ended at that time."""
+
+    act: QuarantinedAct
+    reason: str
+    by: Actor
+    since_ms: int
+    until_ms: int | None = None
+    stamp: Stamp = UNSTAMPED
+
+
+class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The stamps of a row's parts, which are written independently of each other."""
+
+    profile: Stamp = UNSTAMPED
+    role: Stamp = UNSTAMPED
+
+
+class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
+
+    Sessions and quarantines are in order: by opening and digest, and by act.
+    """
+
+    ref: str
+    first_ms: int
+    profile: UserProfile | None = None
+    sessions: tuple[UserSession, ...] = ()
+    ended: tuple[EndedSession, ...] = ()
+    role: Role | None = None
+    quarantines: tuple[Quarantine, ...] = ()
+    stamps: UserStamps = UserStamps()
+
+    @property
+    def id(self) -> str:
+        return self.ref.removeprefix(USERS)
+
+    def session(self, digest: str) -> UserSession | None:
+        return next((session for session in self.sessions if session.digest == digest), None)
+
+    def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
+        """Return the quarantine of the act that is in force now."""
+        return next(
+            (
+                each
+                for each in self.quarantines
+                if each.act == act and (each.until_ms is None or now_ms < each.until_ms)
+            ),
+            None,
+        )

@@ -1,0 +1,58 @@
+"""Quarantine: an act that is forbidden to a user for a time. Law: it says why, and the user may see it.
+
+One that is lifted stays in the row with its end, so that every node of a fleet learns that it is over. Who
+may not sign in is signed out, too.
+"""
+
+from core.actors import Actor
+from core.events import Event, QuarantineSet, SessionsEnded
+from core.refusals import Invalid, NotFound, Quarantined
+from core.state import State
+from core.user_rows import Quarantine, QuarantinedAct, user_ref
+
+MOST_CHARACTERS = 512
+
+
+def refuse_quarantined(state: State, user_id: str, act: QuarantinedAct, now_ms: int) -> None:
+    """Raise Quarantined if the act is forbidden to the user now."""
+    row = state.users.get(user_ref(user_id))
+    quarantine = row.quarantine(act, now_ms) if row is not None else None
+    if quarantine is not None:
+        raise Quarantined(act, quarantine.reason, quarantine.until_ms)
+
+
+def impose(
+    state: State,
+    user_id: str,
+    act: QuarantinedAct,
+    reason: str,
+    until_ms: int | None,
+    now_ms: int,
+    *,
+    by: Actor,
+) -> list[Event]:
+    """Forbid an act, also to a user who has never signed in. Raises Invalid, with the wrong fields."""
+    wrong = {}
+    if not reason or len(reason) > MOST_CHARACTERS:
+        wrong["reason"] = f"must have 1 to {MOST_CHARACTERS} characters"
+    if until_ms is not None and until_ms <= now_ms:
+        wrong["until"] = "must be later than now"
+    if wrong:
+        raise Invalid(wrong)
+    ref = user_ref(user_id)
+    events: list[Event] = [QuarantineSet(ref, Quarantine(act, reason, by, now_ms, until_ms), now_ms, by=by)]
+    row = state.users.get(ref)
+    if act == "sign_in" and row is not None and row.sessions:
+        digests = tuple(session.digest for session in row.sessions)
+        events.append(SessionsEnded(ref, digests, now_ms, by=by))
+    return events
+
+
+def lift(state: State, user_id: str, act: QuarantinedAct, now_ms: int, *, by: Actor) -> list[Event]:
+    """End a quarantine now. Raises NotFound if there is none in force."""
+    row = state.users.get(user_ref(user_id))
+    found = row.quarantine(act, now_ms) if row is not None else None
+    if row is None or found is None:
+        raise NotFound("quarantine")
+    lifted = Quarantine(act, found.reason, found.by, found.since_ms, now_ms)
+    return [QuarantineSet(row.ref, lifted, now_ms, by=by)]

@@ -1,0 +1,43 @@
+"""Moderators: named in the settings, or by the operator. Law: it is asked anew each time.
+
+So whoever is no moderator any more is none at once, with all sessions.
+"""
+
+from core.actors import Actor
+from core.events import Event, RoleSet
+from core.refusals import Conflict
+from core.state import State
+from core.user_rows import user_ref
+
+
+class Moderators:
+    """Who moderates.
+
+    Args:
+        named: the ids of users in the settings.
+    """
+
+    def __init__(self, state: State, named: frozenset[str]) -> None:
+        self._state = state
+        self._named = named
+
+    def has(self, user_id: str) -> bool:
+        if user_id in self._named:
+            return True
+        row = self._state.users.get(user_ref(user_id))
+        return row is not None and row.role == "moderator"
+
+    def ids(self) -> list[str]:
+        """Return the ids of all moderators, in order."""
+        refs = self._state.users.with_role
+        return sorted(self._named | {self._state.users[ref].id for ref in refs})
+
+    def appoint(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
+        """Make a user a moderator, also one who has never signed in."""
+        return [] if self.has(user_id) else [RoleSet(user_ref(user_id), "moderator", now_ms, by=by)]
+
+    def dismiss(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
+        """Take the role away. Raises Conflict for one whom the settings name."""
+        if user_id in self._named:
+            raise Conflict("moderator_by_settings")
+        return [RoleSet(user_ref(user_id), None, now_ms, by=by)] if self.has(user_id) else []

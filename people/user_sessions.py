@@ -1,0 +1,141 @@
+"""Sessions: who a browser belongs to. Law: a session ends when it is unused for too long, when it is too old,
+and when somebody ends it; and nobody is known by anything else.
+
+    sign_in -> known <-> seen -> (idle, too old) | ended
+
+The browser holds 256 random bits. The state has a digest of them, keyed with the deployment's secret. A
+sign-in always begins a new session, so a value that somebody has planted in a browser is worth nothing.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from core.actors import GATEWAY, Actor, user_actor
+from core.events import Event, SessionSeen, SessionsEnded, UserSignedIn
+from core.refusals import NotFound
+from core.state import State
+from core.user_rows import UserProfile, UserRow, UserSession, user_ref
+from people.quarantine import refuse_quarantined
+from people.roles import Moderators
+
+MOST_SESSIONS = 20  # of one user
+SEEN_EVERY_MS = 3_600_000
+"""A session's use is written once an hour at most, so it may end by that much too early, never too late."""
+SEEN_PARTS = 8
+"""With a short idle time, use is written after this part of it."""
+
+
+class SessionTerms(NamedTuple):
+    """The ages at which a session ends: unused, and at all."""
+
+    idle_ms: int
+    longest_ms: int
+
+
+class Terms(NamedTuple):
+    """What holds for everybody, and what for moderators, who can do more harm."""
+
+    users: SessionTerms
+    moderators: SessionTerms
+
+
+class Known(NamedTuple):
+    """A visitor who is signed in."""
+
+    user: UserRow
+    session: UserSession
+    is_moderator: bool
+    terms: SessionTerms
+
+
+class Sessions:
+    """What holds for the sessions of a deployment."""
+
+    def __init__(self, state: State, moderators: Moderators, terms: Terms) -> None:
+        self._state = state
+        self._moderators = moderators
+        self._terms = terms
+
+    def known(self, digest: str, now_ms: int) -> Known | None:
+        """Return who the session with this digest is of; None if it is over, or never was."""
+        ref = self._state.users.by_session.get(digest)
+        row = self._state.users.get(ref) if ref is not None else None
+        session = row.session(digest) if row is not None else None
+        if row is None or session is None or row.quarantine("sign_in", now_ms) is not None:
+            return None
+        is_moderator = self._moderators.has(row.id)
+        terms = self._terms.moderators if is_moderator else self._terms.users
+        return Known(row, session, is_moderator, terms) if _is_alive(session, terms, now_ms) else None
+
+    def open_of(self, row: UserRow, now_ms: int) -> list[UserSession]:
+        """Return the user's sessions that are not over, the newest first."""
+        terms = self._terms.moderators if self._moderators.has(row.id) else self._terms.users
+        return [session for session in reversed(row.sessions) if _is_alive(session, terms, now_ms)]
+
+    def sign_in(
+        self, user_id: str, profile: UserProfile, digest: str, label: str, now_ms: int, *, ends: str | None
+    ) -> list[Event]:
+        """Begin a session.
+
+        Args:
+            digest: of the new session's value.
+            ends: the digest of the value that the browser had before. It ends, whoever's it was.
+
+        Raises Quarantined.
+        """
+        refuse_quarantined(self._state, user_id, "sign_in", now_ms)
+        ref = user_ref(user_id)
+        row = self._state.users.get(ref)
+        before = row.sessions if row is not None else ()
+        over = {session.digest for session in before if not self._is_kept(session, now_ms)}
+        over |= {session.digest for session in before[: -(MOST_SESSIONS - 1)]}
+        events = list[Event]()
+        owner = self._state.users.by_session.get(ends) if ends is not None else None
+        if ends is not None and owner == ref:
+            over.add(ends)
+        elif ends is not None and owner is not None:
+            events.append(SessionsEnded(owner, (ends,), now_ms, by=user_actor(user_id)))
+        session = UserSession(digest, label, now_ms, now_ms)
+        events.append(UserSignedIn(ref, profile, session, tuple(sorted(over)), by=user_actor(user_id)))
+        return events
+
+    def sweep(self, refs: Iterable[str], now_ms: int) -> list[Event]:
+        """End those sessions of the users that are over by themselves, so that no row keeps them for ever."""
+        events = list[Event]()
+        for ref in refs:
+            row = self._state.users.get(ref)
+            sessions = row.sessions if row is not None else ()
+            over = tuple(session.digest for session in sessions if not self._is_kept(session, now_ms))
+            if over:
+                events.append(SessionsEnded(ref, over, now_ms, by=GATEWAY))
+        return events
+
+    def _is_kept(self, session: UserSession, now_ms: int) -> bool:
+        """Tell whether it may still be known: a moderator's session is again, once the role is taken away."""
+        return _is_alive(session, self._terms.users, now_ms)
+
+
+def seen(known: Known, now_ms: int) -> list[Event]:
+    """Return the event of a session's use, if it is time to write it."""
+    every_ms = min(SEEN_EVERY_MS, known.terms.idle_ms // SEEN_PARTS)
+    if now_ms - known.session.seen_ms < every_ms:
+        return []
+    return [SessionSeen(known.user.ref, known.session.digest, now_ms)]
+
+
+def end_sessions(
+    state: State, user_id: str, digests: Collection[str] | None, now_ms: int, *, by: Actor
+) -> list[Event]:
+    """End some sessions of a user, or all of them (None). Raises NotFound for a user or session unknown."""
+    row = state.users.get(user_ref(user_id))
+    if row is None:
+        raise NotFound("user")
+    mine = {session.digest for session in row.sessions}
+    if digests is not None and not mine.issuperset(digests):
+        raise NotFound("session")
+    ended = sorted(mine if digests is None else digests)
+    return [SessionsEnded(row.ref, tuple(ended), now_ms, by=by)] if ended else []
+
+
+def _is_alive(session: UserSession, terms: SessionTerms, now_ms: int) -> bool:
+    return now_ms - session.seen_ms < terms.idle_ms and now_ms - session.opened_ms < terms.longest_ms

@@ -1,0 +1,38 @@
+"""people/roles.py: who moderates, asked anew each time."""
+
+import pytest
+
+from core.actors import OPERATOR, user_actor
+from core.events import RoleSet
+from core.ledger import Ledger
+from core.refusals import Conflict
+from core.user_rows import user_ref
+from people.roles import Moderators
+from tests.support.sample_rows import NOW_MS, OTHER_USER, OWNER, USER
+
+
+def test_moderators_are_named_in_the_settings_or_appointed(ledger: Ledger, moderators: Moderators) -> None:
+    assert (moderators.has(OWNER), moderators.has(USER)) == (True, False)
+    ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
+    assert (moderators.has(USER), moderators.has(OTHER_USER)) == (True, False)
+    assert moderators.ids() == [OWNER, USER]
+
+
+def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators) -> None:
+    ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
+    dismissed = moderators.dismiss(USER, NOW_MS, by=user_actor(OWNER))
+    assert dismissed == [RoleSet(user_ref(USER), None, NOW_MS, by=user_actor(OWNER))]
+    ledger.commit(dismissed)
+    assert (moderators.has(USER), moderators.ids()) == (False, [OWNER])
+
+
+def test_what_is_so_already_changes_nothing(ledger: Ledger, moderators: Moderators) -> None:
+    assert moderators.appoint(OWNER, NOW_MS, by=OPERATOR) == []
+    assert moderators.dismiss(USER, NOW_MS, by=OPERATOR) == []
+    ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
+    assert moderators.appoint(USER, NOW_MS, by=OPERATOR) == []
+
+
+def test_one_whom_the_settings_name_is_dismissed_there(moderators: Moderators) -> None:
+    with pytest.raises(Conflict, match="moderator_by_settings"):
+        moderators.dismiss(OWNER, NOW_MS, by=OPERATOR)
