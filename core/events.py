@@ -159,6 +159,29 @@ class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
     at_ms: int
 
 
+class ListingClaimed(ManagementEvent, frozen=True, tag="listing_claimed.1"):
+    """A moderator has taken the review of a listing on, or has given it back."""
+
+    ref: str
+    is_claimed: bool
+    at_ms: int
+
+
+class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
+    """A moderator has noted something on a listing, for other moderators."""
+
+    ref: str
+    text: str
+    at_ms: int
+
+
+class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
+    """A user has shown to control the bot at the chat platform."""
+
+    ref: str
+    at_ms: int
+
+
 class UserSignedIn(ManagementEvent, frozen=True, tag="user_signed_in.1"):
     """A user has signed in. Sessions with the digests in `ends` are over: the one that the browser had, and
     the oldest ones of a user with too many."""
@@ -200,7 +223,14 @@ class QuarantineSet(ManagementEvent, frozen=True, tag="quarantine_set.1"):
     at_ms: int
 
 
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet
+class NoticesRead(Stamped, frozen=True, tag="notices_read.1"):
+    """A user has seen the notices up to a time."""
+
+    ref: str
+    until_ms: int
+
+
+UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead
 """The events that change the row of a user."""
 
 
@@ -354,11 +384,15 @@ RareEvent = (
     | WebhookSaved
     | WebhookRemoved
     | EndpointHelped
+    | ListingClaimed
+    | NoteAdded
+    | OwnershipProven
     | UserSignedIn
     | SessionSeen
     | SessionsEnded
     | RoleSet
     | QuarantineSet
+    | NoticesRead
     | UserErased
     | DeliveryTaken
     | NodeNamed

@@ -16,13 +16,17 @@ from core.events import (
     KeyDeleted,
     KeySaved,
     LimitsSet,
+    ListingClaimed,
     ListingReviewed,
     ListingSaved,
+    NoteAdded,
+    OwnershipProven,
     StatsUpdated,
     WebhookRemoved,
     WebhookSaved,
 )
-from core.rows import Act, Deed, Key, Listing, Revocation, Stamp, Stamps
+from core.review_notes import newest_notes
+from core.rows import Act, Claim, Deed, Key, Listing, Note, Proof, Revocation, Stamp, Stamps
 from core.sharing import newest_revocations
 from core.trail import with_act
 
@@ -35,6 +39,9 @@ ManagedRowEvent = (
     | WebhookSaved
     | WebhookRemoved
     | EndpointHelped
+    | ListingClaimed
+    | NoteAdded
+    | OwnershipProven
 )
 RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
@@ -121,6 +128,27 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
+        case ListingClaimed() | NoteAdded() | OwnershipProven():
+            return _at_review(row, event, stamp)
+        case _:
+            assert_never(event)
+
+
+def _at_review(
+    row: Listing, event: ListingClaimed | NoteAdded | OwnershipProven, stamp: Stamp | None
+) -> Listing:
+    match event:
+        case ListingClaimed():
+            claim = Claim(event.at_ms, event.by) if event.is_claimed else None
+            return replace(row, claim=claim, stamps=_stamped(row.stamps, "claim", stamp))
+        case NoteAdded():
+            at = Stamp(event.at_ms) if stamp is None else stamp
+            note = Note(at.ms, event.by, event.text, at.node)
+            return replace(row, notes=newest_notes((*row.notes, note)))
+        case OwnershipProven():
+            proof = Proof(event.at_ms, event.by)
+            proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
+            return _with_act(proven, event, stamp, "ownership_proven")
         case _:
             assert_never(event)
 
@@ -157,6 +185,8 @@ def _without_key(row: Listing, key_id: str, stamp: Stamp | None) -> Listing:
 
 
 def _stamped(
-    stamps: Stamps, part: Literal["profile", "counts", "actual", "limits", "webhook"], stamp: Stamp | None
+    stamps: Stamps,
+    part: Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof"],
+    stamp: Stamp | None,
 ) -> Stamps:
     return stamps if stamp is None else replace(stamps, **{part: stamp})

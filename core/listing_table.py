@@ -15,6 +15,7 @@ from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.review_counts import KindAndReview, ReviewCounts
 from core.rows import KeyGrant, Listing
+from core.striking import actors_of
 
 Reader = Callable[[Listing], None]
 
@@ -55,8 +56,7 @@ class ListingsView(Mapping[str, Listing]):
 
     @abstractmethod
     def has_acted(self, ref: str, actor: Actor) -> bool:
-        """Return true if the actor is in the trail of the listing, if there is one; a packed row stays
-        packed."""
+        """Return true if the listing is there and its row names the actor; a packed row stays packed."""
 
     @abstractmethod
     def unpacked(self) -> Iterable[Listing]:
@@ -120,7 +120,7 @@ class ListingTable(ListingsView):
         content = self._packed.get(ref)
         if content is not None and actor.encode() not in content:
             return False  # a search through all packed rows makes an object of hardly any
-        return ref in self and any(act.by == actor for act in self.peek(ref).trail)
+        return ref in self and actor in actors_of(self.peek(ref))
 
     def __getitem__(self, ref: str) -> Listing:
         return self._rows[ref]

@@ -34,6 +34,7 @@ Deed = Literal[
     "endpoint_probed",
     "limits_set",
     "actual_count_set",
+    "ownership_proven",
 ]
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
@@ -89,6 +90,8 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     actual: Stamp = UNSTAMPED
     limits: Stamp = UNSTAMPED
     webhook: Stamp = UNSTAMPED
+    claim: Stamp = UNSTAMPED
+    proof: Stamp = UNSTAMPED
 
 
 class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
@@ -210,6 +213,30 @@ class Act(msgspec.Struct, frozen=True, array_like=True, gc=False):
     node: str = ""
 
 
+class Claim(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A moderator who has taken a review on: the one that was open then, and no other."""
+
+    at_ms: int
+    by: Actor
+
+
+class Note(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A moderator's note on a listing, for other moderators. In a fleet, time and node are those of its
+    stamp."""
+
+    at_ms: int
+    by: Actor
+    text: str
+    node: str = ""
+
+
+class Proof(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A user's proof to control the bot at the chat platform. It counts while that user is the owner."""
+
+    at_ms: int
+    by: Actor
+
+
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
@@ -238,6 +265,9 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     revoked: tuple[Revocation, ...] = ()
     stamps: Stamps = Stamps()
     trail: tuple[Act, ...] = ()
+    claim: Claim | None = None
+    notes: tuple[Note, ...] = ()
+    proof: Proof | None = None
 
     @property
     def id(self) -> str:

@@ -20,6 +20,7 @@ from typing import assert_never
 from msgspec import structs
 from msgspec.structs import replace
 
+from core import striking
 from core.actors import user_actor
 from core.canonical import Canonical
 from core.delivery_table import DeliveriesView, DeliveryTable
@@ -38,12 +39,16 @@ from core.events import (
     KeyDeleted,
     KeySaved,
     LimitsSet,
+    ListingClaimed,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
     Merged,
     NodeNamed,
+    NoteAdded,
+    NoticesRead,
+    OwnershipProven,
     QuarantineSet,
     RareEvent,
     RoleSet,
@@ -66,7 +71,6 @@ from core.listing_table import ListingsView, ListingTable
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
-from core.trail import struck_out
 from core.user_changes import changed_user, without_actor
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
@@ -128,6 +132,9 @@ class State:
                 | LimitsSet()
                 | WebhookSaved()
                 | EndpointHelped()
+                | ListingClaimed()
+                | NoteAdded()
+                | OwnershipProven()
             ):
                 self._change(event)
             case WebhookRemoved():
@@ -137,7 +144,9 @@ class State:
                 self._save_listing(event)
             case ListingRemoved():
                 self._remove_listing(event)
-            case UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet():
+            case (
+                UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
+            ):
                 self._change_user(event)
             case UserErased():
                 self._erase_user(event)
@@ -229,9 +238,7 @@ class State:
         self._deliveries.erase(ref, event.user)
         row = self._listings.get(ref)
         if row is not None:
-            trail = struck_out(row.trail, user_actor(event.user), event.stamp_ms or None)
-            if trail is not row.trail:
-                self._listings.put(replace(row, trail=trail))
+            self._listings.put(striking.without_actor(row, user_actor(event.user), event.stamp_ms or None))
 
     def _erase_from_user(self, ref: str, event: UserErased) -> None:
         row = self._users.get(ref)

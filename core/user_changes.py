@@ -11,7 +11,15 @@ import msgspec
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.events import QuarantineSet, RoleSet, SessionSeen, SessionsEnded, UserEvent, UserSignedIn
+from core.events import (
+    NoticesRead,
+    QuarantineSet,
+    RoleSet,
+    SessionSeen,
+    SessionsEnded,
+    UserEvent,
+    UserSignedIn,
+)
 from core.rows import Stamp
 from core.user_rows import EndedSession, Quarantine, UserRow, UserSession, UserStamps
 
@@ -46,6 +54,8 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
             new = event.quarantine if stamp is None else replace(event.quarantine, stamp=stamp)
             others = tuple(each for each in row.quarantines if each.act != new.act)
             return replace(row, quarantines=_in_order((*others, new)))
+        case NoticesRead():
+            return replace(row, read_ms=max(event.until_ms, row.read_ms)) if row is not None else None
         case _:
             assert_never(event)
 
@@ -75,6 +85,7 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         role=role.role,
         quarantines=_joined_quarantines(one.quarantines, other.quarantines),
         stamps=UserStamps(profile.stamps.profile, role.stamps.role),
+        read_ms=max(one.read_ms, other.read_ms),
     )
     return with_sessions(row, other.sessions, other.ended)
 

@@ -71,7 +71,8 @@ class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
 class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
-    Sessions and quarantines are in order: by opening and digest, and by act.
+    Sessions and quarantines are in order: by opening and digest, and by act. Notices up to `read_ms` have
+    been read: the trails of the user's listings hold them.
     """
 
     ref: str
@@ -82,6 +83,7 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     role: Role | None = None
     quarantines: tuple[Quarantine, ...] = ()
     stamps: UserStamps = UserStamps()
+    read_ms: int = 0
 
     @property
     def id(self) -> str:

@@ -22,6 +22,7 @@ from core.events import (
 )
 from core.listing_changes import ManagedRowEvent
 from core.state import State
+from core.striking import actors_of
 from core.user_changes import has_acted
 from votes.queries import refs_that_know
 
@@ -54,7 +55,7 @@ class Search:
                     self.refs.add(event.ref)
                 case _ if isinstance(event, UserEvent) and event.ref == self._actor:
                     self.refs.add(event.ref)
-                case ListingMerged() if any(act.by == self._actor for act in event.row.trail):
+                case ListingMerged() if self._actor in actors_of(event.row):
                     self.refs.add(event.ref)
                 case VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
                     self.refs.add(event.ref)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from core.actors import user_of
 from core.events import Event, ManagementEvent, UserMerged, VoteCast
 from core.ledger import Ledger
+from core.striking import actors_of
 from core.vote_port import leaves_of
 from replication.facts.applying import Applying
 from replication.facts.kinds import ErasedFact, Fact
@@ -58,7 +59,7 @@ class Forgetting:
             await self._erase([row.user for row in self._state.deliveries.of(ref)], news)
             row = self._state.listings.get(ref)
             if row is not None:
-                await self._erase(filter(None, (user_of(act.by) for act in row.trail)), news)
+                await self._erase(filter(None, map(user_of, actors_of(row))), news)
         for ref in [*self._state.users.refs]:
             person = self._state.users.get(ref)
             if person is not None:

@@ -8,6 +8,7 @@ same facts are equal, in whatever order and however often the facts came:
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     trail      the union of the acts, the newest of them; an erased user is struck out of older ones
+    notes      as the trail
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
     erasure    wins over authors who had not read it
@@ -22,11 +23,13 @@ import msgspec
 from msgspec.structs import replace
 
 from core import events as ev
+from core import striking
 from core.actors import UNKNOWN, Actor, user_of
+from core.review_notes import newest_notes
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
-from core.trail import newest, struck_out
+from core.trail import newest
 from core.user_changes import joined_users, without_actor
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
@@ -47,6 +50,8 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "actual": ("actual_server_count",),
     "limits": ("stats_limit", "voters_limit"),
     "webhook": ("webhook",),
+    "claim": ("claim",),
+    "proof": ("proof",),
 }
 """The fields that are written together, by the name of their timestamp."""
 NUMBER_BYTES = 8  # in either column of a leaf
@@ -156,10 +161,9 @@ class Merge:
 
     def _without_erased(self, row: Listing) -> Listing:
         """Return the row without the names of users who were erased after they acted."""
-        trail = row.trail
-        for actor, erased_ms in self._erased_among({act.by for act in trail}):
-            trail = struck_out(trail, actor, erased_ms)
-        return row if trail is row.trail else replace(row, trail=trail)
+        for actor, erased_ms in self._erased_among(striking.actors_of(row)):
+            row = striking.without_actor(row, actor, erased_ms)
+        return row
 
     def _erased_among(self, actors: Iterable[Actor]) -> Iterator[tuple[Actor, int]]:
         """Yield the actors who were erased here, and when."""
@@ -253,6 +257,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         keys=_keys(one.keys, other.keys, revoked),
         windows=_windows(one.windows, other.windows),
         trail=newest((*one.trail, *other.trail)),
+        notes=newest_notes((*one.notes, *other.notes)),
     )
 
 

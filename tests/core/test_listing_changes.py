@@ -13,9 +13,12 @@ from core.events import (
     KeyDeleted,
     KeySaved,
     LimitsSet,
+    ListingClaimed,
     ListingReviewed,
     ListingSaved,
     ManagementEvent,
+    NoteAdded,
+    OwnershipProven,
     StatsUpdated,
     WebhookRemoved,
     WebhookSaved,
@@ -23,10 +26,13 @@ from core.events import (
 from core.listing_changes import RowEvent, changed, saved, with_health
 from core.rows import (
     Act,
+    Claim,
     Deed,
     Key,
     Listing,
+    Note,
     Policy,
+    Proof,
     Revocation,
     Stamp,
     Stamps,
@@ -36,7 +42,7 @@ from core.rows import (
 )
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
-Part = Literal["profile", "counts", "actual", "limits", "webhook"]
+Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof"]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
@@ -68,6 +74,9 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
         replace(ROW, webhook=replace(WEBHOOK, token="t")),
     ),
     (WebhookRemoved(BOT_REF), "webhook", replace(ROW, webhook=None)),
+    (ListingClaimed(BOT_REF, True, NOW_MS), "claim", replace(ROW, claim=Claim(NOW_MS, UNKNOWN))),
+    (ListingClaimed(BOT_REF, False, NOW_MS), "claim", ROW),
+    (OwnershipProven(BOT_REF, NOW_MS), "proof", replace(ROW, proof=Proof(NOW_MS, UNKNOWN))),
 ]
 
 
@@ -81,7 +90,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped}
+    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped, NoteAdded}
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 
@@ -92,6 +101,12 @@ def test_a_key_bears_its_stamp_itself() -> None:
     assert changed(ROW, KeySaved(BOT_REF, second, by=UNKNOWN), STAMP) == replace(
         ROW, keys=(KEY, replace(second, stamp=STAMP))
     )
+
+
+def test_a_note_bears_its_time_and_node_itself() -> None:
+    noted = NoteAdded(BOT_REF, "Ask again.", NOW_MS, by=user_actor(OWNER))
+    assert changed(ROW, noted, None).notes == (Note(NOW_MS, user_actor(OWNER), "Ask again."),)
+    assert changed(ROW, noted, STAMP).notes == (Note(STAMP.ms, user_actor(OWNER), "Ask again.", STAMP.node),)
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:

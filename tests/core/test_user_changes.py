@@ -5,7 +5,15 @@ tests/replication/facts/test_merge_laws.py.
 """
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.events import QuarantineSet, RoleSet, SessionSeen, SessionsEnded, UserEvent, UserSignedIn
+from core.events import (
+    NoticesRead,
+    QuarantineSet,
+    RoleSet,
+    SessionSeen,
+    SessionsEnded,
+    UserEvent,
+    UserSignedIn,
+)
 from core.rows import Stamp
 from core.user_changes import ENDED_KEPT, changed_user, has_acted, joined_users, without_actor
 from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, user_ref
@@ -103,3 +111,10 @@ def test_an_erased_actor_is_struck_out_of_what_came_before() -> None:
     assert [each.by for each in without_actor(row, actor, NOW_MS).quarantines] == [ERASED]
     assert not has_acted(without_actor(row, actor, None), actor)
     assert without_actor(row, OPERATOR, None) is row
+
+
+def test_notices_are_read_up_to_the_latest_time() -> None:
+    row = after(SIGNED_IN, NoticesRead(REF, NOW_MS + 5), NoticesRead(REF, NOW_MS + 3))
+    assert row.read_ms == NOW_MS + 5
+    assert changed_user(None, NoticesRead(REF, NOW_MS), None) is None
+    assert joined_users(after(SIGNED_IN), row).read_ms == NOW_MS + 5

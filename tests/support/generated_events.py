@@ -10,16 +10,20 @@ from hypothesis import strategies as st
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
+from core.review_notes import newest_notes
 from core.rows import (
     Act,
     Attempt,
     BotProfile,
+    Claim,
     Delivery,
     Key,
     Listing,
     NodeWindow,
+    Note,
     Outcome,
     Policy,
+    Proof,
     Review,
     Revocation,
     ServerProfile,
@@ -161,8 +165,11 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
         windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
         revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
-        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 5)),
+        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 7)),
         trail=newest(draw(st.lists(acts, max_size=3))),
+        claim=draw(st.none() | st.builds(Claim, times, actors)),
+        notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
+        proof=draw(st.none() | st.builds(Proof, times, actors)),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 
@@ -247,6 +254,10 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
+    ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
+    ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
     ev.UserSignedIn: user_refs.flatmap(signed_in),
     ev.SessionSeen: user_refs.flatmap(
         lambda ref: st.builds(ev.SessionSeen, st.just(ref), session_digests(ref), times)

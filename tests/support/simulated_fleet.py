@@ -267,6 +267,10 @@ def _quarantine(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return impose(node.state, other, "vote", f"Reason {step.number}", None, _now(node), by=_by(step))
 
 
+def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    return [ev.ListingClaimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
+
+
 _WRITTEN: Sequence[dict[str, Any]] = [
     {
         "owner_id": "444444444444444444",
@@ -338,6 +342,10 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "sign out": _sign_out,
     "see": _see,
     "appoint": _appoint,
+    "claim": _claim,
+    "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
+    "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
     "attempt": _attempt,
     "take": _take,

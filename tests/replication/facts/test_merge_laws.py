@@ -4,12 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actors import user_of
+from core.actors import OPERATOR, user_of
+from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
+    Claim,
     Key,
     Listing,
     NodeWindow,
+    Note,
+    Proof,
     Revocation,
     Stamp,
     Stamps,
@@ -43,6 +47,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
+    *("claim", "note", "prove", "read"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -54,6 +59,7 @@ keys = st.builds(
     st.sampled_from(["d1", "d2"]),
     stamps,
 )
+notes = st.builds(Note, st.integers(0, 3), st.just(OPERATOR), st.sampled_from("xy"))
 settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
 rows = st.builds(
     Listing,
@@ -76,7 +82,10 @@ rows = st.builds(
     revoked=st.lists(st.builds(Revocation, st.integers(1, 2), st.sampled_from(["k1", "k2"])), max_size=2).map(
         tuple
     ),
-    stamps=st.builds(Stamps, stamps, stamps, stamps, stamps, stamps),
+    stamps=st.builds(Stamps, *[stamps] * 7),
+    claim=st.none() | st.builds(Claim, st.integers(0, 1), st.just(OPERATOR)),
+    notes=st.lists(notes, max_size=3).map(newest_notes),
+    proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
@@ -216,12 +225,13 @@ def assert_sessions(node: Node, book: Book) -> None:
 
 
 def assert_trails(node: Node) -> None:
-    """Of an erased user later acts alone are known."""
+    """Of an erased user later acts alone are known, and no older notes."""
     for row in node.state.listings.values():
-        for act in row.trail:
-            user = user_of(act.by)
+        named = [(act.by, act.at_ms) for act in row.trail] + [(note.by, note.at_ms) for note in row.notes]
+        for by, at_ms in named:
+            user = user_of(by)
             erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0
-            assert act.at_ms > erased_ms
+            assert at_ms > erased_ms
 
 
 def assert_listings(node: Node, book: Book) -> None:

@@ -1,0 +1,39 @@
+"""Who is named in the row of a listing, and how a name is struck out. Law: what was done stays.
+
+A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
+one who has proven to own it.
+"""
+
+from msgspec.structs import replace
+
+from core.actors import ERASED, Actor
+from core.rows import Claim, Listing, Note, Proof
+from core.trail import struck_out
+
+
+def actors_of(row: Listing) -> set[Actor]:
+    """Return everybody whom the row names."""
+    single = (each.by for each in (row.claim, row.proof) if each is not None)
+    return {*(act.by for act in row.trail), *(note.by for note in row.notes), *single}
+
+
+def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
+    """Return the row without the actor's name in what happened up to and with a time; None means all times.
+
+    A claim or a proof of the actor goes, because it is nothing without a name.
+    """
+    if actor not in actors_of(row):
+        return row
+
+    def is_meant(each: Claim | Note | Proof, at_ms: int) -> bool:
+        return each.by == actor and (until_ms is None or at_ms <= until_ms)
+
+    claim, proof, stamps = row.claim, row.proof, row.stamps
+    if claim is not None and is_meant(claim, stamps.claim.ms or claim.at_ms):
+        claim = None
+    if proof is not None and is_meant(proof, stamps.proof.ms or proof.at_ms):
+        proof = None
+    notes = (replace(note, by=ERASED) if is_meant(note, note.at_ms) else note for note in row.notes)
+    return replace(
+        row, trail=struck_out(row.trail, actor, until_ms), notes=tuple(notes), claim=claim, proof=proof
+    )

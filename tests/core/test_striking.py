@@ -1,0 +1,48 @@
+"""core/striking.py: who is named in a row, and what is left when a name goes."""
+
+from msgspec.structs import replace
+
+from core.actors import ERASED, OPERATOR, user_actor
+from core.rows import Act, Claim, Listing, Note, Proof, Stamp, Stamps
+from core.striking import actors_of, without_actor
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+
+ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
+BARE = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+ROW = replace(
+    BARE,
+    trail=(Act(NOW_MS, ME, "submitted"), Act(NOW_MS, OTHER, "edited")),
+    notes=(Note(NOW_MS, ME, "Mine."), Note(NOW_MS + 5, ME, "Later."), Note(NOW_MS, OTHER, "Yours.")),
+    claim=Claim(NOW_MS, ME),
+    proof=Proof(NOW_MS, ME),
+)
+
+
+def test_everybody_whom_a_row_names_is_found() -> None:
+    assert actors_of(BARE) == set()
+    assert actors_of(ROW) == {ME, OTHER}
+    assert actors_of(replace(BARE, claim=Claim(NOW_MS, ME))) == {ME}
+    assert actors_of(replace(BARE, proof=Proof(NOW_MS, OPERATOR))) == {OPERATOR}
+
+
+def test_a_name_goes_and_what_was_done_stays() -> None:
+    struck = without_actor(ROW, ME, None)
+    assert actors_of(struck) == {ERASED, OTHER}
+    assert [(act.by, act.deed) for act in struck.trail] == [(ERASED, "submitted"), (OTHER, "edited")]
+    assert [note.text for note in struck.notes] == ["Mine.", "Later.", "Yours."]
+    assert (struck.claim, struck.proof) == (None, None)
+
+
+def test_what_came_after_the_erasure_stays() -> None:
+    later = replace(ROW, claim=Claim(NOW_MS + 5, ME), stamps=Stamps(proof=Stamp(NOW_MS + 5, "a.1")))
+    struck = without_actor(later, ME, NOW_MS)
+    assert [(note.by, note.text) for note in struck.notes] == [
+        (ERASED, "Mine."),
+        (ME, "Later."),
+        (OTHER, "Yours."),
+    ]
+    assert (struck.claim, struck.proof) == (later.claim, later.proof)
+
+
+def test_nobody_else_is_struck_out() -> None:
+    assert without_actor(ROW, OPERATOR, None) is ROW
