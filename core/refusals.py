@@ -33,6 +33,8 @@ ConflictReason = Literal[
     "not_suspended",
     "nothing_to_probe",
     "moderator_by_settings",
+    "owner_proves",
+    "no_code",
 ]
 
 

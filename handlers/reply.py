@@ -255,6 +255,8 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "too_many_pending": "Too many deliveries wait for this endpoint.",
     "not_suspended": "The endpoint is not suspended.",
     "moderator_by_settings": "The settings name this moderator; take the id out of web.moderators.",
+    "owner_proves": "Only its owner can prove to own the listing.",
+    "no_code": "The description at the chat platform does not hold the code.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 

@@ -25,6 +25,8 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
         {},
         "The settings name this moderator; take the id out of web.moderators.",
     ),
+    "owner_proves": ({}, "Only its owner can prove to own the listing."),
+    "no_code": ({}, "The description at the chat platform does not hold the code."),
     "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }
 NOT_FOUND: Mapping[Thing, str] = {

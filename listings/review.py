@@ -1,0 +1,98 @@
+"""The rules of the review desk. Law: a claim tells moderators who is at it, and forbids nothing to others.
+
+A claim or a note is for moderators alone. What is decided, `rules` decides: two moderators never decide one
+submission twice, because it is in review once only.
+"""
+
+from collections.abc import Sequence
+
+from core.actors import Actor, user_actor
+from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
+from core.refusals import Conflict, Invalid
+from core.rows import Act, Claim, Listing
+from core.state import State
+from listings.rules import listing_of
+
+NOTE_CHARACTERS = 1_000
+
+
+def waiting_since(row: Listing) -> int:
+    """Return the time since which a listing in review waits for a decision (Unix ms).
+
+    It is the time of the first submission or edit after the last denial: an edit while it waits does not send
+    it back to the end of the queue. A trail that has forgotten that leaves the newest time that is known.
+    """
+    since_ms = row.updated_ms
+    for act in reversed(row.trail):
+        if act.deed == "denied":
+            break
+        if act.deed in {"submitted", "edited"}:
+            since_ms = act.at_ms
+    return since_ms
+
+
+def claim_of(row: Listing) -> Claim | None:
+    """Return the claim on the review that is open now; None if nobody is at it."""
+    claim = row.claim
+    if row.review != "in_review" or claim is None or claim.at_ms < waiting_since(row):
+        return None
+    return claim
+
+
+def decision_of(row: Listing) -> Act | None:
+    """Return the last decision that the trail remembers."""
+    return next((act for act in reversed(row.trail) if act.deed in {"approved", "denied"}), None)
+
+
+def earlier_denials(row: Listing) -> Sequence[Act]:
+    """Return the denials that the trail remembers, the newest first."""
+    return [act for act in reversed(row.trail) if act.deed == "denied"]
+
+
+def is_proven(row: Listing) -> bool:
+    """Tell if the present owner has proven to control the bot."""
+    return row.proof is not None and row.proof.by == user_actor(row.owner_id)
+
+
+def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Take a review on, also from another moderator. Raises NotFound and Conflict."""
+    row = _in_review(state, ref)
+    known = claim_of(row)
+    return [] if known is not None and known.by == by else [ListingClaimed(ref, True, now_ms, by=by)]
+
+
+def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Give a review back, if it is one's own. Raises NotFound and Conflict."""
+    known = claim_of(_in_review(state, ref))
+    return [ListingClaimed(ref, False, now_ms, by=by)] if known is not None and known.by == by else []
+
+
+def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Note something for other moderators. Raises NotFound and Invalid."""
+    listing_of(state, ref)
+    text = text.strip()
+    if not text or len(text) > NOTE_CHARACTERS:
+        raise Invalid({"text": f"must have 1 to {NOTE_CHARACTERS} characters"})
+    return [NoteAdded(ref, text, now_ms, by=by)]
+
+
+def prove_ownership(
+    state: State, ref: str, description: str, code: str, now_ms: int, *, by: Actor
+) -> list[Event]:
+    """Note that the owner controls the bot: its public description holds the code.
+
+    Raises NotFound, and Conflict if it does not, or if somebody else than the owner asks.
+    """
+    row = listing_of(state, ref)
+    if by != user_actor(row.owner_id):
+        raise Conflict("owner_proves")
+    if code not in description:
+        raise Conflict("no_code")
+    return [] if is_proven(row) else [OwnershipProven(ref, now_ms, by=by)]
+
+
+def _in_review(state: State, ref: str) -> Listing:
+    row = listing_of(state, ref)
+    if row.review != "in_review":
+        raise Conflict("not_in_review", review=row.review)
+    return row

@@ -1,0 +1,53 @@
+"""Who may do what with a listing: one table. Law: what is not in it is not allowed.
+
+    owner         everything that an owner does
+    extra owner   the same, but for the owners and the removal
+    moderator     what a review takes; never keys or the webhook, which are secrets of the owners
+    stranger      nothing
+
+Who is an owner of a listing and a moderator may do both, but decides nothing about that listing. The
+operator may do everything, and is not asked about.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from core.rows import BotProfile, Listing
+
+Relation = Literal["owner", "extra owner", "moderator"]
+Right = Literal["see", "edit", "keys", "webhook", "prove", "own", "remove", "review", "decide"]
+"""`see`: state, profile and history. `own`: to say who the owners are. `review`: to claim, and to note."""
+
+_OWNERS: frozenset[Relation] = frozenset({"owner", "extra owner"})
+_OWNER: frozenset[Relation] = frozenset({"owner"})
+_MODERATOR: frozenset[Relation] = frozenset({"moderator"})
+RIGHTS: Mapping[Right, frozenset[Relation]] = {
+    "see": _OWNERS | _MODERATOR,
+    "edit": _OWNERS,
+    "keys": _OWNERS,
+    "webhook": _OWNERS,
+    "prove": _OWNER,
+    "own": _OWNER,
+    "remove": _OWNER,
+    "review": _MODERATOR,
+    "decide": _MODERATOR,
+}
+
+
+def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Relation]:
+    """Return what the user is to the listing."""
+    found = set[Relation]()
+    if user_id == row.owner_id:
+        found.add("owner")
+    elif isinstance(row.profile, BotProfile) and user_id in row.profile.extra_owners:
+        found.add("extra owner")
+    if is_moderator:
+        found.add("moderator")
+    return frozenset(found)
+
+
+def rights(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Right]:
+    """Return everything that the user may do with the listing."""
+    mine = relations(user_id, row, is_moderator=is_moderator)
+    allowed = {right for right, relations in RIGHTS.items() if relations & mine}
+    return frozenset(allowed - {"decide"} if mine & _OWNERS else allowed)

@@ -1,0 +1,87 @@
+"""listings/ownership.py: whose listings are, and which wait, after any history."""
+
+from hypothesis import given
+
+from core.events import Event, ListingSaved
+from core.packing import pack
+from core.rows import BotProfile
+from core.state import State
+from listings.ownership import Ownership
+from listings.review import waiting_since
+from tests.support.examples import examples
+from tests.support.generated_events import sequences, users
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import (
+    BOT_PROFILE,
+    BOT_REF,
+    NOW_MS,
+    OTHER_REF,
+    OTHER_USER,
+    OWNER,
+    SERVER_REF,
+    listed,
+)
+
+
+def surveyed(state: State) -> Ownership:
+    ownership = Ownership(state)
+    for _ in ownership.survey():
+        pass
+    return ownership
+
+
+def queue_of(state: State) -> list[tuple[int, str]]:
+    rows = state.listings.values()
+    return sorted((waiting_since(row), row.ref) for row in rows if row.review == "in_review")
+
+
+def owned(state: State, user: str) -> list[str]:
+    found = []
+    for row in state.listings.values():
+        others = row.profile.extra_owners if isinstance(row.profile, BotProfile) else ()
+        if user in {row.owner_id, *others}:
+            found.append(row.ref)
+    return sorted(found)
+
+
+@examples(100)
+@given(sequences, users)
+def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event], user: str) -> None:
+    state = empty_state()
+    reading = Ownership(state)
+    for event in sequence:
+        state.apply(event)
+        reading.on_record(1, [event])
+    for ownership in (reading, surveyed(state)):
+        assert list(ownership.refs_of(user)) == owned(state, user)
+        assert list(ownership.queue) == queue_of(state)
+        assert [ownership.place(ref) for _, ref in queue_of(state)] == [*range(1, len(queue_of(state)) + 1)]
+
+
+def test_a_survey_leaves_packed_rows_packed_and_is_made_once() -> None:
+    source, state = empty_state(), empty_state()
+    for event in (
+        *listed(),
+        *listed(OTHER_REF),
+        ListingSaved(SERVER_REF, OWNER, BOT_PROFILE, "in_review", 5),
+    ):
+        source.apply(event)
+    refs = list(source.listings.refs)
+    state.load_packed(refs, [pack(source.listings[ref]) for ref in refs], 0, ())
+    state.loaded()
+    ownership = surveyed(state)
+    assert list(ownership.refs_of(OWNER)) == refs
+    assert list(ownership.queue) == [(5, SERVER_REF)]
+    assert not list(state.listings.unpacked())
+    assert list(ownership.survey()) == []
+
+
+def test_who_has_left_a_listing_owns_it_no_more() -> None:
+    state = empty_state()
+    ownership = surveyed(state)
+    for owner in (OWNER, OTHER_USER):
+        saved = ListingSaved(BOT_REF, owner, BOT_PROFILE, "in_review", NOW_MS)
+        state.apply(saved)
+        ownership.on_record(1, [saved])
+    assert (ownership.refs_of(OWNER), ownership.refs_of(OTHER_USER)) == ((), (BOT_REF,))
+    assert ownership.place(OTHER_REF) is None

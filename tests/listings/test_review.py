@@ -1,0 +1,129 @@
+"""listings/review.py: who is at a review, what moderators note, and who has proven to own a bot."""
+
+from typing import Any
+
+import pytest
+
+from core.actors import OPERATOR, user_actor
+from core.ledger import Ledger
+from core.refusals import Conflict, Invalid, NotFound
+from core.rows import Listing
+from core.state import State
+from listings import review, rules
+from listings.forms import BotEdit, BotSubmission
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+
+MODERATOR, OTHER = user_actor(USER), user_actor(OTHER_USER)
+FIELDS: dict[str, Any] = {
+    "owner_id": OWNER,
+    "name": "Test bot",
+    "short_description": "A bot for the tests",
+    "description": "A description of thirty-two letters or more.",
+    "categories": ["Utility"],
+}
+
+
+def submitted(ledger: Ledger, at_ms: int = NOW_MS) -> Listing:
+    form = BotSubmission(id=BOT_REF.partition("/")[2], **FIELDS)
+    ledger.commit(rules.submit(ledger.state, form, at_ms, by=user_actor(OWNER)))
+    return ledger.state.listings[BOT_REF]
+
+
+def edited(ledger: Ledger, at_ms: int) -> Listing:
+    ledger.commit(rules.edit(ledger.state, BOT_REF, BotEdit(**FIELDS), at_ms, by=user_actor(OWNER)))
+    return ledger.state.listings[BOT_REF]
+
+
+def test_it_waits_since_its_submission_and_an_edit_does_not_send_it_back(ledger: Ledger) -> None:
+    assert review.waiting_since(submitted(ledger)) == NOW_MS
+    assert review.waiting_since(edited(ledger, NOW_MS + 5)) == NOW_MS
+
+
+def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None:
+    submitted(ledger)
+    ledger.commit(rules.deny(ledger.state, BOT_REF, "Too quiet.", NOW_MS + 1, by=MODERATOR))
+    edited(ledger, NOW_MS + 2)
+    row = edited(ledger, NOW_MS + 3)
+    assert review.waiting_since(row) == NOW_MS + 2
+    assert [act.about for act in review.earlier_denials(row)] == ["Too quiet."]
+    decision = review.decision_of(row)
+    assert decision is not None
+    assert (decision.by, decision.deed) == (MODERATOR, "denied")
+
+
+def test_a_claim_says_who_is_at_it_and_another_moderator_may_take_it_over(
+    ledger: Ledger, state: State
+) -> None:
+    assert review.claim_of(submitted(ledger)) is None
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS + 1, by=MODERATOR))
+    known = review.claim_of(state.listings[BOT_REF])
+    assert known is not None
+    assert (known.by, known.at_ms) == (MODERATOR, NOW_MS + 1)
+    assert review.claim(state, BOT_REF, NOW_MS + 2, by=MODERATOR) == []
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=OTHER))
+    known = review.claim_of(state.listings[BOT_REF])
+    assert known is not None
+    assert known.by == OTHER
+
+
+def test_one_gives_back_one_s_own_claim_alone(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS, by=MODERATOR))
+    assert review.release(state, BOT_REF, NOW_MS, by=OTHER) == []
+    ledger.commit(review.release(state, BOT_REF, NOW_MS, by=MODERATOR))
+    assert review.claim_of(state.listings[BOT_REF]) is None
+
+
+def test_a_claim_is_of_one_review(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS, by=MODERATOR))
+    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OTHER))
+    assert review.claim_of(state.listings[BOT_REF]) is None
+    assert review.claim_of(edited(ledger, NOW_MS + 2)) is None
+
+
+def test_what_is_decided_is_claimed_by_nobody(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(rules.approve(state, BOT_REF, NOW_MS, by=MODERATOR))
+    for rule in (review.claim, review.release):
+        with pytest.raises(Conflict, match="not_in_review"):
+            rule(state, BOT_REF, NOW_MS, by=MODERATOR)
+    with pytest.raises(NotFound):
+        review.claim(state, "bots/1", NOW_MS, by=MODERATOR)
+
+
+def test_notes_are_kept_in_order(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(review.add_note(state, BOT_REF, " First. ", NOW_MS, by=MODERATOR))
+    ledger.commit(review.add_note(state, BOT_REF, "Second.", NOW_MS + 1, by=OTHER))
+    notes = state.listings[BOT_REF].notes
+    assert [(note.by, note.text) for note in notes] == [(MODERATOR, "First."), (OTHER, "Second.")]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "x" * (review.NOTE_CHARACTERS + 1)])
+def test_a_note_has_a_text_of_bounded_length(ledger: Ledger, state: State, text: str) -> None:
+    submitted(ledger)
+    with pytest.raises(Invalid):
+        review.add_note(state, BOT_REF, text, NOW_MS, by=MODERATOR)
+
+
+def test_an_owner_proves_the_bot_with_the_code_in_its_description(ledger: Ledger, state: State) -> None:
+    assert not review.is_proven(submitted(ledger))
+    owner = user_actor(OWNER)
+    with pytest.raises(Conflict, match="no_code"):
+        review.prove_ownership(state, BOT_REF, "A bot.", "vg-abc", NOW_MS, by=owner)
+    with pytest.raises(Conflict, match="owner_proves"):
+        review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=OPERATOR)
+    proven = review.prove_ownership(state, BOT_REF, "A bot. vg-abc", "vg-abc", NOW_MS, by=owner)
+    ledger.commit(proven)
+    assert review.is_proven(state.listings[BOT_REF])
+    assert review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner) == []
+
+
+def test_a_new_owner_has_proven_nothing(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    owner = user_actor(OWNER)
+    ledger.commit(review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner))
+    handed_over = BotEdit(**{**FIELDS, "owner_id": USER})
+    ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=owner))
+    assert not review.is_proven(state.listings[BOT_REF])
