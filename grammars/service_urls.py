@@ -1,18 +1,21 @@
-"""URLs of services that the operator chooses: a proxy, a Redis. Law: no reason quotes a credential.
+"""URLs that the operator chooses: of services, and of the gateway itself. Law: no reason quotes a credential.
 
-    proxy   http | https | socks5  ://  [user [: password] @]  host  [: port]  [/]
-    Redis   redis | rediss         ://  [user [: password] @]  host  [: port]  [/ database]
+    proxy      http | https | socks5  ://  [user [: password] @]  host  [: port]  [/]
+    Redis      redis | rediss         ://  [user [: password] @]  host  [: port]  [/ database]
+    platform   https                  ://                         host  [: port]  [path]
+    gateway    http | https           ://                         host  [: port]  [/]
 
-A host is a name, an IPv4 address, or an IPv6 address in brackets. Credentials are percent-encoded.
+A host is a name, an IPv4 address, or an IPv6 address in brackets. Credentials are percent-encoded. Plain http
+leads to a platform only on loopback, where it is a stand-in: a secret goes there.
 """
 
 import re
 from dataclasses import dataclass, field
-from ipaddress import IPv6Address
+from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from grammars.http_urls import PORT
+from grammars.http_urls import PORT, Target, read_url
 
 DEFAULT_PROXY_PORTS = {"http": 3128, "https": 443, "socks5": 1080}
 CREDENTIAL_BYTES = 255  # RFC 1929
@@ -33,6 +36,8 @@ _REDIS_URL = re.compile(
     r"(?:(?P<user>[^\s/?#@:]*)(?::(?P<password>[^\s/?#@:]*))?@)?"
     rf"{_PLACE}(?:/[0-9]{{0,5}})?"
 )
+# Nothing that ends a word of a page's policy, or begins a query.
+_PLAIN_PATH = re.compile(r"/[A-Za-z0-9/._~-]*")
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,37 @@ def read_redis_url(text: str) -> RedisTarget:
         raise ValueError(NO_REDIS_URL)
     _host(found)
     return RedisTarget(found["scheme"] == "rediss", found["password"] is not None)
+
+
+def read_platform_url(text: str) -> str:
+    """Return a URL of the chat platform, to which a path can be added. Raises ValueError with the reason."""
+    target = read_url(text)
+    if not _PLAIN_PATH.fullmatch(target.path) or "#" in text:
+        raise ValueError("must be https://, a host and perhaps a plain path, without a query or a fragment")
+    if target.scheme == "http" and not is_loopback(target.host):
+        raise ValueError("must begin with https://; plain http:// is for a stand-in on loopback")
+    return _origin(target) + target.path.rstrip("/")
+
+
+def read_public_url(text: str) -> str:
+    """Return the origin of a gateway, as browsers write it. Raises ValueError with the reason."""
+    target = read_url(text)
+    if target.path != "/" or "#" in text:
+        raise ValueError("must be https:// and a host, perhaps with a port, without a path")
+    return _origin(target)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is an address of loopback, or a name of it (RFC 6761, 6.3)."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.lower() == "localhost" or host.lower().endswith(".localhost")
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def _origin(target: Target) -> str:
+    return f"{target.scheme}://{target.authority}"
 
 
 def _host(found: re.Match[str]) -> str:

@@ -6,7 +6,7 @@ a file that holds the value), else the YAML file, else the default below: `setti
 one. Each section is a class of its own, so that a part of the program is handed the sections that it needs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -21,7 +21,8 @@ from pydantic import (
     model_validator,
 )
 
-from grammars.service_urls import read_redis_url
+from grammars.http_urls import read_url
+from grammars.service_urls import is_loopback, read_redis_url
 from settings.names import unknown
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
@@ -40,9 +41,13 @@ from settings.values import (
     Networks,
     NodeName,
     OperatorToken,
+    PlatformId,
+    PlatformIds,
+    PlatformUrl,
     Ports,
     Proxies,
     ProxyUrl,
+    PublicUrl,
     RedisUrl,
     SealingKeys,
     Seconds,
@@ -58,7 +63,10 @@ SECRETS = {
     "webhooks.proxy",
     "redis.url",
     "redis.password",
+    "chat_platform.client_secret",
 }
+SIGN_IN_CALLBACK = "/signin/callback"
+"""The path to which the chat platform sends browsers back."""
 
 
 LogForm = Literal["text", "json"]
@@ -259,6 +267,42 @@ class DebugSettings(_Section):
     session_seconds: Seconds = 604_800
 
 
+class ChatPlatformSettings(_Section):
+    authorize_url: PlatformUrl = "https://discord.com/oauth2/authorize"
+    api_url: PlatformUrl = "https://discord.com/api/v10"
+    cdn_url: PlatformUrl = "https://cdn.discordapp.com"
+    client_id: PlatformId | None = None
+    client_secret: HeaderSecret | None = None
+    timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5
+    cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 600
+
+
+class WebSettings(_Section):
+    public_url: PublicUrl | None = None
+    moderators: PlatformIds = ()
+    session_idle_seconds: Seconds = 1_209_600
+    session_seconds: Seconds = 7_776_000
+    moderator_session_idle_seconds: Seconds = 43_200
+    moderator_session_seconds: Seconds = 604_800
+    insecure_cookies: bool = False
+
+    @property
+    def redirect_uri(self) -> str | None:
+        """The URI to register at the chat platform, letter by letter; None without pages for people."""
+        return self.public_url + SIGN_IN_CALLBACK if self.public_url is not None else None
+
+    @model_validator(mode="after")
+    def _cookies_need_https(self) -> "WebSettings":
+        if self.public_url is None or self.public_url.startswith("https://"):
+            return self
+        if not is_loopback(read_url(self.public_url).host) and not self.insecure_cookies:
+            raise ValueError(
+                "web.public_url must begin with https://, or browsers drop the cookie of a sign-in; "
+                "on a network that nobody else uses, set web.insecure_cookies: true"
+            )
+        return self
+
+
 class MetricsSettings(_Section):
     address: InnerAddress | None = None
     port: Annotated[int, Field(ge=0, le=65_535)] = 9464
@@ -284,6 +328,8 @@ class Settings(_Section):
     sealing: SealingSettings = SealingSettings()
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
+    web: WebSettings = WebSettings()
+    chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
 
@@ -312,9 +358,44 @@ def load_settings(
             else:
                 reason = "must be a section" if problem["type"] == "model_type" else _reason(problem["msg"])
                 problems.append(f"{name}: {reason}")
+    else:
+        problems += _site_mistakes(settings)
     if problems:
         raise SettingsError("\n".join(problems), _log_form(merged.tree))
     return settings
+
+
+def _site_mistakes(settings: Settings) -> Iterator[str]:
+    """Yield the mistakes of the pages for people that no section shows alone."""
+    platform, web, server = settings.chat_platform, settings.web, settings.server
+    if web.public_url is not None:
+        for name in ("client_id", "client_secret"):
+            if getattr(platform, name) is None:
+                yield (
+                    f"chat_platform.{name}: is missing, and nobody can sign in without it; "
+                    "your application's page at the platform shows it"
+                )
+    # Behind a Unix socket is a proxy, and the public URL says where that listens.
+    hosts = {"server.address": server.address} if server.unix_socket is None else {}
+    if web.public_url is not None:
+        hosts["web.public_url"] = read_url(web.public_url).host
+    beyond = [name for name, host in hosts.items() if not is_loopback(host)]
+    yield from stand_in_mistakes(platform, beyond)
+
+
+def stand_in_mistakes(platform: ChatPlatformSettings, beyond: Sequence[str]) -> Iterator[str]:
+    """Yield the mistake of each URL that leads to a stand-in for the platform, which lets in everybody.
+
+    Args:
+        beyond: what lets people reach the gateway from other machines: settings, or addresses.
+    """
+    for name in ("authorize_url", "api_url"):
+        if beyond and is_loopback(read_url(getattr(platform, name)).host):
+            yield (
+                f"chat_platform.{name}: is on loopback, where a stand-in signs everybody in as anyone, and "
+                f"{' and '.join(beyond)} lets other machines in; use the platform's own URL, "
+                "or keep the gateway on loopback"
+            )
 
 
 def _log_form(tree: Mapping[str, object]) -> LogForm:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Sec
 
 from grammars.header_values import NO_HEADER_VALUE, is_header_value
 from grammars.http_urls import PORT
-from grammars.service_urls import read_proxy_url, read_redis_url
+from grammars.service_urls import read_platform_url, read_proxy_url, read_public_url, read_redis_url
 
 TOKEN_CHARACTERS = 16
 SOCKET_PATH_BYTES = 107  # what the address of a Unix socket has room for (unix(7))
@@ -181,6 +181,23 @@ OperatorToken = Annotated[SecretStr, AfterValidator(_long_enough), AfterValidato
 DigestSecret = Annotated[SecretStr, AfterValidator(_ascii), AfterValidator(_digest_key)]
 ProxyUrl = Annotated[SecretStr, _read_by(read_proxy_url)]
 RedisUrl = Annotated[SecretStr, _read_by(read_redis_url)]
+PlatformUrl = Annotated[str, AfterValidator(read_platform_url)]
+PublicUrl = Annotated[str, AfterValidator(read_public_url)]
+
+
+def _digits(value: object) -> object:
+    """Take an id as YAML reads it without quotes."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _platform_id(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{16,19}", text) or int(text) >= 1 << 64:
+        raise ValueError("must be an id of the chat platform, of 17 to 20 digits")
+    return text
+
+
+PlatformId = Annotated[str, BeforeValidator(_digits), AfterValidator(_platform_id)]
+PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(_split)]
 NodeName = Annotated[
     str,
     _matching(

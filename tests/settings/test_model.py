@@ -87,6 +87,9 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.node": "paris",
         "metrics.address": "10.0.0.7",
         "redis.ca": str(ROOT / "config.yaml"),
+        "web.public_url": "https://bots.example",
+        "web.moderators": "200000000000000003, 200000000000000004",
+        "chat_platform.client_id": "900000000000000001",
     }
 
     settings = from_environment({**{name: str(value) for name, value in shown}, **given, **GIVEN_SECRETS})
@@ -96,6 +99,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     assert settings.webhooks.refused_ports == (25, 6379)
     assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
+    assert settings.web.moderators == ("200000000000000003", "200000000000000004")
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
     assert {name for name, value in leaves(settings) if value != defaults[name]} == {*given, *SECRETS}

@@ -17,6 +17,7 @@ PROXY = "socks5://user:a-password-that-is-secret@proxy.example:1080"
 REDIS = "rediss://user@redis.example:6380/0"
 REDIS_PASSWORD = "another-password-that-is-secret"
 AUTHORIZATION = "an-authorization-that-is-secret"
+CLIENT_SECRET = "a-client-secret-that-is-secret"
 GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
@@ -25,6 +26,7 @@ GIVEN_SECRETS = {
     "webhooks.proxy": PROXY,
     "redis.url": REDIS,
     "redis.password": REDIS_PASSWORD,
+    "chat_platform.client_secret": CLIENT_SECRET,
 }
 NEEDED_BESIDE = {"redis.url": {"redis.node": "paris"}}
 """The settings that a secret needs beside it."""

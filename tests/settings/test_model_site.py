@@ -1,0 +1,185 @@
+"""The settings of the pages for people and of the chat platform, and how they fit together."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from core.snowflake import is_snowflake
+from settings.model import ChatPlatformSettings, Settings, SettingsError, load_settings
+from tests.support.examples import examples
+from tests.support.given_settings import CLIENT_SECRET, from_environment, from_file, mistakes
+
+CLEO, DAN = "200000000000000003", "200000000000000004"
+CLIENT: dict[str, object] = {
+    "chat_platform.client_id": "900000000000000001",
+    "chat_platform.client_secret": CLIENT_SECRET,
+}
+DAY = 86_400
+
+
+def loaded(**settings: object) -> Settings:
+    return load_settings(None, {}, {**CLIENT, **settings})
+
+
+def wrong(**settings: object) -> list[str]:
+    return mistakes(flags={**CLIENT, **settings})
+
+
+def test_without_a_public_url_nothing_of_the_platform_is_needed() -> None:
+    settings = load_settings(None, {}, {})
+    assert (settings.web.public_url, settings.web.redirect_uri) == (None, None)
+    assert settings.chat_platform == ChatPlatformSettings()
+
+
+def test_the_defaults_are_those_of_the_platform_and_of_its_sessions() -> None:
+    platform, web = Settings().chat_platform, Settings().web
+    assert platform.authorize_url == "https://discord.com/oauth2/authorize"
+    assert platform.api_url == "https://discord.com/api/v10"
+    assert (web.session_idle_seconds, web.session_seconds) == (14 * DAY, 90 * DAY)
+    assert (web.moderator_session_idle_seconds, web.moderator_session_seconds) == (DAY / 2, 7 * DAY)
+
+
+@pytest.mark.parametrize("url", ["https://bots.example", "https://Bots.example:443/"])
+def test_the_redirect_uri_is_a_path_of_the_public_url(url: str) -> None:
+    assert loaded(**{"web.public_url": url}).web.redirect_uri == "https://bots.example/signin/callback"
+
+
+@pytest.mark.parametrize(
+    ("missing", "names"),
+    [
+        ({"client_id"}, ["chat_platform.client_id"]),
+        ({"client_secret"}, ["chat_platform.client_secret"]),
+        ({"client_id", "client_secret"}, ["chat_platform.client_id", "chat_platform.client_secret"]),
+    ],
+)
+def test_with_a_public_url_each_part_of_the_client_is_needed(missing: set[str], names: list[str]) -> None:
+    given_ones = {name: value for name, value in CLIENT.items() if name.partition(".")[2] not in missing}
+    found = mistakes(flags={**given_ones, "web.public_url": "https://bots.example"})
+    assert [mistake.partition(": is missing")[0] for mistake in found] == names
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"])
+def test_plain_http_is_for_loopback(url: str) -> None:
+    assert loaded(**{"web.public_url": url}).web.public_url == url
+
+
+def test_plain_http_elsewhere_takes_cookies_that_are_not_secure() -> None:
+    url = {"web.public_url": "http://bots.example"}
+    (mistake,) = wrong(**url)
+    assert mistake.startswith("web: web.public_url must begin with https://")
+    assert "web.insecure_cookies: true" in mistake
+    assert loaded(**url, **{"web.insecure_cookies": True}).web.public_url == "http://bots.example"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("web.public_url", "https://bots.example/path"),
+        ("web.public_url", "bots.example"),
+        ("web.moderators", "cleo"),
+        ("web.moderators", [True]),
+        ("web.session_idle_seconds", 0),
+        ("web.session_seconds", 31_536_001),
+        ("web.moderator_session_idle_seconds", "nan"),
+        ("web.moderator_session_seconds", -1),
+        ("web.insecure_cookies", "perhaps"),
+        ("chat_platform.authorize_url", "http://discord.com/oauth2/authorize"),
+        ("chat_platform.api_url", "https://discord.com/api?v=10"),
+        ("chat_platform.cdn_url", "cdn.discordapp.com"),
+        ("chat_platform.client_id", "1"),
+        ("chat_platform.client_id", "9000000000000000o1"),
+        ("chat_platform.client_secret", "two\nlines"),
+        ("chat_platform.timeout_seconds", 0),
+        ("chat_platform.timeout_seconds", 61),
+        ("chat_platform.cache_seconds", -1),
+        ("chat_platform.cache_seconds", 86_401),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_name(name: str, value: object) -> None:
+    (mistake,) = wrong(**{name: value})
+    assert mistake.startswith(f"{name}")
+
+
+def test_ids_may_stand_in_the_file_without_quotes(tmp_path: Path) -> None:
+    settings = from_file(
+        tmp_path, f"web: {{moderators: [{CLEO}, '{DAN}']}}\nchat_platform: {{client_id: {CLEO}}}"
+    )
+    assert settings.web.moderators == (CLEO, DAN)
+    assert settings.chat_platform.client_id == CLEO
+
+
+@examples(300)
+@given(
+    st.one_of(
+        st.text(max_size=22), st.integers(0, 1 << 68).map(str), st.from_regex(r"\d{16,21}", fullmatch=True)
+    )
+)
+def test_an_id_is_what_the_rest_of_the_program_takes_for_one(text: str) -> None:
+    try:
+        ChatPlatformSettings.model_validate({"client_id": text})
+    except ValueError:
+        assert not is_snowflake(text)
+    else:
+        assert is_snowflake(text)
+
+
+def test_the_client_secret_is_in_no_text_made_of_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f"{CLIENT_SECRET}\n")
+    settings = from_environment({"chat_platform.client_secret_file": str(tmp_path / "secret")})
+    assert settings.chat_platform.client_secret == SecretStr(CLIENT_SECRET)
+    assert CLIENT_SECRET not in f"{settings!r} {settings.model_dump_json()}"
+
+
+# -- A stand-in for the platform ---------------------------------------------------------------------------
+
+STAND_IN, PLATFORM = "http://127.0.0.1:8090", "https://discord.com"
+WHERE: dict[str, tuple[dict[str, object], list[str]]] = {
+    "loopback": ({}, []),
+    "localhost": ({"server.address": "localhost"}, []),
+    "::1": ({"server.address": "::1", "web.public_url": "http://[::1]:8080"}, []),
+    "loopback, public on it": ({"web.public_url": "http://localhost:8080"}, []),
+    "a Unix socket": ({"server.address": "0.0.0.0", "server.unix_socket": "/run/v.sock"}, []),
+    "everywhere": ({"server.address": "0.0.0.0"}, ["server.address"]),
+    "everywhere of IPv6": ({"server.address": "::"}, ["server.address"]),
+    "a name": ({"server.address": "gateway.example"}, ["server.address"]),
+    "behind a proxy": ({"web.public_url": "https://bots.example"}, ["web.public_url"]),
+    "a Unix socket behind a proxy": (
+        {"server.unix_socket": "/run/v.sock", "web.public_url": "https://bots.example"},
+        ["web.public_url"],
+    ),
+    "both": (
+        {"server.address": "10.0.0.1", "web.public_url": "https://bots.example"},
+        ["server.address", "web.public_url"],
+    ),
+}
+"""Where a gateway listens -> (its settings, those of them by which other machines reach it)."""
+TOLD = (
+    "is on loopback, where a stand-in signs everybody in as anyone, and {} lets other machines in; use the "
+)
+
+
+@pytest.mark.parametrize(("where", "beyond"), WHERE.values(), ids=WHERE)
+@pytest.mark.parametrize(
+    ("authorize", "api"),
+    [*itertools.product((STAND_IN, "https://localhost", PLATFORM), (STAND_IN, PLATFORM))],
+)
+def test_a_stand_in_for_the_platform_is_for_loopback_alone(
+    where: dict[str, Any], beyond: list[str], authorize: str, api: str
+) -> None:
+    urls = {"chat_platform.authorize_url": f"{authorize}/a", "chat_platform.api_url": f"{api}/api/v10"}
+    settings = {**CLIENT, **where, **urls}
+    refused = [name for name, url in urls.items() if beyond and not url.startswith(PLATFORM)]
+
+    try:
+        load_settings(None, {}, settings)
+        found = []
+    except SettingsError as error:
+        found = str(error).splitlines()
+
+    told = TOLD.format(" and ".join(beyond))
+    assert [mistake.partition(told)[0] for mistake in found] == [f"{name}: " for name in refused]
