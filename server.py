@@ -255,6 +255,8 @@ def check_config(config: Path | None, **flags: object) -> None:
     if mistakes:
         click.echo("A start would fail.", err=True)
         raise SystemExit(2)
+    if settings.web.redirect_uri is not None:
+        click.echo(f"Redirect URI to register at the chat platform: {settings.web.redirect_uri}")
     click.echo("The settings are valid.")
 
 

@@ -4,13 +4,14 @@ import logging
 import os
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from tornado.web import Application
 
 from core.clock import Clock
+from grammars.service_urls import is_loopback
 from handlers.public import PublicApi
 from handlers.refused import RefusedAddresses
 from ratelimit.address import UNIX, address_key, is_trusted
@@ -18,10 +19,10 @@ from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from serving.log_output import LogOutput
 from serving.traffic import Traffic
-from settings.model import ServerSettings
+from settings.model import ChatPlatformSettings, ServerSettings, stand_in_mistakes
 from wire.http_server import WireServer
 from wire.limits import ConnectionLimits
-from wire.listening import activated, forget_activation, listen, listen_unix, url_of
+from wire.listening import CannotListen, activated, forget_activation, listen, listen_unix, url_of
 from wire.tls import Certificates
 
 SPARE_DESCRIPTORS = 64  # for the disk, the look-ups and what Python opens itself
@@ -58,7 +59,9 @@ class Front:
 
 
 @contextmanager
-def open_front(server: ServerSettings, clock: Clock, output: LogOutput) -> Iterator[Front]:
+def open_front(
+    server: ServerSettings, platform: ChatPlatformSettings, clock: Clock, output: LogOutput
+) -> Iterator[Front]:
     """Listen. Raises OSError for a taken address or an unusable certificate, and names it."""
     tls = server.tls
     certificates = Certificates(tls.certificate, tls.key) if tls.certificate and tls.key else None
@@ -72,7 +75,16 @@ def open_front(server: ServerSettings, clock: Clock, output: LogOutput) -> Itera
     with ExitStack() as stack:
         for listening in sockets:
             stack.callback(listening.close)
+        _refuse_stand_in(platform, sockets)
         yield Front(sockets, certificates, access)
+
+
+def _refuse_stand_in(platform: ChatPlatformSettings, sockets: Sequence[socket.socket]) -> None:
+    """Refuse a stand-in for the chat platform on the sockets of systemd, which no setting describes."""
+    names = [each.getsockname() for each in sockets if each.family != socket.AF_UNIX]
+    beyond = [f"{host} port {port}" for host, port, *_ in names if not is_loopback(host)]
+    for mistake in stand_in_mistakes(platform, beyond):
+        raise CannotListen(mistake)
 
 
 def http_server(

@@ -33,7 +33,7 @@ from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
 from gateway.readers import Readers, subscribe
-from gateway.start_lines import start_lines
+from gateway.start_lines import start_lines, warn_of_insecurity
 from gateway.store import empty_state, held_folder, open_secrets, open_store
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
@@ -117,7 +117,7 @@ async def serve(
         # Recover. Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
         recovered = recover(folder, empty_state(settings.webhooks.deliveries_kept))
-        front = stack.enter_context(open_front(settings.server, clock, output))
+        front = stack.enter_context(open_front(settings.server, settings.chat_platform, clock, output))
         metrics_sockets = stack.enter_context(open_metrics_address(settings.metrics))
         secrets = open_secrets(settings.keys, settings.operator, folder, recovered)
         store = open_store(
@@ -129,7 +129,9 @@ async def serve(
             deliveries_kept=settings.webhooks.deliveries_kept,
             joins_fleet=settings.redis.url is not None,
         )
-        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split()):
+        given = settings.chat_platform.client_secret
+        client = [given.get_secret_value()] if given is not None else []
+        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split(), *client):
             output.redactor.hide(secret)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
@@ -233,6 +235,7 @@ async def serve(
         paths, metrics_urls = [each.path for each in resources], [url_of(each) for each in metrics_sockets]
         for line in start_lines(settings, store.ledger.head, front.urls, paths, metrics_urls):
             log.info("%s", line)
+        warn_of_insecurity(settings)
         await started(
             Gateway(front.urls[0], clock, store.ledger, delivery.dispatcher, callers.digester, front.reload)
         )

@@ -57,6 +57,11 @@ async def start_findings(settings: Settings, environment: Mapping[str, str], now
     mistakes, warnings = [*found.mistakes], [*found.warnings]
     owner = lock_owner(settings.data_dir)
     mistakes += folder_mistakes(settings)
+    if settings.web.public_url is not None and settings.web.insecure_cookies:
+        warnings.append(
+            "web.insecure_cookies: whoever is on the way can take over the sign-ins of people; "
+            "give public_url https://, and leave this setting out"
+        )
     if owner is not None:
         warnings.append(
             f"data_dir: a gateway runs on {settings.data_dir} (pid {owner}); another one cannot start there"

@@ -241,6 +241,21 @@ def test_each_name_server_that_says_nothing_is_a_warning(
     assert findings == Findings([], [f"webhooks.name_servers: {silent} does not answer in time"])
 
 
+# -- people ------------------------------------------------------------------------------------------------
+
+SITE = {
+    "CHAT_PLATFORM__CLIENT_ID": "900000000000000001",
+    "CHAT_PLATFORM__CLIENT_SECRET": "client-secret-of-the-tests",
+}
+STAND_IN = "http://127.0.0.1:8090"
+
+
+def test_cookies_that_are_not_secure_are_a_warning(folder: Path) -> None:
+    site = {"chat_platform.client_id": "9" * 18, "chat_platform.client_secret": "x"}
+    public = {**site, "web.public_url": "http://bots.example", "web.insecure_cookies": True}
+    assert warning(folder, **public).startswith("web.insecure_cookies: ")
+
+
 # -- the command ---------------------------------------------------------------------------------------
 
 
@@ -275,6 +290,31 @@ def test_warnings_alone_are_no_failure(folder: Path) -> None:
         0,
         ["warning: webhooks.name_servers: 127.0.0.1:1 does not answer in time", "The settings are valid."],
     )
+
+
+def test_it_prints_the_redirect_uri_to_register(folder: Path) -> None:
+    public = {**SITE, "WEB__PUBLIC_URL": "https://Bots.example/"}
+    result = checked(DATA_DIR=str(folder), SERVER__PORT="0", **public)
+    assert result.exit_code == 0
+    *_, told, valid = result.output.splitlines()
+    assert told == "Redirect URI to register at the chat platform: https://bots.example/signin/callback"
+    assert valid == "The settings are valid."
+    assert SITE["CHAT_PLATFORM__CLIENT_SECRET"] not in result.output
+
+
+@pytest.mark.parametrize("beyond", ["SERVER__ADDRESS=0.0.0.0", "WEB__PUBLIC_URL=https://bots.example"])
+@pytest.mark.parametrize("name", ["AUTHORIZE_URL", "API_URL"])
+@pytest.mark.parametrize("command", ["check-config", "serve"])
+def test_a_stand_in_for_the_platform_is_refused_where_other_machines_get_in(
+    folder: Path, beyond: str, name: str, command: str
+) -> None:
+    given = {**SITE, f"CHAT_PLATFORM__{name}": STAND_IN, "DATA_DIR": str(folder), "SERVER__PORT": "0"}
+    environment = {f"VOTEGATE_{each}": value for each, value in [*given.items(), beyond.split("=")]}
+    refused = ended([command], environment)
+    assert refused.returncode == 2
+    told = " ".join(refused.stderr.split())
+    assert told.startswith(f"The settings are not valid: chat_platform.{name.lower()}: is on loopback, ")
+    assert [*folder.iterdir()] == []
 
 
 @pytest.mark.parametrize(

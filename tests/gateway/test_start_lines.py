@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.version import VERSION
-from gateway.start_lines import PAGES, start_lines
+from gateway.start_lines import PAGES, start_lines, warn_of_insecurity
 from settings.model import load_settings
 from storage.sealing import Keyring, new_key
 from tests.support.forked_gateway import ForkedGateway
@@ -47,6 +47,36 @@ def test_a_node_says_its_fleet_and_its_name() -> None:
     lines = start_lines(load_settings(None, {}, fleet), 0, [], [])
     assert "fleet: votes, as node eu-1" in lines
     assert "hush" not in str(lines)
+
+
+SITE = {
+    "web.public_url": "http://127.0.0.1:8080",
+    "chat_platform.client_id": "900000000000000001",
+    "chat_platform.client_secret": "client-secret-of-the-tests",
+}
+
+
+def test_a_site_says_the_redirect_uri_to_register_and_not_its_secret() -> None:
+    lines = start_lines(load_settings(None, {}, SITE), 0, [], [])
+    assert "redirect URI at the chat platform: http://127.0.0.1:8080/signin/callback" in lines
+    assert SITE["chat_platform.client_secret"] not in str(lines)
+
+
+@pytest.mark.parametrize(
+    ("settings", "warns"),
+    [
+        ({}, False),
+        (SITE, False),
+        ({"web.insecure_cookies": True}, False),
+        ({**SITE, "web.insecure_cookies": True}, True),
+    ],
+)
+def test_cookies_that_are_not_secure_are_a_warning(
+    settings: dict[str, object], warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_insecurity(load_settings(None, {}, settings))
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * warns
+    assert caplog.text.count("web.insecure_cookies is on: ") == warns
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost"])

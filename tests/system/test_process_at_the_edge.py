@@ -262,6 +262,26 @@ def test_a_restart_on_the_same_socket_turns_nobody_away(tmp_path: Path) -> None:
         assert [each.wrong for each in asking] == [[], [], []]
 
 
+@pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.1"])
+def test_on_sockets_of_systemd_a_stand_in_for_the_platform_is_for_loopback_alone(
+    tmp_path: Path, address: str
+) -> None:
+    (listening,) = listen(address, 0)
+    with contextlib.ExitStack() as stack:
+        stack.callback(listening.close)
+        gateway = Activated(tmp_path / "data", listening)
+        gateway.environment["VOTEGATE_CHAT_PLATFORM__API_URL"] = "http://127.0.0.1:8090/api/v10"
+        gateway.start()
+        stack.callback(gateway.close)
+        if address == "127.0.0.1":
+            eventually(lambda: "serving on " in gateway.log)
+            return
+        assert gateway.process.wait(WAIT_SECONDS) == 1
+        port = listening.getsockname()[1]
+        assert "votegate cannot serve: chat_platform.api_url: is on loopback, " in gateway.log
+        assert f"{address} port {port} lets other machines in" in gateway.log
+
+
 def test_a_stop_ends_idle_connections_and_answers_what_runs(process: ProcessGateway) -> None:
     process.start()
     with calling(process.base_url) as idle, calling(process.base_url) as running:
