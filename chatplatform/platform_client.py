@@ -52,14 +52,12 @@ class PlatformAccess:
     Args:
         api_url: the address of its API with the version, without a slash at the end.
         public_url: of this deployment; the platform wants to know who asks.
-        proxy: the address of an HTTP proxy for all questions.
     """
 
     api_url: str
     client_id: str
     client_secret: str = field(repr=False)
     public_url: str = ""
-    proxy: str | None = field(default=None, repr=False)
 
 
 class Told(NamedTuple):
@@ -185,7 +183,6 @@ class ChatPlatform:
             method,
             self._access.api_url + path,
             allow_redirects=False,
-            proxy=self._access.proxy,
             **options,
         )
         async with request as response:
@@ -222,10 +219,20 @@ def _left(deadline: asyncio.Timeout) -> float:
 
 @asynccontextmanager
 async def open_chat_platform(
-    access: PlatformAccess, clock: Clock, *, deadline_seconds: float, cache_seconds: float
+    access: PlatformAccess,
+    clock: Clock,
+    *,
+    deadline_seconds: float,
+    cache_seconds: float,
+    connector: aiohttp.BaseConnector | None = None,
 ) -> AsyncIterator[ChatPlatform]:
-    """Open a client whose connections close with the context."""
+    """Open a client whose connections close with the context.
+
+    Args:
+        connector: opens the connections in place of aiohttp's own, such as through a proxy.
+    """
     async with aiohttp.ClientSession(
+        connector=connector,
         headers={"User-Agent": f"DiscordBot ({access.public_url}, {VERSION})"},
         timeout=aiohttp.ClientTimeout(total=deadline_seconds),
         cookie_jar=aiohttp.DummyCookieJar(),

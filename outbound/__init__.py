@@ -10,5 +10,6 @@ callers send.
 Reading order: `client` (one exchange from start to end), `result` and `failures` (its outcomes), `targets`,
 `ranges` and `local_addresses` (the guard), `resolver`, `dial` and `proxies` (connecting), `tls_stream`,
 `tls_records` and `handshakes` (TLS), `http1` and `pool` (HTTP over a connection, and idle connections),
-`slots` (how many attempts are under way).
+`slots` (how many attempts are under way). `tunnel_connector` lends the tunnels to aiohttp, for questions to
+services that the operator chooses.
 """

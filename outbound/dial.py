@@ -190,9 +190,9 @@ class Dialler:
 
     async def _reach(
         self, proxy: TunnelProxy, handshake: TunnelHandshake, progress: ExchangeProgress
-    ) -> "tuple[asyncio.Transport, _TunnelProtocol]":
+    ) -> "tuple[asyncio.Transport, TunnelProtocol]":
         """Connect to the proxy and begin the conversation that opens the tunnel."""
-        tunnel = _TunnelProtocol(self._loop, handshake)
+        tunnel = TunnelProtocol(self._loop, handshake)
         try:
             literal = _is_address(proxy.host)
             addresses = [proxy.host] if literal else await self._resolver.resolve(proxy.host)
@@ -251,7 +251,7 @@ class Dialler:
         return sock
 
 
-class _TunnelProtocol(asyncio.Protocol):
+class TunnelProtocol(asyncio.Protocol):
     """The protocol of a connection until its tunnel is open. The HTTP connection then replaces it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, handshake: TunnelHandshake) -> None:

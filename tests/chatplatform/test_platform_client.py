@@ -244,8 +244,9 @@ def test_a_slow_platform_holds_a_question_no_longer_than_its_deadline(stand_in: 
 def test_a_platform_that_is_down_is_away() -> None:
     async def main() -> None:
         nowhere = PlatformAccess(f"http://127.0.0.1:{unused_port()}/api/v10", "1", "secret")
-        bounds = {"deadline_seconds": WAIT_SECONDS, "cache_seconds": CACHE_SECONDS}
-        async with open_chat_platform(nowhere, SystemClock(), **bounds) as platform:
+        async with open_chat_platform(
+            nowhere, SystemClock(), deadline_seconds=WAIT_SECONDS, cache_seconds=CACHE_SECONDS
+        ) as platform:
             assert await reason(platform) == "unreachable"
 
     run(main())
