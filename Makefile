@@ -11,8 +11,8 @@ EXPRESS := bench/peers/express/node_modules/.package-lock.json
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
-run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080; create a demo bot if data/ is empty
-	@$(BIN)/python server.py serve --config config.yaml --demo --allow-private-targets
+run: $(VENV)/run.stamp  ## serve on 127.0.0.1:8080 beside a stand-in for the chat platform; create a demo bot if data/ is empty
+	@$(BIN)/python examples/with_chat_platform.py --config config.yaml --demo --allow-private-targets
 
 fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.stamp) ## run two gateways and a Redis, on ports 8080 and 8081
 	@$(BIN)/python examples/two_nodes.py

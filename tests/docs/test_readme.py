@@ -6,6 +6,7 @@ where `...` stands for anything; what a text block shows, out of the receiver in
 
 import re
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -48,15 +49,22 @@ def clone(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["port", "unix"])
 def served(clone: Path, request: pytest.FixtureRequest) -> Iterator[ProcessGateway]:
-    """What `make run` starts, without its set-up; the operator token is the one it makes."""
-    on_unix = {"VOTEGATE_SERVER__UNIX_SOCKET": str(clone / "votegate.sock")}
-    gateway = ProcessGateway(clone / "data", **(on_unix if request.param == "unix" else {}))
+    """What `make run` starts, without its set-up; the operator token is the one it makes.
+
+    On a Unix socket it is the gateway alone, because a browser reaches none.
+    """
+    gateway = ProcessGateway(clone / "data")
     for name in ("VOTEGATE_OPERATOR__TOKEN", "VOTEGATE_WEBHOOKS__ALLOW_PRIVATE_TARGETS"):
         del gateway.environment[name]
-    make_run = re.search(r"server\.py serve (.+)", (ROOT / "Makefile").read_text())
+    make_run = re.search(r"(examples/with_chat_platform\.py) (.+)", (ROOT / "Makefile").read_text())
     assert make_run is not None
-    gateway.start(*make_run[1].split())
+    if request.param == "unix":
+        gateway.environment["VOTEGATE_SERVER__UNIX_SOCKET"] = str(clone / "votegate.sock")
+    else:
+        gateway.program = [make_run[1], "--port", str(free_port()), "--platform-port", "0"]
+    gateway.start(*make_run[2].split())
     yield gateway
+    gateway.signal(signal.SIGINT)  # it stops all that it has started
     gateway.close()
 
 

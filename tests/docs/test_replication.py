@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,6 +32,7 @@ from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, eventually, running
+from tests.support.processes import children
 from tests.support.redis_server import RedisServer, binary
 
 DOCUMENT = (ROOT / "docs/replication.md").read_text()
@@ -45,17 +45,6 @@ DEFAULT = RedisSettings()
 
 def section(title: str) -> str:
     return DOCUMENT.split(f"## {title}\n")[1].split("\n## ")[0]
-
-
-def children(pid: int) -> set[int]:
-    """The processes that it has started."""
-    found = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-            _, parent, *_ = stat.read_text().rpartition(")")[2].split()
-            if int(parent) == pid:
-                found.add(int(stat.parent.name))
-    return found
 
 
 class MadeFleet:

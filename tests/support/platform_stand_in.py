@@ -38,15 +38,21 @@ class StandIn:
 
     def decide(self, request: SignIn, user_id: str, decision: str = "approve") -> dict[str, str]:
         """Decide as a user in a browser does. Return the query that the browser comes back with."""
-        url = sign_in_url(f"{self.url}/oauth2/authorize", CLIENT_ID, BACK, request)
-        page = requests.get(url, timeout=WAIT_SECONDS)
-        assert page.status_code == 200
-        form = {"user": user_id, "decision": decision}
-        answer = requests.post(url, data=form, allow_redirects=False, timeout=WAIT_SECONDS)
-        assert answer.status_code == 302
-        back = urlsplit(answer.headers["Location"])
-        assert f"{back.scheme}://{back.netloc}{back.path}" == BACK
-        return dict(parse_qsl(back.query))
+        return decided(
+            sign_in_url(f"{self.url}/oauth2/authorize", CLIENT_ID, BACK, request), user_id, decision
+        )
+
+
+def decided(url: str, user_id: str, decision: str = "approve") -> dict[str, str]:
+    """Decides at the address of a sign-in. Returns the query that the browser comes back with."""
+    page = requests.get(url, timeout=WAIT_SECONDS)
+    assert page.status_code == 200
+    form = {"user": user_id, "decision": decision}
+    answer = requests.post(url, data=form, allow_redirects=False, timeout=WAIT_SECONDS)
+    assert answer.status_code == 302
+    back = urlsplit(answer.headers["Location"])
+    assert f"{back.scheme}://{back.netloc}{back.path}" == dict(parse_qsl(urlsplit(url).query))["redirect_uri"]
+    return dict(parse_qsl(back.query))
 
 
 @contextmanager

@@ -1,0 +1,135 @@
+"""A gateway beside a stand-in for the chat platform, on this machine: `make run`.
+
+.venv/bin/python examples/with_chat_platform.py [--port PORT] [--platform-port PORT] [OPTION]...
+
+All other options are those of `server.py serve`. Ctrl-C stops both. When one of them ends, the other one is
+stopped. The stand-in lets everybody sign in as anyone, so it is for this machine alone: see chat_platform.py.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from chat_platform import API, CLIENT_ID, CLIENT_SECRET, USERS
+
+ROOT = Path(__file__).parent.parent
+HOST = "127.0.0.1"
+MODERATOR = next(each["id"] for each in USERS.values() if each["username"] == "cleo")
+READY = b"GET /readyz HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % HOST.encode()
+LOOK_SECONDS = 0.1
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when a terminal is closed
+
+
+class Ended(Exception):
+    """One of the two has ended by itself."""
+
+
+async def started(*command: str, environment: Mapping[str, str], stdout: int | None = None) -> Process:
+    # A group of its own, because Ctrl-C is for this process, which stops the others in order.
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *command,
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        stdout=stdout,
+        process_group=0,
+    )
+
+
+async def stopped(process: Process) -> None:
+    """Terminate the process and wait for its end."""
+    if process.returncode is None:
+        process.terminate()
+    await process.wait()
+
+
+async def url_of(platform: Process) -> str:
+    """Return the address that the stand-in prints as soon as it answers. Raises Ended."""
+    line = await platform.stdout.readline() if platform.stdout is not None else b""
+    if not line:
+        raise Ended("the stand-in for the chat platform did not start")
+    return line.decode().split()[-1]
+
+
+def site(public_url: str, platform_url: str) -> dict[str, str]:
+    """Return the settings of a gateway that knows the stand-in."""
+    return {
+        "VOTEGATE_WEB__PUBLIC_URL": public_url,
+        "VOTEGATE_WEB__MODERATORS": MODERATOR,
+        "VOTEGATE_CHAT_PLATFORM__AUTHORIZE_URL": f"{platform_url}/oauth2/authorize",
+        "VOTEGATE_CHAT_PLATFORM__API_URL": platform_url + API,
+        "VOTEGATE_CHAT_PLATFORM__CDN_URL": platform_url,
+        "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": CLIENT_ID,
+        "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": CLIENT_SECRET,
+    }
+
+
+async def is_ready(port: int) -> bool:
+    try:
+        reader, writer = await asyncio.open_connection(HOST, port)
+    except OSError:
+        return False
+    try:
+        writer.write(READY)
+        return b" 200 " in await reader.readline()
+    except OSError:
+        return False
+    finally:
+        writer.close()
+
+
+async def greet(port: int, platform_url: str) -> None:
+    """Say what there is to try, once both answer."""
+    while not await is_ready(port):  # noqa: ASYNC110 (the gateway writes to the terminal, not to here)
+        await asyncio.sleep(LOOK_SECONDS)
+    sys.stdout.write(f"A stand-in for the chat platform answers at {platform_url}. Ctrl-C stops both.\n")
+    sys.stdout.flush()
+
+
+async def serve(port: int, platform_port: int, options: Sequence[str]) -> None:
+    """Serve until a signal stops it. Raises Ended."""
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for number in STOPPING:
+        loop.add_signal_handler(number, stop.set)
+    public_url = f"http://{HOST}:{port}"
+    own = ("--port", str(platform_port), "--redirect-uri", f"{public_url}/signin/callback")
+    platform = await started("examples/chat_platform.py", *own, environment={}, stdout=PIPE)
+    both = [platform]
+    try:
+        platform_url = await url_of(platform)
+        command = ("server.py", "serve", "--port", str(port), *options)
+        gateway = await started(*command, environment=site(public_url, platform_url))
+        both.insert(0, gateway)  # it goes first, because it may have a question under way
+        greeting = loop.create_task(greet(port, platform_url))
+        endings = [loop.create_task(each.wait()) for each in both]
+        await asyncio.wait([loop.create_task(stop.wait()), *endings], return_when=asyncio.FIRST_COMPLETED)
+        greeting.cancel()
+        if not stop.is_set():
+            name, ended = ("gateway", gateway) if gateway.returncode is not None else ("stand-in", platform)
+            raise Ended(f"the {name} has ended with status {ended.returncode}")
+    finally:
+        for each in both:
+            await stopped(each)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description="A gateway beside a stand-in for the chat platform.", allow_abbrev=False
+    )
+    own_port = os.environ.get("VOTEGATE_SERVER__PORT", "8080")
+    parser.add_argument("--port", type=int, default=own_port, help="of the gateway")
+    parser.add_argument("--platform-port", type=int, default=8090, help="of the stand-in; 0 is any")
+    given, options = parser.parse_known_args()
+    try:
+        asyncio.run(serve(given.port, given.platform_port, options))
+    except Ended as ended:
+        raise SystemExit(f"stopped: {ended}") from None
+
+
+if __name__ == "__main__":
+    main()

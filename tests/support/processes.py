@@ -1,0 +1,24 @@
+"""Processes of this machine: who has started them, and how."""
+
+from contextlib import suppress
+from pathlib import Path
+
+
+def children(pid: int) -> set[int]:
+    """The processes that it has started."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            _, parent, *_ = stat.read_text().rpartition(")")[2].split()
+            if int(parent) == pid:
+                found.add(int(stat.parent.name))
+    return found
+
+
+def command_lines() -> dict[int, list[str]]:
+    """The command line of each process."""
+    found = {}
+    for line in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            found[int(line.parent.name)] = line.read_text(errors="replace").split("\0")
+    return found

@@ -1,0 +1,153 @@
+"""examples/with_chat_platform.py as a process: what `make run` starts, and that nothing of it stays."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
+from core.clock import SystemClock
+from gateway.platform import open_platform
+from settings.model import Settings, load_settings
+from tests.support.coroutines import run
+from tests.support.cutting_proxy import held_port
+from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
+from tests.support.platform_stand_in import CLEO, decided
+from tests.support.processes import children, command_lines
+
+SIGN_IN = new_sign_in(bytes(range(64)))
+GREETING = re.compile(
+    r"^A stand-in for the chat platform answers at (http://127\.0\.0\.1:\d+)\.", re.MULTILINE
+)
+
+
+class Pair(Client):
+    """What `make run` starts, without its set-up, on ports and in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._held = held_port()
+        port = self._held.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{port}"
+        self._log = folder / "log"
+        made = re.search(r"python (examples/with_chat_platform\.py.*)", (ROOT / "Makefile").read_text())
+        assert made is not None
+        own = ["--port", str(port), "--platform-port", "0", "--data-dir", str(folder / "data")]
+        with self._log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, *made[1].split(), *own],
+                cwd=ROOT,
+                env={name: value for name, value in os.environ.items() if not name.startswith("VOTEGATE_")},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def started(self) -> "Pair":
+        """Waits until it says that both answer."""
+
+        def greeted() -> bool:
+            assert self.process.poll() is None, self.log
+            found = GREETING.search(self.log)
+            self.platform_url = found[1] if found else ""
+            return found is not None
+
+        eventually(greeted)
+        commands = command_lines()
+        self.running = {commands[pid][1]: pid for pid in children(self.process.pid)}
+        return self
+
+    def settings(self) -> Settings:
+        """The settings of the gateway as its environment gives them."""
+        environment = Path(f"/proc/{self.running['server.py']}/environ").read_text().split("\0")
+        return load_settings(None, dict(each.split("=", 1) for each in environment if each), {})
+
+    def ended(self) -> int:
+        """Waits for its end; returns the exit status once none of its processes is there."""
+        status = self.process.wait(WAIT_SECONDS)
+        eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in self.running.values()))
+        return status
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(WAIT_SECONDS)
+        self.session.close()
+        self._held.close()
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    pair = Pair(tmp_path)
+    yield pair
+    pair.close()
+
+
+def test_both_answer_and_the_gateway_knows_the_stand_in(pair: Pair) -> None:
+    pair.started()
+    assert pair.request("GET", "/readyz").status_code == 200
+    settings = pair.settings()
+    platform, web = settings.chat_platform, settings.web
+    assert web.moderators == (CLEO,)
+    assert web.redirect_uri == f"{pair.base_url}/signin/callback"
+    assert f"redirect URI at the chat platform: {web.redirect_uri}" in pair.log
+    assert platform.cdn_url == pair.platform_url
+    assert "Votegate has created a demo bot" in pair.log
+
+    async def signed_in() -> str:
+        async with open_platform(platform, web, settings.webhooks, SystemClock()) as client:
+            url = sign_in_url(
+                platform.authorize_url, platform.client_id or "", web.redirect_uri or "", SIGN_IN
+            )
+            code = read_callback(decided(url, CLEO), SIGN_IN)
+            token = await client.token(token_form(code, web.redirect_uri or "", SIGN_IN))
+            return (await client.user(token)).id
+
+    assert run(signed_in()) == CLEO
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_both(pair: Pair, number: signal.Signals) -> None:
+    pair.started()
+    assert {*pair.running} == {"server.py", "examples/chat_platform.py"}
+    pair.process.send_signal(number)
+    assert pair.ended() == 0
+    assert "stopped at position" in pair.log
+    assert "Traceback" not in pair.log
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("server.py", "stopped: the gateway has ended with status -9"),
+        ("examples/chat_platform.py", "stopped: the stand-in has ended with status -9"),
+    ],
+)
+def test_when_one_ends_the_other_one_is_stopped(pair: Pair, command: str, told: str) -> None:
+    pair.started()
+    os.kill(pair.running[command], signal.SIGKILL)
+    assert pair.ended() == 1
+    assert told in pair.log
+    assert ("stopped at position" in pair.log) is (command != "server.py"), "a gateway drains"
+
+
+def test_a_gateway_that_cannot_start_leaves_no_stand_in(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    pair = Pair(tmp_path)
+    try:
+        assert pair.process.wait(WAIT_SECONDS) == 1
+        assert "votegate cannot serve: " in pair.log
+        assert "stopped: the gateway has ended with status 1" in pair.log
+        assert [
+            each for each in command_lines().values() if any(pair.base_url in word for word in each)
+        ] == []
+    finally:
+        pair.close()
