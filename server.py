@@ -240,7 +240,7 @@ def check_config(config: Path | None, **flags: object) -> None:
     """Check the settings, and try what a start would.
 
     It reports every mistake at once, and changes nothing on disk. Ends with status 2 if a start would fail.
-    A warning is something that would not work then: a Redis, a proxy or a name server that does not answer.
+    A warning is something that would not work then, such as a Redis that does not answer, or not be secure.
     """
     import asyncio
 

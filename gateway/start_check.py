@@ -1,7 +1,8 @@
 """The trial of a start, for `check-config`. Law: it changes nothing on disk, and no probe takes long.
 
-A mistake stops a start. A warning does not, but something will not work: a Redis, a proxy or a name server
-that does not answer. All are found at once, the probes of the network beside each other.
+A mistake stops a start. A warning does not, but something will not work, or not be secure: a Redis, a proxy
+or a name server does not answer, or a setting lets others in. All are found at once, the probes of the
+network beside each other.
 """
 
 import asyncio

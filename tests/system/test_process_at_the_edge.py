@@ -212,11 +212,14 @@ def broken(tmp_path: Path) -> Iterator[ProcessGateway]:
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_line_of_any_log_holds_a_key_or_the_operator_token(broken: ProcessGateway, form: str) -> None:
-    broken.environment["VOTEGATE_LOG__FORM"] = form
+def test_no_line_of_any_log_holds_a_key_or_a_secret_of_the_settings(
+    broken: ProcessGateway, form: str
+) -> None:
+    client_secret = "client-secret-of-the-tests"
+    broken.environment |= {"VOTEGATE_LOG__FORM": form, "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": client_secret}
     broken.start()
     key, token = "vg_" + "k" * 43, broken.operator_token
-    for secret in (key, token):
+    for secret in (key, token, client_secret):
         encoded = "".join(f"%{ord(each):x}" for each in secret)
         for written in (secret, encoded, encoded.replace("%", "%25")):
             for data in [
@@ -232,11 +235,12 @@ def test_no_line_of_any_log_holds_a_key_or_the_operator_token(broken: ProcessGat
                 assert converse(broken.base_url, [data + END])
     assert broken.signal(signal.SIGTERM) == 0
     log = broken.log
-    assert log.count("RuntimeError: a bug: ") == 6
+    assert log.count("RuntimeError: a bug: ") == 9
     assert log.count("[secret]") > 20
     for _ in range(4):
         assert key[-20:] not in log
         assert token not in log
+        assert client_secret not in log
         log = unquote(log)
 
 
