@@ -12,8 +12,9 @@ from handlers.routes import ROUTES
 from settings.model import DebugSettings
 from web.debug.actions import DataActions, ListingActions
 from web.debug.listing_pages import ListingPages
+from web.debug.operator_audience import operator_audience
 from web.debug.overview_page import OverviewPage
-from web.debug.page_table import PAGES, SECTIONS, DebugPages
+from web.debug.page_table import PAGES, DebugPages
 from web.debug.process_pages import ProcessPages
 from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
@@ -26,17 +27,17 @@ from web.templates import Templates
 class DebugSite:
     """The pages of the operator."""
 
-    def __init__(self, debug: DebugSettings, clock: Clock, operator: Operator) -> None:
+    def __init__(self, debug: DebugSettings, clock: Clock, operator: Operator, templates: Templates) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
         self._sessions = OperatorSessions(clock, idle, longest, operator.keyed_digest, new_value)
-        self._templates = Templates()
-        self._site = Site(self._templates, self._sessions, clock, {"sections": SECTIONS})
+        self._templates = templates
+        self._site = Site(self._templates, operator_audience(self._sessions), clock)
         self._operator = operator
         self._viewers: Live | None = None
 
     def is_signed_in(self, request: Request) -> bool:
-        return self._site.session_of(request) is not None
+        return self._site.visitor(request) is not None
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. They show what the endpoints answer."""

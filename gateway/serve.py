@@ -40,7 +40,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
-from handlers.route import PAGE, bound
+from handlers.route import PAGE, Resource, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
 from handlers.slices import in_slices
@@ -184,16 +184,20 @@ async def serve(
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
-        site = None
+        site, static = None, list[Resource]()
         if settings.debug.pages:
             from gateway.debug_site import DebugSite  # a gateway without pages imports none of them
+            from web.site import static_resource
+            from web.templates import Templates
 
-            site = DebugSite(settings.debug, clock, callers.operator)
+            templates = Templates()
+            site = DebugSite(settings.debug, clock, callers.operator, templates)
+            static = [static_resource(templates)]
         is_signed_in = site.is_signed_in if site is not None else lambda _: False
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, process.readiness, is_signed_in
         )
-        resources = bound(ROUTES, endpoints)
+        resources = [*bound(ROUTES, endpoints), *static]
         if site is not None:
             resources += site.resources(endpoints)
         edge = ApplicationPolicy(

@@ -302,7 +302,8 @@ TESTED_ELSEWHERE = {
         *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/schemas"),
     ],
     "tests/web judges whole pages, over sockets.": [
-        *("web/json_answers", "web/page_policy", "web/pages", "web/debug/page_table"),
+        *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),
+        *("web/debug/operator_audience", "web/debug/page_table"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

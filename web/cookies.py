@@ -1,4 +1,4 @@
-"""The cookie of the operator's session. Law: no script reads it, and no other host or plain http gets it.
+"""Cookies. Law: no script reads one, and no other host or plain http gets it.
 
 `__Host-` makes browsers refuse the cookie unless it is Secure, has Path=/ and no Domain (RFC 6265bis,
 4.1.3.2).
@@ -7,28 +7,40 @@ No GET changes anything, so Lax gives nothing away.
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
-NAME = "__Host-votegate-operator"
-_ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax"
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-def session_cookie(value: str) -> str:
-    """Return the `Set-Cookie` that opens a session. It ends with the browser, or with the session."""
-    return f"{NAME}={value}; {_ATTRIBUTES}"
+class Cookie(NamedTuple):
+    """A cookie of ours."""
+
+    name: str
+    attributes: str
+
+    def opened(self, value: str) -> str:
+        """Return the `Set-Cookie` that gives a browser the value. It ends with the browser."""
+        return f"{self.name}={value}; {self.attributes}"
+
+    def cleared(self) -> str:
+        return f"{self.name}=; {self.attributes}; Max-Age=0"
+
+    def value(self, headers: Mapping[str, str]) -> str | None:
+        """Return the value that a browser sent; the first one counts."""
+        for pair in headers.get("Cookie", "").split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == self.name:
+                return value
+        return None
 
 
-def cleared_cookie() -> str:
-    return f"{NAME}=; {_ATTRIBUTES}; Max-Age=0"
+def cookie(what: str) -> Cookie:
+    """Return the cookie for a purpose."""
+    return Cookie(f"__Host-votegate-{what}", "Path=/; Secure; HttpOnly; SameSite=Lax")
 
 
-def session_value(headers: Mapping[str, str]) -> str | None:
-    """Return the value of the session's cookie; the first one counts."""
-    for pair in headers.get("Cookie", "").split(";"):
-        name, _, value = pair.strip().partition("=")
-        if name == NAME:
-            return value
-    return None
+OPERATOR = cookie("operator")
+"""The operator's session."""
 
 
 def keeps_cookies(headers: Mapping[str, str]) -> bool:

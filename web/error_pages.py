@@ -1,6 +1,6 @@
 """Errors as pages. Law: a page says what happened, why, and what to do next.
 
-The reason is the text of the JSON error (`handlers/reply.py`); this table adds what happened and what to do.
+The reason is the text of the JSON error (`handlers/reply.py`); the texts add what happened and what to do.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,8 @@ class ErrorText(msgspec.Struct, frozen=True):
 
 
 _OTHER_4XX = ErrorText("The request was not taken", "Go back, and try it from the page again.")
-_OTHER_5XX = ErrorText("Something went wrong here", "Try again. If it stays, look at the log of the gateway.")
-_TEXTS: Mapping[int, ErrorText] = {
+_OF_FORMS: Mapping[int, ErrorText] = {
     400: ErrorText("The form was not taken", "Go back, and fill it in again. Nothing has changed."),
-    401: ErrorText("You are not signed in", "Sign in with the operator token. Nothing has changed."),
-    403: ErrorText(
-        "The form was refused",
-        "Open this page here, and send the form again. If it happens again, the proxy in front of the "
-        "gateway does not pass the Host header on. Nothing has changed.",
-    ),
-    404: ErrorText(
-        "There is nothing here", "Look for it under Find. It may have been removed, or never have existed."
-    ),
     405: ErrorText("The page cannot do that", "Go back, and use the buttons of the page."),
     409: ErrorText(
         "It cannot be done as things stand", "Look at the page again: the state may have changed meanwhile."
@@ -38,35 +28,39 @@ _TEXTS: Mapping[int, ErrorText] = {
     413: ErrorText(
         "The form is too large", "Shorten what you wrote, and send it again. Nothing has changed."
     ),
-    429: ErrorText(
-        "Too many attempts failed",
-        "Wait, then try once more. If it was not you, the log names the address that guesses.",
-    ),
-    500: ErrorText(
-        "Something went wrong here", "Look for the number in the log: it stands beside the cause."
-    ),
-    503: ErrorText(
-        "It cannot be done right now",
-        "Nothing was saved. Try again in a moment; /readyz tells when the gateway is ready.",
-    ),
 }
+"""Texts that are the same for every visitor."""
+
+
+class ErrorTexts(msgspec.Struct, frozen=True):
+    """The texts for one kind of visitor: by status, and for any other fault of ours."""
+
+    by_status: Mapping[int, ErrorText]
+    other_5xx: ErrorText
+
+    def of(self, status: int) -> ErrorText:
+        fallback = _OTHER_4XX if status < 500 else self.other_5xx
+        return self.by_status.get(status) or _OF_FORMS.get(status, fallback)
 
 
 class _JsonError(msgspec.Struct):
     error: str = ""
 
 
-def error_page(refused: Reply, *, signed_in: bool) -> Page:
-    """Return the page that says what a JSON error says."""
-    fallback = _OTHER_4XX if refused.status < 500 else _OTHER_5XX
-    text = _TEXTS.get(refused.status, fallback)
+def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool) -> Page:
+    """Return the page that says what a JSON error says.
+
+    Args:
+        may_sign_in: true to lead to the sign-in, false to lead to the first page.
+    """
+    text = texts.of(refused.status)
     values = {
         "status": refused.status,
         "what": text.title,
         "why": error_text(refused),
         "what_to_do": text.what_to_do,
         "wait_seconds": refused.limits.reset_seconds if refused.limits is not None else None,
-        "may_sign_in": refused.status == 401 or not signed_in,
+        "may_sign_in": may_sign_in,
     }
     return Page("error.html", text.title, values, refused.status, refused.headers, refused.limits)
 

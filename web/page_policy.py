@@ -1,32 +1,46 @@
 """The headers of pages. Law: a page runs our scripts alone, talks to us alone, and is framed by nobody."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-CONTENT_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types votegate",
+
+def page_headers(images: Iterable[str] = (), forms: Iterable[str] = ()) -> Mapping[str, str]:
+    """Return the headers of pages. `cache-control` and `vary` keep one with a session out of every cache.
+
+    Args:
+        images: the origins of others whose pictures the pages show.
+        forms: the origins of others to which a form may lead. A browser asks this of a redirect, too.
+    """
+    return MappingProxyType(
+        {
+            "content-security-policy": _content_policy(images, forms),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",
+            "cross-origin-opener-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+            "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+            "cache-control": "no-store",
+            "vary": "Cookie, HX-Request",
+        }
     )
-)
-PAGE_HEADERS: Mapping[str, str] = MappingProxyType(
-    {
-        "content-security-policy": CONTENT_POLICY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "same-origin",
-        "cross-origin-opener-policy": "same-origin",
-        "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-        "cache-control": "no-store",
-        "vary": "Cookie, HX-Request",
-    }
-)
-"""`cache-control` and `vary` keep a page with a session out of every cache."""
+
+
+def _content_policy(images: Iterable[str], forms: Iterable[str]) -> str:
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            " ".join(("img-src 'self'", *images)),
+            "connect-src 'self'",
+            " ".join(("form-action 'self'", *forms)),
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types votegate",
+        )
+    )
+
+
+PAGE_HEADERS = page_headers()
+"""The headers of pages that show and ask nothing of others."""

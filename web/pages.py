@@ -5,20 +5,25 @@ calls the view, and draws its page whole, or as the fragment that htmx swaps in.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from handlers.reply import NO_HEADERS, Reply
 from handlers.request import Request
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
-from web.sessions import Session
+
+V = TypeVar("V")
+"""A kind of visitor who has signed in (audiences.py)."""
+
+Access = Literal["anyone", "operator"]
+"""Who sees a page."""
 
 
-class Visit(NamedTuple):
-    """A request for a page. `session` is None for a visitor who is not signed in."""
+class Visit(NamedTuple, Generic[V]):
+    """A request for a page. `visitor` is None for one who is not signed in."""
 
     request: Request
-    session: Session | None
+    visitor: V | None
 
     @property
     def path(self) -> str:
@@ -41,7 +46,7 @@ class Page(NamedTuple):
 
 
 Shown = Page | Reply
-View = Callable[[Visit], Shown | Awaitable[Shown]]
+View = Callable[[Visit[Any]], Shown | Awaitable[Shown]]
 
 
 class PageRow(NamedTuple):
@@ -49,13 +54,13 @@ class PageRow(NamedTuple):
 
     Args:
         view: picks the function that makes the page.
-        is_open: true if a visitor who is not signed in sees it.
+        access: who sees it.
     """
 
     method: str
     path: str
     view: Callable[[Any], View]
-    is_open: bool = False
+    access: Access
 
 
 def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:

@@ -1,63 +1,45 @@
 """The site: from a request to the bytes of a page. Law: every page passes the same checks in the same order.
 
-    a form from another site (403) -> no session (303 to the sign-in; 401 for a fragment) -> view -> drawing
+    a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment) -> view -> drawing
 
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
 
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Generic
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from core.actors import OPERATOR
 from core.clock import Clock
-from handlers.reply import (
-    SPOKEN,
-    FromElsewhere,
-    OperatorTokenRequired,
-    Reply,
-    no_such_path,
-    reply_to,
-)
+from handlers.reply import SPOKEN, FromElsewhere, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
-from web.cookies import session_value
+from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
 from web.json_answers import AnswerRefused
-from web.page_policy import PAGE_HEADERS
-from web.pages import Page, PageRow, Visit, see_other
-from web.sessions import OperatorSessions, Session
+from web.pages import Page, PageRow, V, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
-SIGN_IN = "/debug/sign-in"
 
 
-class Site:
-    """Serves the rows of pages.
+class Site(Generic[V]):
+    """Serves the rows of pages to one audience."""
 
-    Args:
-        facts: values that every template may use.
-    """
-
-    def __init__(
-        self, templates: Templates, sessions: OperatorSessions, clock: Clock, facts: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, templates: Templates, audience: Audience[V], clock: Clock) -> None:
         self._templates = templates
-        self._sessions = sessions
+        self._audience = audience
         self._clock = clock
-        self._facts = facts
 
-    def session_of(self, request: Request) -> Session | None:
-        return self._sessions.of(session_value(request.headers))
+    def visitor(self, request: Request) -> V | None:
+        return self._audience.visitor(request)
 
     def resources(self, rows: Iterable[PageRow], to: object) -> list[Resource]:
-        """Return the paths of the rows, those of the static files, and the page for paths that do not exist.
+        """Return the paths of the rows, and last the page for paths that do not exist.
 
         Args:
             to: the object from which the rows pick their views.
@@ -65,8 +47,7 @@ class Site:
         paths: dict[str, dict[str, Endpoint]] = {}
         for row in rows:
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)
-        paths[STATIC_PATH] = {"GET": self._static}
-        paths["/debug/{rest*}"] = {"GET": self._missing, "POST": self._missing}
+        paths[self._audience.rest] = {"GET": self._missing, "POST": self._missing}
         return [
             Resource(path, endpoints, self._finish, names=dict.fromkeys(endpoints, PAGE))
             for path, endpoints in paths.items()
@@ -74,48 +55,63 @@ class Site:
 
     def _served(self, row: PageRow, to: object) -> Endpoint:
         view = row.view(to)
+        may_see: Callable[[V], bool] | None = None
+        if row.access != "anyone":
+            may_see = self._audience.rules[row.access]
 
         async def serve(request: Request) -> Reply:
             drawing = await self._templates.load()
-            session = self.session_of(request)
-            if session is not None:
-                request = request._replace(by=OPERATOR)
+            visitor = self.visitor(request)
+            if visitor is not None:
+                request = request._replace(by=self._audience.actor(visitor))
             try:
                 self._refuse_other_sites(request)
-                if session is None and not row.is_open:
-                    return self._without_session(drawing, request)
-                shown = view(Visit(request, session))
+                if may_see is not None and visitor is None:
+                    return self._to_sign_in(request)
+                shown = view(Visit(request, visitor))
                 shown = await shown if inspect.isawaitable(shown) else shown
             except SPOKEN as error:
-                shown = error_page(reply_to(error), signed_in=session is not None)
+                return self._refused(drawing, request, visitor, reply_to(error))
             except AnswerRefused as refused:
-                shown = error_page(refused.reply, signed_in=session is not None)
+                return self._refused(drawing, request, visitor, refused.reply)
             if isinstance(shown, Page):
-                return self._drawn(drawing, request, session, shown)
-            return replace(shown, headers={**PAGE_HEADERS, **shown.headers})
+                return self._drawn(drawing, request, visitor, shown)
+            return replace(shown, headers={**self._audience.headers, **shown.headers})
 
         return serve
 
     def _refuse_other_sites(self, request: Request) -> None:
         if request.method not in SAFE_METHODS:
-            has_cookie = session_value(request.headers) is not None
+            has_cookie = self._audience.cookie.value(request.headers) is not None
             if not is_from_here(request.headers, has_cookie=has_cookie):
                 raise FromElsewhere
 
-    def _without_session(self, drawing: Drawing, request: Request) -> Reply:
+    def _to_sign_in(self, request: Request) -> Reply:
+        """Return the way to the sign-in. Raises the refusal of a stranger for a fragment."""
         if _wants_fragment(request):
-            refused = reply_to(OperatorTokenRequired())
-            return self._drawn(drawing, request, None, error_page(refused, signed_in=False))
-        back = request.path if request.method in SAFE_METHODS else "/debug"
-        return see_other(f"{SIGN_IN}?to={quote(back)}" if back != "/debug" else SIGN_IN, PAGE_HEADERS)
+            raise self._audience.stranger
+        home, sign_in = self._audience.home, self._audience.sign_in
+        back = request.path if request.method in SAFE_METHODS else home
+        path = f"{sign_in}?to={quote(back)}" if back != home else sign_in
+        return see_other(path, self._audience.headers)
 
-    def _drawn(self, drawing: Drawing, request: Request, session: Session | None, page: Page) -> Reply:
+    def _refused(self, drawing: Drawing, request: Request, visitor: V | None, refused: Reply) -> Reply:
+        may_sign_in = refused.status == 401 or (visitor is None and self._audience.is_closed)
+        page = error_page(refused, self._audience.error_texts, may_sign_in=may_sign_in)
+        return self._drawn(drawing, request, visitor, page)
+
+    def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: Page) -> Reply:
+        audience = self._audience
         values = {
-            **self._facts,
+            **audience.values,
+            "frame": audience.frame,
+            "sign_in": audience.sign_in,
+            "home": audience.home,
+            "home_link": audience.home_link,
             "title": page.title,
             "path": request.path,
-            "signed_in": session is not None,
-            "notice": session.notice(request.query.get("notice")) if session is not None else None,
+            "visitor": visitor,
+            "notice": audience.notice(visitor, request),
             "now_ms": self._clock.now_ms(),
             **page.values,
         }
@@ -123,15 +119,14 @@ class Site:
             text = drawing.fragment(page.template, values, _target(request))
         else:
             text = drawing.whole(page.template, values)
-        return Reply(page.status, text.encode(), {**PAGE_HEADERS, **page.headers}, page.limits, HTML)
+        return Reply(page.status, text.encode(), {**audience.headers, **page.headers}, page.limits, HTML)
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug. Before the first page it stays as it is."""
         drawing = self._templates.drawing
         if drawing is None or reply.status < 400:
             return reply
-        session = self.session_of(request)
-        return self._drawn(drawing, request, session, error_page(reply, signed_in=session is not None))
+        return self._refused(drawing, request, self.visitor(request), reply)
 
     async def _missing(self, request: Request) -> Reply:
         """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""
@@ -140,9 +135,15 @@ class Site:
             return self._finish(request, no_such_path())
         return no_such_path()
 
-    async def _static(self, request: Request) -> Reply:
-        drawing = await self._templates.load()
+
+def static_resource(templates: Templates) -> Resource:
+    """Return the path of the styles and scripts, which all sites of a gateway share."""
+
+    async def serve(request: Request) -> Reply:
+        drawing = await templates.load()
         return drawing.files.reply(request)
+
+    return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 
 
 def _wants_fragment(request: Request) -> bool:

@@ -2,16 +2,18 @@
 
 import pytest
 
-from web.cookies import NAME, cleared_cookie, keeps_cookies, session_cookie, session_value
+from web.cookies import OPERATOR, keeps_cookies
+
+NAME = OPERATOR.name
 
 
 def test_no_script_no_other_host_and_no_plain_connection_gets_the_cookie() -> None:
-    assert session_cookie("value") == f"{NAME}=value; Path=/; Secure; HttpOnly; SameSite=Lax"
+    assert OPERATOR.opened("value") == f"{NAME}=value; Path=/; Secure; HttpOnly; SameSite=Lax"
     assert NAME.startswith("__Host-")
 
 
 def test_a_cleared_cookie_is_gone_at_once() -> None:
-    assert cleared_cookie() == f"{NAME}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+    assert OPERATOR.cleared() == f"{NAME}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
 
 
 @pytest.mark.parametrize(
@@ -26,7 +28,7 @@ def test_a_cleared_cookie_is_gone_at_once() -> None:
     ],
 )
 def test_the_value_is_found_among_other_cookies(header: str, value: str | None) -> None:
-    assert session_value({"Cookie": header}) == value
+    assert OPERATOR.value({"Cookie": header}) == value
 
 
 @pytest.mark.parametrize(

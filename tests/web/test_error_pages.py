@@ -4,6 +4,7 @@ import pytest
 
 from core.refusals import Conflict, NotFound, Unavailable
 from handlers.reply import FromElsewhere, NotReady, OperatorTokenRequired, Reply, bug, reply_to
+from web.debug.operator_audience import ERROR_TEXTS
 from web.error_pages import error_page
 
 ERRORS = [
@@ -18,16 +19,19 @@ ERRORS = [
 
 @pytest.mark.parametrize("refused", ERRORS, ids=lambda refused: str(refused.status))
 def test_an_error_keeps_its_status_and_its_reason(refused: Reply) -> None:
-    page = error_page(refused, signed_in=True)
+    page = error_page(refused, ERROR_TEXTS, may_sign_in=False)
     assert page.status == refused.status
     assert page.values["why"].encode() in refused.body
     assert all(page.values[name] for name in ("what", "why", "what_to_do"))
 
 
 def test_a_bug_names_its_request() -> None:
-    assert "id-of-the-request" in error_page(bug("id-of-the-request"), signed_in=True).values["why"]
+    assert (
+        "id-of-the-request"
+        in error_page(bug("id-of-the-request"), ERROR_TEXTS, may_sign_in=False).values["why"]
+    )
 
 
 def test_a_status_of_no_text_of_its_own_has_the_text_of_its_class() -> None:
-    assert error_page(Reply(418, b"{}"), signed_in=True).title == "The request was not taken"
-    assert error_page(Reply(599, b"{}"), signed_in=True).title == "Something went wrong here"
+    assert ERROR_TEXTS.of(418).title == "The request was not taken"
+    assert ERROR_TEXTS.of(599).title == "Something went wrong here"

@@ -52,7 +52,8 @@ def test_every_address_that_is_a_value_goes_through_the_filter(path: Path) -> No
 @pytest.fixture(scope="module")
 def drawn() -> str:
     values = {
-        **{"title": "T", "path": "/debug", "signed_in": False, "notice": None, "sections": ()},
+        **{"title": "T", "path": "/debug", "visitor": None, "notice": None, "sections": ()},
+        **{"frame": "debug/frame.html", "sign_in": "/debug/sign-in", "home": "/debug", "home_link": "Back"},
         **{"status": 404, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
         "may_sign_in": True,
     }
@@ -72,6 +73,8 @@ def test_a_fragment_is_the_content_without_the_page_around_it() -> None:
         "what_to_do": "d",
         "wait_seconds": 3,
         "may_sign_in": False,
+        "home": "/debug",
+        "home_link": "Back",
     }
     fragment = load_drawing().fragment("error.html", values)
     assert "<html" not in fragment

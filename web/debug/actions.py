@@ -13,11 +13,12 @@ import msgspec
 from core.refusals import Invalid, NotFound
 from handlers.reply import SPOKEN, reply_to
 from web.debug.listing_pages import Inside, inside_of, kind_of, name_of
+from web.debug.operator_audience import OperatorVisit
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
 from web.json_answers import JsonAnswers
-from web.pages import Page, PageRow, Shown, Visit, see_other
+from web.pages import Page, PageRow, Shown, see_other
 from web.sessions import Notice
 
 Answer = Mapping[str, Any]
@@ -243,11 +244,11 @@ class ListingActions:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    async def ask(self, visit: Visit, action: Action) -> Shown:
+    async def ask(self, visit: OperatorVisit, action: Action) -> Shown:
         inside = await self._inside(visit, action)
         return _confirmation(action, _title(action, inside), action.now(inside), {}, self._back(visit))
 
-    async def act(self, visit: Visit, action: Action) -> Shown:
+    async def act(self, visit: OperatorVisit, action: Action) -> Shown:
         inside = await self._inside(visit, action)
         form = "Bot" if visit.request.params[0] == "bots" else "Server"
         operation = action.operation.format(form=form)
@@ -261,13 +262,13 @@ class ListingActions:
             self._back(visit),
         )
 
-    async def _inside(self, visit: Visit, action: Action) -> Inside:
+    async def _inside(self, visit: OperatorVisit, action: Action) -> Inside:
         kind = kind_of(visit.request)
         if kind not in action.on:
             raise NotFound("listing")
         return await inside_of(self._answers, visit.request, kind, visit.request.params[1])
 
-    def _back(self, visit: Visit) -> str:
+    def _back(self, visit: OperatorVisit) -> str:
         kind, listing_id, *_ = visit.request.params
         return LISTING.format(kind=kind, id=listing_id)
 
@@ -278,10 +279,10 @@ class DataActions:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    def ask(self, _: Visit, action: Action) -> Shown:
+    def ask(self, _: OperatorVisit, action: Action) -> Shown:
         return _confirmation(action, action.title, {}, {}, DATA)
 
-    async def act(self, visit: Visit, action: Action) -> Shown:
+    async def act(self, visit: OperatorVisit, action: Action) -> Shown:
         if action is BACKUP:  # its answer is a file, after which the browser stays where it is
             return await self._answers.reply(action.operation, visit.request)
         return await _acted(self._answers, visit, action, action.operation, (), action.title, DATA)
@@ -289,7 +290,7 @@ class DataActions:
 
 async def _acted(
     answers: JsonAnswers,
-    visit: Visit,
+    visit: OperatorVisit,
     action: Action,
     operation: str,
     params: tuple[str, ...],
@@ -307,7 +308,7 @@ async def _acted(
         answer = reply_to(error)
         return _confirmation(action, title, form, {"": error_text(answer)}, back, answer.status)
     notice = action.done(msgspec.json.decode(reply.body))
-    its_id = visit.session.tell(notice) if visit.session is not None else ""
+    its_id = visit.visitor.tell(notice) if visit.visitor is not None else ""
     return see_other(f"{back}?notice={its_id}")
 
 
@@ -341,6 +342,6 @@ def _rows(
 ) -> tuple[PageRow, ...]:
     path = f"{place}/{action.slug}"
     return (
-        PageRow("GET", path, lambda to: partial(by(to).ask, action=action)),
-        PageRow("POST", path, lambda to: partial(by(to).act, action=action)),
+        PageRow("GET", path, lambda to: partial(by(to).ask, action=action), "operator"),
+        PageRow("POST", path, lambda to: partial(by(to).act, action=action), "operator"),
     )

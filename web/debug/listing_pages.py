@@ -9,8 +9,9 @@ from handlers.debug_find import FoundListings
 from handlers.debug_listing import BotInside, ServerInside
 from handlers.debug_user import UserInside
 from handlers.request import Request
+from web.debug.operator_audience import OperatorVisit
 from web.json_answers import JsonAnswers
-from web.pages import Page, Shown, Visit
+from web.pages import Page, Shown
 
 Inside = BotInside | ServerInside
 
@@ -19,17 +20,17 @@ class ListingPages:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    async def find(self, visit: Visit) -> Shown:
+    async def find(self, visit: OperatorVisit) -> Shown:
         text = visit.request.query.get("q", "").strip()
         found = await self._answers.ask(FoundListings, "find", visit.request, query={"q": text})
         return Page("debug/find.html", "Find", {"q": text, "found": found})
 
-    async def listing(self, visit: Visit) -> Shown:
+    async def listing(self, visit: OperatorVisit) -> Shown:
         kind, listing_id = kind_of(visit.request), visit.request.params[1]
         inside = await inside_of(self._answers, visit.request, kind, listing_id)
         return Page("debug/listing.html", name_of(inside), {"kind": kind, "inside": inside})
 
-    async def user(self, visit: Visit) -> Shown:
+    async def user(self, visit: OperatorVisit) -> Shown:
         user_id = visit.request.params[0]
         user = await self._answers.ask(UserInside, "showUserInside", visit.request, user_id)
         return Page("debug/user.html", f"User {user.id}", {"user": user})

@@ -9,9 +9,10 @@ from msgspec.structs import asdict
 from handlers.debug_overview import Overview, SeriesView
 from handlers.reply import Reply
 from handlers.request import Request
+from web.debug.operator_audience import OperatorVisit
 from web.json_answers import JsonAnswers
 from web.live import Live, ended, event
-from web.pages import Page, Shown, Visit
+from web.pages import Page, Shown
 from web.sessions import OperatorSessions
 from web.templates import Templates
 
@@ -34,15 +35,15 @@ class OverviewPage:
         self._templates = templates
         self.viewers = Live(self.event, sessions)
 
-    async def show(self, visit: Visit) -> Shown:
+    async def show(self, visit: OperatorVisit) -> Shown:
         state = await self._ask(visit.request)
         return Page(
             TEMPLATE, "Overview", {**live_values(state), "charts": CHARTS, "rows": rows_of(state.series)}
         )
 
-    def live(self, visit: Visit) -> Reply:
+    def live(self, visit: OperatorVisit) -> Reply:
         """Return the stream of what moves on the page."""
-        return self.viewers.stream(visit.session) if visit.session is not None else ended()
+        return self.viewers.stream(visit.visitor) if visit.visitor is not None else ended()
 
     async def event(self) -> bytes:
         """Return the events of one moment: the part of the page that moves, and the points of the charts."""

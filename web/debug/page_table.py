@@ -13,16 +13,6 @@ from web.debug.process_pages import ProcessPages
 from web.debug.sign_in_page import SignInPage
 from web.pages import PageRow
 
-SECTIONS = (
-    ("/debug", "Overview"),
-    ("/debug/webhooks", "Webhooks"),
-    ("/debug/limiter", "Limiter"),
-    ("/debug/errors", "Errors"),
-    ("/debug/journal", "Journal"),
-    ("/debug/data", "Data"),
-)
-"""The navigation: paths and names."""
-
 
 @dataclass(frozen=True)
 class DebugPages:
@@ -37,18 +27,18 @@ class DebugPages:
 
 
 PAGES = (
-    PageRow("GET", "/debug/sign-in", lambda to: to.sign_in.show, is_open=True),
-    PageRow("POST", "/debug/sign-in", lambda to: to.sign_in.sign_in, is_open=True),
-    PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, is_open=True),
-    PageRow("GET", "/debug", lambda to: to.overview.show),
-    PageRow("GET", "/debug/live", lambda to: to.overview.live, is_open=True),
-    PageRow("GET", "/debug/webhooks", lambda to: to.process.webhooks),
-    PageRow("GET", "/debug/limiter", lambda to: to.process.limiter),
-    PageRow("GET", "/debug/errors", lambda to: to.process.errors),
-    PageRow("GET", "/debug/journal", lambda to: to.process.journal),
-    PageRow("GET", "/debug/data", lambda to: to.process.data),
-    PageRow("GET", "/debug/find", lambda to: to.listings.find),
-    PageRow("GET", "/debug/users/{id}", lambda to: to.listings.user),
-    PageRow("GET", "/debug/listings/{kind}/{id}", lambda to: to.listings.listing),
+    PageRow("GET", "/debug/sign-in", lambda to: to.sign_in.show, "anyone"),
+    PageRow("POST", "/debug/sign-in", lambda to: to.sign_in.sign_in, "anyone"),
+    PageRow("POST", "/debug/sign-out", lambda to: to.sign_in.sign_out, "anyone"),
+    PageRow("GET", "/debug", lambda to: to.overview.show, "operator"),
+    PageRow("GET", "/debug/live", lambda to: to.overview.live, "anyone"),
+    PageRow("GET", "/debug/webhooks", lambda to: to.process.webhooks, "operator"),
+    PageRow("GET", "/debug/limiter", lambda to: to.process.limiter, "operator"),
+    PageRow("GET", "/debug/errors", lambda to: to.process.errors, "operator"),
+    PageRow("GET", "/debug/journal", lambda to: to.process.journal, "operator"),
+    PageRow("GET", "/debug/data", lambda to: to.process.data, "operator"),
+    PageRow("GET", "/debug/find", lambda to: to.listings.find, "operator"),
+    PageRow("GET", "/debug/users/{id}", lambda to: to.listings.user, "operator"),
+    PageRow("GET", "/debug/listings/{kind}/{id}", lambda to: to.listings.listing, "operator"),
     *action_rows(),
 )

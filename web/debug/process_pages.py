@@ -5,27 +5,28 @@ from handlers.debug_journal import JournalPage
 from handlers.debug_limiter import LimiterInside
 from handlers.debug_process import DebugState
 from handlers.debug_webhooks import WebhooksInside
+from web.debug.operator_audience import OperatorVisit
 from web.json_answers import JsonAnswers
-from web.pages import Page, Shown, Visit
+from web.pages import Page, Shown
 
 
 class ProcessPages:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    async def webhooks(self, visit: Visit) -> Shown:
+    async def webhooks(self, visit: OperatorVisit) -> Shown:
         inside = await self._answers.ask(WebhooksInside, "showWebhooksInside", visit.request)
         return Page("debug/webhooks.html", "Webhooks", {"inside": inside})
 
-    async def limiter(self, visit: Visit) -> Shown:
+    async def limiter(self, visit: OperatorVisit) -> Shown:
         limiter = await self._answers.ask(LimiterInside, "showLimiter", visit.request)
         return Page("debug/limiter.html", "Limiter", {"limiter": limiter})
 
-    async def errors(self, visit: Visit) -> Shown:
+    async def errors(self, visit: OperatorVisit) -> Shown:
         lines = await self._answers.ask(ErrorLines, "showErrors", visit.request)
         return Page("debug/errors.html", "Errors", {"lines": lines.errors})
 
-    async def journal(self, visit: Visit) -> Shown:
+    async def journal(self, visit: OperatorVisit) -> Shown:
         before = visit.request.query.get("before")
         query = {"before": before} if before is not None else {}
         page = await self._answers.ask(JournalPage, "showJournal", visit.request, query=query)
@@ -33,6 +34,6 @@ class ProcessPages:
             "debug/journal.html", "Journal", {"events": page.events, "next": page.next, "before": before}
         )
 
-    async def data(self, visit: Visit) -> Shown:
+    async def data(self, visit: OperatorVisit) -> Shown:
         state = await self._answers.ask(DebugState, "showState", visit.request)
         return Page("debug/data.html", "Data on disk", {"state": state})

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from handlers.manage import Operator
 from handlers.reply import OperatorTokenRefused
-from web.cookies import cleared_cookie, keeps_cookies, session_cookie, session_value
-from web.error_pages import error_page
+from web.cookies import OPERATOR, keeps_cookies
+from web.debug.operator_audience import HOME, SIGN_IN, OperatorVisit
+from web.json_answers import AnswerRefused
 from web.links import way_back
-from web.pages import Page, Shown, Visit, see_other
+from web.pages import Page, Shown, see_other
 from web.sessions import OperatorSessions
 
-HOME = "/debug"
 WRONG = "This is not the operator token. It stands in the file operator.token of the data folder."
 
 
@@ -23,11 +23,11 @@ class SignInPage:
         self._operator = operator
         self._sessions = sessions
 
-    def show(self, visit: Visit) -> Shown:
+    def show(self, visit: OperatorVisit) -> Shown:
         to = way_back(visit.request.query.get("to", HOME), HOME)
-        return see_other(to) if visit.session is not None else _page(visit, to, {})
+        return see_other(to) if visit.visitor is not None else _page(visit, to, {})
 
-    def sign_in(self, visit: Visit) -> Shown:
+    def sign_in(self, visit: OperatorVisit) -> Shown:
         form = visit.form()
         to, token = way_back(form.text("to"), HOME), form.text("token")
         if not keeps_cookies(visit.request.headers):
@@ -39,16 +39,16 @@ class SignInPage:
         except OperatorTokenRefused:
             return _page(visit, to, {"token": WRONG}, 401)
         if refused is not None:
-            return error_page(refused, signed_in=False)
-        self._sessions.end(session_value(visit.request.headers))
-        return see_other(to, {"set-cookie": session_cookie(self._sessions.open())})
+            raise AnswerRefused(refused)
+        self._sessions.end(OPERATOR.value(visit.request.headers))
+        return see_other(to, {"set-cookie": OPERATOR.opened(self._sessions.open())})
 
-    def sign_out(self, visit: Visit) -> Shown:
-        self._sessions.end(session_value(visit.request.headers))
-        return see_other("/debug/sign-in", {"set-cookie": cleared_cookie(), "clear-site-data": '"cache"'})
+    def sign_out(self, visit: OperatorVisit) -> Shown:
+        self._sessions.end(OPERATOR.value(visit.request.headers))
+        return see_other(SIGN_IN, {"set-cookie": OPERATOR.cleared(), "clear-site-data": '"cache"'})
 
 
-def _page(visit: Visit, to: str, errors: Mapping[str, str], status: int = 200) -> Page:
+def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int = 200) -> Page:
     host, _, port = visit.request.headers.get("Host", "").partition(":")
     values = {
         "errors": errors,

@@ -1,0 +1,55 @@
+"""The kinds of visitor. Law: whatever the pages of two kinds do differently stands in one value of each."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from core.actors import Actor
+from handlers.reply import BadRequest
+from handlers.request import Request
+from web.cookies import Cookie
+from web.error_pages import ErrorTexts
+from web.pages import Access, V
+from web.sessions import Notice
+
+
+@dataclass(frozen=True)
+class Audience(Generic[V]):
+    """One kind of visitor.
+
+    Args:
+        cookie: what a visitor is known by.
+        known: returns the visitor with this value of the cookie; None for a stranger.
+        actor: names a visitor in the record of changes.
+        rules: tells of each access but "anyone" whether a visitor has it.
+        stranger: the refusal of a stranger.
+        notice: returns what a page says of the visitor's last action.
+        sign_in: the path to which a stranger is sent.
+        home: the path of the first page.
+        home_link: the text of a link to it.
+        is_closed: true if a stranger may see nothing but the sign-in.
+        rest: the path of whatever is no page.
+        frame: the template around a page.
+        headers: the headers of every page.
+        error_texts: the words of error pages.
+        values: further values for the templates.
+    """
+
+    cookie: Cookie
+    known: Callable[[str | None], V | None]
+    actor: Callable[[V], Actor]
+    rules: Mapping[Access, Callable[[V], bool]]
+    stranger: type[BadRequest]
+    notice: Callable[[V | None, Request], Notice | None]
+    sign_in: str
+    home: str
+    home_link: str
+    is_closed: bool
+    rest: str
+    frame: str
+    headers: Mapping[str, str]
+    error_texts: ErrorTexts
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def visitor(self, request: Request) -> V | None:
+        return self.known(self.cookie.value(request.headers))
