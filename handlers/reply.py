@@ -12,6 +12,8 @@ The domain's refusals are in `core/refusals.py`. Requests that are refused befor
     |-- TooManyRequests         the limit is reached
     |-- NotReady                the gateway is stopping, or its journal takes no writes
     |-- FromElsewhere           a page's form that was sent from another site
+    |-- SignInRequired          a page, or a part of one, for those who are signed in
+    |-- NotPermitted            a page that is not for whoever is signed in
     |-- Unreadable              NotJson, NotAnObject, DoubledField, UnreadableForm
     `-- BodyTooLarge            the body was not kept
 
@@ -44,8 +46,8 @@ class Reply(Struct, frozen=True):
     """An answer to send.
 
     `body` goes first, then the pieces of `stream`, if there is one, as they come. `headers`, and those that
-    tell of `limits`, come beside the headers of every answer. `view` is the value whose JSON the body is, for
-    a page that shows the same.
+    tell of `limits`, come beside the headers of every answer. Each of `cookies` is the value of a
+    `Set-Cookie`. `view` is the value whose JSON the body is, for a page that shows the same.
     """
 
     status: int
@@ -54,6 +56,7 @@ class Reply(Struct, frozen=True):
     limits: Decision | None = None
     content_type: str = JSON
     stream: AsyncGenerator[bytes, None] | None = None
+    cookies: tuple[str, ...] = ()
     view: Struct | None = None
 
 
@@ -123,6 +126,14 @@ class UnreadableForm(Unreadable):
 
 class FromElsewhere(BadRequest):
     """A form that was sent from a page of another site, or of none."""
+
+
+class SignInRequired(BadRequest):
+    pass
+
+
+class NotPermitted(BadRequest):
+    pass
 
 
 class NotReady(BadRequest):
@@ -264,6 +275,7 @@ _NO_SCHEME = {
     "www-authenticate": 'ApiKey hint="no scheme: the key is the entire value of the Authorization header"'
 }
 _BEARER = {"www-authenticate": "Bearer"}
+_COOKIE = {"www-authenticate": "Cookie"}  # no registered scheme; a 401 must name one (RFC 9110, 15.5.2)
 _NEITHER_COUNT = "One of the following fields is required: command_count, server_count."
 
 
@@ -282,6 +294,8 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     MalformedUser: _always(400, "The user id must be a snowflake: 17 to 20 digits."),
     TooManyRequests: _always(429, "Too many requests, please try again later."),
     FromElsewhere: _always(403, "The form was not sent from a page of this gateway."),
+    SignInRequired: _always(401, "You must sign in.", _COOKIE),
+    NotPermitted: _always(403, "You may not see this page."),
     UnreadableForm: _always(400, "The form could not be read."),
     NotJson: _always(400, "The body must be valid JSON in UTF-8."),
     NotAnObject: _always(400, "The body must be a JSON object."),

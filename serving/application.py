@@ -234,6 +234,8 @@ class EndpointHandler(RequestHandler):
         limits = headers(reply.limits) if reply.limits is not None else {}
         for name, value in (*reply.headers.items(), *limits.items()):
             self.set_header(name, value)
+        for cookie in reply.cookies:
+            self.add_header("Set-Cookie", cookie)
         self.set_header("Content-Type", reply.content_type)
         if reply.content_type == EVENT_STREAM:
             self._watched_ns = self._policy.clock.monotonic_ns()

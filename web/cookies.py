@@ -1,26 +1,31 @@
-"""Cookies. Law: no script reads one, and no other host or plain http gets it.
+"""Cookies. Law: this module alone names them, no script reads one, and no other host gets one.
 
-`__Host-` makes browsers refuse the cookie unless it is Secure, has Path=/ and no Domain (RFC 6265bis,
-4.1.3.2).
-SameSite is Lax: with Strict, a link from an alert to a page would show the sign-in to whoever is signed in.
-No GET changes anything, so Lax gives nothing away.
+`__Host-` makes browsers refuse a cookie unless it is Secure, has Path=/ and no Domain (RFC 6265bis, 4.1.3.2).
+Only for people's pages over plain http, if a deployment asks for them, there is neither.
+SameSite is Lax: with Strict, a link from an alert to a page would show the sign-in to whoever is signed in,
+and the chat platform could not send a browser back. But for that way back no GET changes anything, so Lax
+gives nothing away.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+SIGN_IN_SECONDS = 600
+"""How long a sign-in may take at the chat platform."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Cookie(NamedTuple):
-    """A cookie of ours."""
+    """A cookie of ours. Without `seconds` it ends with the browser."""
 
     name: str
     attributes: str
+    seconds: int | None = None
 
     def opened(self, value: str) -> str:
-        """Return the `Set-Cookie` that gives a browser the value. It ends with the browser."""
-        return f"{self.name}={value}; {self.attributes}"
+        """Return the `Set-Cookie` that gives a browser the value."""
+        lasting = f"; Max-Age={self.seconds}" if self.seconds is not None else ""
+        return f"{self.name}={value}; {self.attributes}{lasting}"
 
     def cleared(self) -> str:
         return f"{self.name}=; {self.attributes}; Max-Age=0"
@@ -34,13 +39,36 @@ class Cookie(NamedTuple):
         return None
 
 
-def cookie(what: str) -> Cookie:
-    """Return the cookie for a purpose."""
-    return Cookie(f"__Host-votegate-{what}", "Path=/; Secure; HttpOnly; SameSite=Lax")
+def _cookie(purpose: str, seconds: int | None = None, *, is_secure: bool = True) -> Cookie:
+    if is_secure:
+        return Cookie(f"__Host-votegate-{purpose}", "Path=/; Secure; HttpOnly; SameSite=Lax", seconds)
+    return Cookie(f"votegate-{purpose}", "Path=/; HttpOnly; SameSite=Lax", seconds)
 
 
-OPERATOR = cookie("operator")
+OPERATOR = _cookie("operator")
 """The operator's session."""
+
+
+class PeopleCookies(NamedTuple):
+    """The cookies of those who sign in through the chat platform: a session, and a sign-in under way."""
+
+    session: Cookie
+    sign_in: Cookie
+    are_secure: bool
+
+
+def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
+    """Return the cookies.
+
+    Args:
+        session_seconds: how long a session lasts at most.
+        are_secure: false for a site on plain http.
+    """
+    return PeopleCookies(
+        _cookie("session", session_seconds, is_secure=are_secure),
+        _cookie("signin", SIGN_IN_SECONDS, is_secure=are_secure),
+        are_secure,
+    )
 
 
 def keeps_cookies(headers: Mapping[str, str]) -> bool:

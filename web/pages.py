@@ -15,8 +15,8 @@ from web.form_posts import FormPost, read_form
 V = TypeVar("V")
 """A kind of visitor who has signed in (audiences.py)."""
 
-Access = Literal["anyone", "operator"]
-"""Who sees a page."""
+Access = Literal["anyone", "operator", "signed in", "moderator"]
+"""Who sees a page. Each kind of visitor has some of them."""
 
 
 class Visit(NamedTuple, Generic[V]):
@@ -43,6 +43,7 @@ class Page(NamedTuple):
     status: int = 200
     headers: Mapping[str, str] = NO_HEADERS
     limits: Decision | None = None
+    cookies: tuple[str, ...] = ()
 
 
 Shown = Page | Reply
@@ -63,6 +64,7 @@ class PageRow(NamedTuple):
     access: Access
 
 
-def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS) -> Reply:
+def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()) -> Reply:
     """Return the answer to a form that was taken: the browser gets `path` next (RFC 9110, 15.4.4)."""
-    return Reply(303, b"", {"location": path, **headers}, content_type="text/plain; charset=utf-8")
+    given = {"location": path, **headers}
+    return Reply(303, b"", given, content_type="text/plain; charset=utf-8", cookies=cookies)

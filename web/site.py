@@ -1,6 +1,7 @@
 """The site: from a request to the bytes of a page. Law: every page passes the same checks in the same order.
 
-    a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment) -> view -> drawing
+    a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment)
+    -> a visitor without the access of the row (403) -> view -> drawing
 
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
 """
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from core.clock import Clock
-from handlers.reply import SPOKEN, FromElsewhere, Reply, no_such_path, reply_to
+from handlers.reply import SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
 from web.audiences import Audience
@@ -47,10 +48,12 @@ class Site(Generic[V]):
         paths: dict[str, dict[str, Endpoint]] = {}
         for row in rows:
             paths.setdefault(row.path, {})[row.method] = self._served(row, to)
-        paths[self._audience.rest] = {"GET": self._missing, "POST": self._missing}
         return [
-            Resource(path, endpoints, self._finish, names=dict.fromkeys(endpoints, PAGE))
-            for path, endpoints in paths.items()
+            *(
+                Resource(path, endpoints, self._finish, names=dict.fromkeys(endpoints, PAGE))
+                for path, endpoints in paths.items()
+            ),
+            Resource(self._audience.rest, {"GET": self._missing}, self._finish_missing),
         ]
 
     def _served(self, row: PageRow, to: object) -> Endpoint:
@@ -68,6 +71,8 @@ class Site(Generic[V]):
                 self._refuse_other_sites(request)
                 if may_see is not None and visitor is None:
                     return self._to_sign_in(request)
+                if may_see is not None and visitor is not None and not may_see(visitor):
+                    raise NotPermitted
                 shown = view(Visit(request, visitor))
                 shown = await shown if inspect.isawaitable(shown) else shown
             except SPOKEN as error:
@@ -119,7 +124,8 @@ class Site(Generic[V]):
             text = drawing.fragment(page.template, values, _target(request))
         else:
             text = drawing.whole(page.template, values)
-        return Reply(page.status, text.encode(), {**audience.headers, **page.headers}, page.limits, HTML)
+        headers = {**audience.headers, **page.headers}
+        return Reply(page.status, text.encode(), headers, page.limits, HTML, cookies=page.cookies)
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug. Before the first page it stays as it is."""
@@ -127,6 +133,10 @@ class Site(Generic[V]):
         if drawing is None or reply.status < 400:
             return reply
         return self._refused(drawing, request, self.visitor(request), reply)
+
+    def _finish_missing(self, request: Request, reply: Reply) -> Reply:
+        """Answer for any other method of a path that does not exist, and for a bug."""
+        return self._finish(request, reply if reply.status >= 500 else no_such_path())
 
     async def _missing(self, request: Request) -> Reply:
         """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""

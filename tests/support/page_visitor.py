@@ -1,4 +1,4 @@
-"""A browser without script, as far as tests need one: it keeps the session's cookie and checks its pages."""
+"""A browser without script, as far as tests need one: it keeps cookies and checks its pages."""
 
 import re
 from html.parser import HTMLParser
@@ -22,18 +22,33 @@ class PageVisitor:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self.cookie: str | None = None
+        self.cookies: dict[str, str] = {}
+
+    @property
+    def cookie(self) -> str | None:
+        """The cookie of the operator's session."""
+        return self.cookies.get(COOKIE)
+
+    @cookie.setter
+    def cookie(self, value: str | None) -> None:
+        self.keep(COOKIE, value or "")
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep a cookie; an empty one is gone."""
+        self.cookies[name] = value
+        if not value:
+            del self.cookies[name]
 
     def request(
         self, method: str, path: str, headers: dict[str, str] | None = None, **options: Any
     ) -> requests.Response:
         sent = {"Accept": "text/html", **FROM_HERE, **(headers or {})}
-        if self.cookie is not None:
-            sent["Cookie"] = f"{COOKIE}={self.cookie}"
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         response = self._client.request(method, path, headers=sent, allow_redirects=False, **options)
-        given = response.headers.get("Set-Cookie", "")
-        if given.startswith(f"{COOKIE}="):
-            self.cookie = given.split(";")[0].split("=", 1)[1] or None
+        for given in cookies_of(response):
+            name, _, value = given.partition(";")[0].partition("=")
+            self.keep(name, value)
         if response.headers.get("Content-Type", "").startswith("text/html") and response.content:
             check_html(response.text)
         return response
@@ -59,6 +74,12 @@ class PageVisitor:
         response = self.post(path, fields)
         assert response.status_code == 303, response.text
         return self.page(response.headers["Location"])
+
+
+def cookies_of(response: requests.Response) -> list[str]:
+    """Each `Set-Cookie` of a response."""
+    given: list[str] = response.raw.headers.getlist("Set-Cookie")
+    return given
 
 
 class _Checker(HTMLParser):

@@ -20,9 +20,14 @@ READY, PRIVATE, SILENT, NO_BOT = (str(400000000000000000 + number) for number in
 
 
 class StandIn:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, back: str) -> None:
         self.url = url
+        self.back = back
         self.access = PlatformAccess(url + "/api/v10", CLIENT_ID, CLIENT_SECRET, "https://bots.example")
+
+    @property
+    def authorize_url(self) -> str:
+        return f"{self.url}/oauth2/authorize"
 
     def goes_wrong(self, path: str, fault: str, times: int = 1) -> None:
         """Let the next answers for the path go wrong in this way."""
@@ -38,29 +43,31 @@ class StandIn:
 
     def decide(self, request: SignIn, user_id: str, decision: str = "approve") -> dict[str, str]:
         """Decide as a user in a browser does. Return the query that the browser comes back with."""
-        return decided(
-            sign_in_url(f"{self.url}/oauth2/authorize", CLIENT_ID, BACK, request), user_id, decision
-        )
+        url = sign_in_url(self.authorize_url, CLIENT_ID, self.back, request)
+        return dict(parse_qsl(urlsplit(decided_at(url, user_id, decision)).query))
+
+    def decide_at(self, url: str, user_id: str, decision: str = "approve") -> str:
+        return decided_at(url, user_id, decision)
 
 
-def decided(url: str, user_id: str, decision: str = "approve") -> dict[str, str]:
-    """Decides at the address of a sign-in. Returns the query that the browser comes back with."""
+def decided_at(url: str, user_id: str, decision: str = "approve") -> str:
+    """Decide at the address of a sign-in. Return the address that the browser comes back to."""
     page = requests.get(url, timeout=WAIT_SECONDS)
     assert page.status_code == 200
     form = {"user": user_id, "decision": decision}
     answer = requests.post(url, data=form, allow_redirects=False, timeout=WAIT_SECONDS)
     assert answer.status_code == 302
-    back = urlsplit(answer.headers["Location"])
-    assert f"{back.scheme}://{back.netloc}{back.path}" == dict(parse_qsl(urlsplit(url).query))["redirect_uri"]
-    return dict(parse_qsl(back.query))
+    back = answer.headers["Location"]
+    assert back.partition("?")[0] == dict(parse_qsl(urlsplit(url).query))["redirect_uri"]
+    return back
 
 
 @contextmanager
-def standing_in() -> Iterator[StandIn]:
-    command = [sys.executable, "examples/chat_platform.py", "--port", "0", "--redirect-uri", BACK]
+def standing_in(back: str = BACK) -> Iterator[StandIn]:
+    command = [sys.executable, "examples/chat_platform.py", "--port", "0", "--redirect-uri", back]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            yield StandIn(process.stdout.readline().split()[-1])
+            yield StandIn(process.stdout.readline().split()[-1], back)
         finally:
             process.kill()

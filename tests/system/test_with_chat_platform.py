@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -17,7 +18,7 @@ from settings.model import Settings, load_settings
 from tests.support.coroutines import run
 from tests.support.cutting_proxy import held_port
 from tests.support.gateways import ROOT, WAIT_SECONDS, Client, eventually
-from tests.support.platform_stand_in import CLEO, decided
+from tests.support.platform_stand_in import CLEO, decided_at
 from tests.support.processes import children, command_lines
 
 SIGN_IN = new_sign_in(bytes(range(64)))
@@ -107,7 +108,7 @@ def test_both_answer_and_the_gateway_knows_the_stand_in(pair: Pair) -> None:
             url = sign_in_url(
                 platform.authorize_url, platform.client_id or "", web.redirect_uri or "", SIGN_IN
             )
-            code = read_callback(decided(url, CLEO), SIGN_IN)
+            code = read_callback(dict(parse_qsl(urlsplit(decided_at(url, CLEO)).query)), SIGN_IN)
             token = await client.token(token_form(code, web.redirect_uri or "", SIGN_IN))
             return (await client.user(token)).id
 

@@ -1,19 +1,43 @@
-"""The session's cookie: its attributes, and where a browser keeps it."""
+"""Cookies: their names, their attributes, and where a browser keeps them."""
 
 import pytest
 
-from web.cookies import OPERATOR, keeps_cookies
+from web.cookies import OPERATOR, Cookie, keeps_cookies, people_cookies
 
 NAME = OPERATOR.name
+PEOPLE = people_cookies(100, are_secure=True)
+ON_PLAIN_HTTP = people_cookies(100, are_secure=False)
 
 
-def test_no_script_no_other_host_and_no_plain_connection_gets_the_cookie() -> None:
-    assert OPERATOR.opened("value") == f"{NAME}=value; Path=/; Secure; HttpOnly; SameSite=Lax"
-    assert NAME.startswith("__Host-")
+@pytest.mark.parametrize("cookie", [OPERATOR, PEOPLE.session, PEOPLE.sign_in], ids=lambda each: each.name)
+def test_no_script_no_other_host_and_no_plain_connection_gets_a_cookie(cookie: Cookie) -> None:
+    assert cookie.name.startswith("__Host-votegate-")
+    given = cookie.opened("value").split("; ")
+    assert given[:5] == [f"{cookie.name}=value", "Path=/", "Secure", "HttpOnly", "SameSite=Lax"]
+
+
+def test_the_operators_cookie_ends_with_the_browser_and_those_of_people_when_they_are_of_no_more_use() -> (
+    None
+):
+    assert "Max-Age" not in OPERATOR.opened("value")
+    assert PEOPLE.session.opened("value").endswith("; Max-Age=100")
+    assert PEOPLE.sign_in.opened("value").endswith("; Max-Age=600")
+
+
+@pytest.mark.parametrize("cookie", [ON_PLAIN_HTTP.session, ON_PLAIN_HTTP.sign_in], ids=lambda each: each.name)
+def test_on_plain_http_a_cookie_has_another_name_and_browsers_keep_it(cookie: Cookie) -> None:
+    assert cookie.name.startswith("votegate-")
+    assert cookie.attributes == "Path=/; HttpOnly; SameSite=Lax"
+
+
+def test_every_cookie_has_a_name_of_its_own() -> None:
+    cookies = [OPERATOR, *PEOPLE[:2], *ON_PLAIN_HTTP[:2]]
+    assert len({each.name for each in cookies}) == len(cookies)
 
 
 def test_a_cleared_cookie_is_gone_at_once() -> None:
     assert OPERATOR.cleared() == f"{NAME}=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0"
+    assert PEOPLE.session.cleared().endswith("; Max-Age=0")
 
 
 @pytest.mark.parametrize(
@@ -23,6 +47,7 @@ def test_a_cleared_cookie_is_gone_at_once() -> None:
         (f"a=b; {NAME}=v; c=d", "v"),
         (f"{NAME}=first; {NAME}=second", "first"),
         (f"x{NAME}=v", None),
+        (f"{PEOPLE.session.name}=v", None),
         (NAME, ""),
         ("", None),
     ],

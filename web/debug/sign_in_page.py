@@ -41,11 +41,11 @@ class SignInPage:
         if refused is not None:
             raise AnswerRefused(refused)
         self._sessions.end(OPERATOR.value(visit.request.headers))
-        return see_other(to, {"set-cookie": OPERATOR.opened(self._sessions.open())})
+        return see_other(to, cookies=(OPERATOR.opened(self._sessions.open()),))
 
     def sign_out(self, visit: OperatorVisit) -> Shown:
         self._sessions.end(OPERATOR.value(visit.request.headers))
-        return see_other(SIGN_IN, {"set-cookie": OPERATOR.cleared(), "clear-site-data": '"cache"'})
+        return see_other(SIGN_IN, {"clear-site-data": '"cache"'}, (OPERATOR.cleared(),))
 
 
 def _page(visit: OperatorVisit, to: str, errors: Mapping[str, str], status: int = 200) -> Page:
