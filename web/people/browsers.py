@@ -1,0 +1,34 @@
+"""Names of browsers. Law: a name is made of words of ours, whatever a browser says of itself."""
+
+READ_CHARACTERS = 512
+UNKNOWN = "Unknown browser"
+
+# A browser names others that it resembles, so the first one that is found counts.
+_BROWSERS = (
+    (("Edg/", "EdgA/", "EdgiOS/"), "Edge"),
+    (("OPR/", "Opera"), "Opera"),
+    (("SamsungBrowser/",), "Samsung Internet"),
+    (("Vivaldi/",), "Vivaldi"),
+    (("Firefox/", "FxiOS/"), "Firefox"),
+    (("Chrome/", "CriOS/", "Chromium/"), "Chrome"),
+    (("Safari/",), "Safari"),
+)
+_SYSTEMS = (
+    (("iPhone", "iPad"), "iOS"),
+    (("Android",), "Android"),
+    (("Windows",), "Windows"),
+    (("Mac OS X", "Macintosh"), "macOS"),
+    (("CrOS",), "ChromeOS"),
+    (("Linux", "X11"), "Linux"),
+)
+
+
+def browser_label(user_agent: str | None) -> str:
+    """Return the browser and its system, such as "Firefox on Linux", by its `User-Agent` header."""
+    text = (user_agent or "")[:READ_CHARACTERS]
+    browser, system = _first(text, _BROWSERS), _first(text, _SYSTEMS)
+    return f"{browser or UNKNOWN} on {system}" if system is not None else browser or UNKNOWN
+
+
+def _first(text: str, names: tuple[tuple[tuple[str, ...], str], ...]) -> str | None:
+    return next((name for signs, name in names if any(sign in text for sign in signs)), None)

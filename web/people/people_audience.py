@@ -1,0 +1,82 @@
+"""People as visitors of pages. Law: whoever is signed in is a person, and some persons are moderators."""
+
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from core.actors import user_actor
+from handlers.reply import SignInRequired
+from handlers.request import Request
+from web.audiences import Audience
+from web.cookies import Cookie
+from web.error_pages import ErrorText, ErrorTexts
+from web.page_policy import page_headers
+from web.pages import Visit
+from web.people.visitors import Person
+from web.sessions import Notice
+
+HOME, SIGN_IN = "/", "/signin"
+SIGNED_OUT = f"{HOME}?notice=signed-out"
+_NOTICES: Mapping[str, Notice] = {"signed-out": Notice("You are signed out.")}
+"""What a page says of the last action, by its name in the address: any node of a fleet may show it."""
+
+PersonVisit = Visit[Person]
+
+_AGAIN = ErrorText(
+    "Something went wrong here",
+    "Try again in a moment. If it stays, tell whoever runs this site, with the number if there is one.",
+)
+ERROR_TEXTS = ErrorTexts(
+    {
+        401: ErrorText("You are not signed in", "Sign in, and come back. Nothing has changed."),
+        403: ErrorText(
+            "This was refused",
+            "Go back to the page that you came from. If you should see this one, ask whoever runs this site. "
+            "Nothing has changed.",
+        ),
+        404: ErrorText(
+            "There is nothing here", "Look at the address again. It may have been removed, or never existed."
+        ),
+        429: ErrorText("That was too often", "Wait, then try once more."),
+        500: _AGAIN,
+        503: ErrorText("It cannot be done right now", "Nothing was saved. Try again in a moment."),
+    },
+    _AGAIN,
+)
+
+
+def people_audience(
+    session: Cookie, known: Callable[[str | None], Person | None], authorize_url: str, cdn_url: str
+) -> Audience[Person]:
+    """Return the audience.
+
+    Args:
+        known: returns who has a session of this value.
+        authorize_url: the chat platform's page to which the sign-in leads.
+        cdn_url: where the chat platform has its pictures.
+    """
+    return Audience(
+        cookie=session,
+        known=known,
+        actor=lambda person: user_actor(person.id),
+        rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
+        stranger=SignInRequired,
+        notice=lambda _, request: _notice(request),
+        sign_in=SIGN_IN,
+        home=HOME,
+        home_link="To the first page",
+        is_closed=False,
+        rest="/{rest*}",
+        frame="people/frame.html",
+        headers=page_headers(images=(origin(cdn_url),), forms=(origin(authorize_url),)),
+        error_texts=ERROR_TEXTS,
+    )
+
+
+def origin(url: str) -> str:
+    """Return the scheme, host and port of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _notice(request: Request) -> Notice | None:
+    return _NOTICES.get(request.query.get("notice", ""))

@@ -1,0 +1,229 @@
+"""Signing in through the chat platform, and out. Law: a session opens only in the browser that asked for it.
+
+    GET /signin -> POST /signin -> (the user decides at the platform) -> GET /signin/callback -> page wanted
+
+The POST seals the request into a cookie (`sign_in_cookie.py`), which the callback takes away again, whatever
+becomes of it. The callback is the one GET that changes something: it counts only with a `state` that this
+browser got a moment ago. A sign-in always opens a new session, and ends the one that the browser had.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from chatplatform.authorization import (
+    RANDOM_BYTES,
+    Failure,
+    SignInFailed,
+    new_sign_in,
+    read_callback,
+    sign_in_url,
+    token_form,
+)
+from chatplatform.platform_client import ChatPlatform, PlatformAway
+from core.clock import Clock
+from core.refusals import Unavailable
+from handlers.reply import NO_HEADERS, TooManyRequests, limited, reply_to
+from ratelimit.address import address_key
+from ratelimit.bucket import Buckets, Decision, Policy
+from web.cookies import PeopleCookies, keeps_cookies
+from web.json_answers import AnswerRefused
+from web.links import way_back
+from web.pages import Page, Shown, see_other
+from web.people.browsers import browser_label
+from web.people.people_audience import HOME, SIGNED_OUT, PersonVisit
+from web.people.visitors import People
+from web.sign_in_cookie import NONCE_BYTES, SignInSeal, SignInUnderWay
+
+CALLBACK = "/signin/callback"
+MOST_ADDRESSES = 10_000
+"""The addresses whose attempts are counted."""
+
+
+class Outcome(NamedTuple):
+    """The page of a sign-in that came to nothing. `{platform}` stands for the platform's host."""
+
+    status: int
+    title: str
+    why: str
+    what_to_do: str
+
+
+_OUTCOMES: Mapping[Failure | Literal["away", "unsaved", "often"], Outcome] = {
+    "cancelled": Outcome(
+        200,
+        "You are not signed in",
+        "The sign-in was cancelled at {platform}.",
+        "Nothing has changed. You can sign in whenever you like.",
+    ),
+    "state": Outcome(
+        400,
+        "This sign-in does not count",
+        "It began more than 10 minutes ago or in another browser, or it is used up.",
+        "Start again here. If a link of somebody else led you to this page, leave it.",
+    ),
+    "platform": Outcome(
+        400,
+        "The sign-in did not work",
+        "{platform} refused it, or answered with something else than who you are.",
+        "Try again. If it stays, tell whoever runs this site.",
+    ),
+    "away": Outcome(
+        503,
+        "The sign-in has to wait",
+        "{platform} gives no answer that can be used right now.",
+        "Nothing is lost. Try again in a moment.",
+    ),
+    "unsaved": Outcome(
+        503,
+        "The sign-in was not saved",
+        "This site cannot save anything right now.",
+        "Nothing is lost. Try again in a moment.",
+    ),
+    "often": Outcome(
+        429,
+        "That was too often",
+        "Too many sign-ins came from your address.",
+        "Wait, then try once more.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SignInPlace:
+    """Where people sign in, and how this deployment is known there.
+
+    Args:
+        authorize_url: the platform's page on which a user decides.
+        redirect_uri: the address of the callback, as it is registered at the platform letter by letter.
+    """
+
+    platform: ChatPlatform
+    authorize_url: str
+    client_id: str
+    redirect_uri: str
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.authorize_url).hostname or ""
+
+
+class SignInPages:
+    """The pages.
+
+    Args:
+        attempts: how often an address may start a sign-in or come back from one.
+        random: returns so many random bytes.
+    """
+
+    def __init__(
+        self,
+        people: People,
+        place: SignInPlace,
+        cookies: PeopleCookies,
+        seal: SignInSeal,
+        attempts: Policy,
+        clock: Clock,
+        random: Callable[[int], bytes],
+    ) -> None:
+        self._people = people
+        self._place = place
+        self._cookies = cookies
+        self._seal = seal
+        self._policy = attempts
+        self._attempts = Buckets(MOST_ADDRESSES)
+        self._clock = clock
+        self._random = random
+
+    def show(self, visit: PersonVisit) -> Shown:
+        to = way_back(visit.request.query.get("to", HOME), HOME)
+        return see_other(to) if visit.visitor is not None else self._form(visit, to)
+
+    def start(self, visit: PersonVisit) -> Shown:
+        """Send the browser to the platform. For whoever is signed in already it is a new sign-in."""
+        to = way_back(visit.form().text("to"), HOME)
+        if not self._can_sign_in(visit):
+            return self._form(visit, to, 400)
+        attempt = self._attempt(visit)
+        if not attempt.allowed:
+            raise AnswerRefused(limited(reply_to(TooManyRequests()), attempt))
+        request = new_sign_in(self._random(2 * RANDOM_BYTES))
+        under_way = SignInUnderWay(request, to, self._clock.now_ms())
+        value = self._seal.sealed(under_way, self._random(NONCE_BYTES))
+        place = self._place
+        at_platform = sign_in_url(place.authorize_url, place.client_id, place.redirect_uri, request)
+        return see_other(at_platform, cookies=(self._cookies.sign_in.opened(value),))
+
+    async def finish(self, visit: PersonVisit) -> Shown:
+        """Sign in whoever comes back from the platform."""
+        value = self._cookies.sign_in.value(visit.request.headers)
+        under_way = self._seal.opened(value, self._clock.now_ms())
+        to = under_way.return_to if under_way is not None else HOME
+        cleared = (self._cookies.sign_in.cleared(),)
+        attempt = self._attempt(visit)
+        if not attempt.allowed:
+            return self._failed("often", to, cleared, attempt)
+        try:
+            session = await self._session(visit, under_way)
+        except SignInFailed as failed:
+            return self._failed(failed.why, to, cleared)
+        except PlatformAway as away:
+            return self._failed("away", to, cleared, retry_seconds=away.retry_seconds)
+        except Unavailable:
+            return self._failed("unsaved", to, cleared)
+        return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
+
+    async def sign_out(self, visit: PersonVisit) -> Shown:
+        session = self._cookies.session
+        await self._people.sign_out(session.value(visit.request.headers))
+        return see_other(SIGNED_OUT, {"clear-site-data": '"cache"'}, (session.cleared(),))
+
+    async def _session(self, visit: PersonVisit, under_way: SignInUnderWay | None) -> str:
+        """Open a session and return its value. Raises SignInFailed, PlatformAway and Unavailable."""
+        headers = visit.request.headers
+        request = under_way.request if under_way is not None else None
+        code = read_callback(visit.request.query, request)
+        if request is None:
+            raise SignInFailed("state")
+        platform = self._place.platform
+        token = await platform.token(token_form(code, self._place.redirect_uri, request))
+        user = await platform.user(token)
+        label = browser_label(headers.get("User-Agent"))
+        return await self._people.sign_in(user, label, self._cookies.session.value(headers))
+
+    def _attempt(self, visit: PersonVisit) -> Decision:
+        key = address_key(visit.request.address)
+        return self._attempts.take(key, self._policy, self._clock.monotonic_ns())
+
+    def _can_sign_in(self, visit: PersonVisit) -> bool:
+        return not self._cookies.are_secure or keeps_cookies(visit.request.headers)
+
+    def _form(self, visit: PersonVisit, to: str, status: int = 200) -> Page:
+        values = {
+            "to": to,
+            "platform": self._place.host,
+            "can_sign_in": self._can_sign_in(visit),
+            "site": self._place.redirect_uri.removesuffix(CALLBACK),
+        }
+        return Page("people/sign_in.html", "Sign in", values, status)
+
+    def _failed(
+        self,
+        why: Failure | Literal["away", "unsaved", "often"],
+        to: str,
+        cookies: tuple[str, ...],
+        limits: Decision | None = None,
+        retry_seconds: float | None = None,
+    ) -> Page:
+        outcome = _OUTCOMES[why]
+        values = {
+            "why": outcome.why.format(platform=self._place.host),
+            "what_to_do": outcome.what_to_do,
+            "wait_seconds": limits.reset_seconds if limits is not None else retry_seconds,
+            "to": to,
+        }
+        headers = {"retry-after": str(-int(-retry_seconds // 1))} if retry_seconds is not None else NO_HEADERS
+        return Page(
+            "people/sign_in_failed.html", outcome.title, values, outcome.status, headers, limits, cookies
+        )
