@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,9 +42,11 @@ class Visitor:
     """A browser with a session of its own. It notes errors in the console, refusals of the policy, and
     requests to other hosts."""
 
-    def __init__(self, browser: Browser, gateway: Client, **options: Any) -> None:
+    def __init__(self, browser: Browser, gateway: Client, hosts: Sequence[str] = (), **options: Any) -> None:
+        """`hosts` are the addresses of others that the pages may ask."""
         self.gateway = gateway
         self.home = gateway.base_url
+        self._hosts = {urlsplit(each).netloc for each in (self.home, *hosts)}
         self.problems: list[str] = []
         self.expected: set[int] = set()
         """Statuses that are no problem: chromium writes each failed request to the console."""
@@ -63,7 +65,7 @@ class Visitor:
             self.problems.append(f"{message.type}: {message.text}")
 
     def _asked(self, request: Request) -> None:
-        if urlsplit(request.url).netloc != urlsplit(self.home).netloc and request.url.startswith("http"):
+        if urlsplit(request.url).netloc not in self._hosts and request.url.startswith("http"):
             self.problems.append(f"asked another host: {request.url}")
 
     def sign_in(self) -> "Visitor":
