@@ -16,7 +16,7 @@ from chatplatform.facts import PlatformUser
 from chatplatform.images import avatar_url
 from chatplatform.platform_client import open_chat_platform
 from core.clock import FakeClock
-from core.refusals import Unavailable
+from core.refusals import Refusal, Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
 from serving.access_log import AccessLog
@@ -51,11 +51,14 @@ class PeopleInMemory:
         self.sessions: dict[str, Person] = {}
         self.labels: list[str] = []
         self.takes_writes = True
+        self.refusal: Refusal | None = None
 
     def known(self, value: str | None) -> Person | None:
         return self.sessions.get(value) if value is not None else None
 
     async def sign_in(self, user: PlatformUser, label: str, ends: str | None) -> str:
+        if self.refusal is not None:
+            raise self.refusal
         await self.sign_out(ends)
         value = secrets.token_urlsafe(32)
         name, picture = user.display_name or user.username, avatar_url(self._cdn_url, user)

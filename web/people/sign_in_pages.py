@@ -9,6 +9,7 @@ browser got a moment ago. A sign-in always opens a new session, and ends the one
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,11 +24,12 @@ from chatplatform.authorization import (
 )
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import Clock
-from core.refusals import Unavailable
-from handlers.reply import NO_HEADERS, TooManyRequests, limited, reply_to
+from core.refusals import Refusal, Unavailable
+from handlers.reply import NO_HEADERS, Reply, TooManyRequests, limited, reply_to
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from web.cookies import PeopleCookies, keeps_cookies
+from web.error_pages import error_text
 from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.pages import Page, Shown, see_other
@@ -42,7 +44,7 @@ MOST_ADDRESSES = 10_000
 
 
 class Outcome(NamedTuple):
-    """The page of a sign-in that came to nothing. `{platform}` stands for the platform's host."""
+    """The words of a sign-in that came to nothing. `{platform}` stands for the platform's host."""
 
     status: int
     title: str
@@ -50,7 +52,10 @@ class Outcome(NamedTuple):
     what_to_do: str
 
 
-_OUTCOMES: Mapping[Failure | Literal["away", "unsaved", "often"], Outcome] = {
+Why = Failure | Literal["away", "unsaved", "often"]
+"""Why a sign-in came to nothing: the platform's reasons, and ours."""
+
+_OUTCOMES: Mapping[Why, Outcome] = {
     "cancelled": Outcome(
         200,
         "You are not signed in",
@@ -163,15 +168,18 @@ class SignInPages:
         cleared = (self._cookies.sign_in.cleared(),)
         attempt = self._attempt(visit)
         if not attempt.allowed:
-            return self._failed("often", to, cleared, attempt)
+            return self._failed(self._outcome("often"), to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
-            return self._failed(failed.why, to, cleared)
+            return self._failed(self._outcome(failed.why), to, cleared)
         except PlatformAway as away:
-            return self._failed("away", to, cleared, retry_seconds=away.retry_seconds)
+            outcome = self._outcome("away")
+            return self._failed(outcome, to, cleared, retry_seconds=away.retry_seconds)
         except Unavailable:
-            return self._failed("unsaved", to, cleared)
+            return self._failed(self._outcome("unsaved"), to, cleared)
+        except Refusal as refusal:  # of the rules on users
+            return self._failed(_refused(reply_to(refusal)), to, cleared)
         return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
 
     async def sign_out(self, visit: PersonVisit) -> Shown:
@@ -180,7 +188,10 @@ class SignInPages:
         return see_other(SIGNED_OUT, {"clear-site-data": '"cache"'}, (session.cleared(),))
 
     async def _session(self, visit: PersonVisit, under_way: SignInUnderWay | None) -> str:
-        """Open a session and return its value. Raises SignInFailed, PlatformAway and Unavailable."""
+        """Open a session and return its value.
+
+        Raises SignInFailed, PlatformAway, Unavailable, and the refusals of the rules on users.
+        """
         headers = visit.request.headers
         request = under_way.request if under_way is not None else None
         code = read_callback(visit.request.query, request)
@@ -208,22 +219,30 @@ class SignInPages:
         }
         return Page("people/sign_in.html", "Sign in", values, status)
 
+    def _outcome(self, why: Why) -> Outcome:
+        outcome = _OUTCOMES[why]
+        return outcome._replace(why=outcome.why.format(platform=self._place.host))
+
     def _failed(
         self,
-        why: Failure | Literal["away", "unsaved", "often"],
+        outcome: Outcome,
         to: str,
         cookies: tuple[str, ...],
         limits: Decision | None = None,
         retry_seconds: float | None = None,
     ) -> Page:
-        outcome = _OUTCOMES[why]
         values = {
-            "why": outcome.why.format(platform=self._place.host),
+            "why": outcome.why,
             "what_to_do": outcome.what_to_do,
             "wait_seconds": limits.reset_seconds if limits is not None else retry_seconds,
             "to": to,
         }
-        headers = {"retry-after": str(-int(-retry_seconds // 1))} if retry_seconds is not None else NO_HEADERS
+        headers = {"retry-after": str(ceil(retry_seconds))} if retry_seconds is not None else NO_HEADERS
         return Page(
             "people/sign_in_failed.html", outcome.title, values, outcome.status, headers, limits, cookies
         )
+
+
+def _refused(refused: Reply) -> Outcome:
+    why = error_text(refused)
+    return Outcome(refused.status, "You cannot sign in", why, "Nothing has changed.")

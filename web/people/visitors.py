@@ -30,7 +30,9 @@ class People(Protocol):
         """Return who has a session of this value. None for a value that is of no session any more."""
 
     async def sign_in(self, user: PlatformUser, label: str, ends: str | None) -> str:
-        """Open a session and return its value, once that is durable. Raises Unavailable.
+        """Open a session and return its value, once that is durable.
+
+        Raises Unavailable, and the refusals of the rules on users.
 
         Args:
             label: the browser, as the user will recognise it.

@@ -16,7 +16,7 @@ def shared_site() -> Iterator[PeopleSite]:
 @pytest.fixture
 def site(shared_site: PeopleSite) -> PeopleSite:
     shared_site.clock.advance(ATTEMPTS.window_seconds)
-    shared_site.people.takes_writes = True
+    shared_site.people.takes_writes, shared_site.people.refusal = True, None
     return shared_site
 
 

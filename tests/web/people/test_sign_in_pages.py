@@ -6,6 +6,7 @@ import pytest
 
 from chatplatform.authorization import SCOPES, challenge
 from chatplatform.platform_client import ChatPlatform, PlatformAway
+from core.refusals import Conflict
 from tests.support.page_visitor import cookies_of, words
 from tests.support.people_scene import (
     ATTEMPTS,
@@ -277,6 +278,13 @@ def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(
     answer = visitor.post("/signout")
     assert (answer.status_code, "cannot be done right now" in answer.text) == (503, True)
     assert signed_in(visitor)
+
+
+def test_a_user_whom_the_rules_refuse_is_told_why(site: PeopleSite, visitor: PeopleVisitor) -> None:
+    site.people.refusal = Conflict("not_suspended")
+    back = site.stand_in.decide_at(visitor.started(), ADA)
+    page = refused(visitor, back, 409, "You cannot sign in")
+    assert "The endpoint is not suspended." in words(page), "the text of the refusal"
 
 
 def test_an_address_that_signs_in_too_often_has_to_wait(site: PeopleSite, visitor: PeopleVisitor) -> None:
