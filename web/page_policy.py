@@ -1,4 +1,7 @@
-"""The headers of pages. Law: a page runs our scripts alone, talks to us alone, and is framed by nobody."""
+"""The headers of pages. Law: a page runs our scripts alone, and is framed by nobody.
+
+It talks to us alone, but for pictures and the way of a form where an audience names the origin.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
