@@ -1,0 +1,196 @@
+"""The HTML of somebody's Markdown holds what is listed and nothing else, however hostile the text."""
+
+import re
+from html.parser import HTMLParser
+from urllib.parse import urlsplit
+
+import nh3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from listings.forms import BotEdit
+from tests.support.hostile_markdown import HOSTILE, LARGE, PIECES
+from tests.support.page_visitor import check_html
+from web.prose import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, prose
+
+TAGS = {
+    *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
+    *("ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+}
+VOID = {"br", "hr"}
+
+
+class Judge(HTMLParser):
+    """Asserts that a text holds allowed tags, attributes and addresses, and nothing but them and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.deepest = 0
+        self.level = 2
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in TAGS, tag
+        assert not (tag == "a" and "a" in self.open), "a link in a link"
+        for name, value in attrs:
+            self.judge_attribute(tag, name, value or "")
+        if tag == "a":
+            assert ("rel", REL) in attrs
+        if re.fullmatch("h[3-6]", tag):
+            assert int(tag[1]) <= self.level + 1, "a level of headings is left out"
+            self.level = int(tag[1])
+        if tag not in VOID:
+            self.open.append(tag)
+            self.deepest = max(self.deepest, len(self.open))
+
+    def judge_attribute(self, tag: str, name: str, value: str) -> None:
+        if (tag, name) == ("a", "href"):
+            assert urlsplit(value).scheme in {"https", "mailto"}, value
+        elif (tag, name) == ("a", "rel"):
+            assert value == REL
+        elif (tag, name) == ("ol", "start"):
+            assert value.isdecimal()
+        else:
+            assert tag in {"th", "td"}, (tag, name)
+            assert (name, value in {"left", "center", "right"}) == ("align", True), (name, value)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(f"a comment: {data}")
+
+    def handle_decl(self, decl: str) -> None:
+        raise AssertionError(f"a declaration: {decl}")
+
+    def handle_pi(self, data: str) -> None:
+        raise AssertionError(f"an instruction: {data}")
+
+    def unknown_decl(self, data: str) -> None:
+        raise AssertionError(f"a declaration: {data}")
+
+
+def judge(html: str) -> Judge:
+    judge = Judge()
+    judge.feed(html)
+    judge.close()
+    assert judge.open == []
+    check_html(html)
+    return judge
+
+
+def judged(text: str) -> str:
+    html = prose(text)
+    assert judge(html).deepest <= MOST_DEPTH + 2  # a browser adds <tbody> and the like
+    again = nh3.clean(
+        html,
+        tags=TAGS,
+        attributes={"a": {"href"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+        url_schemes={"https", "mailto"},
+        link_rel=REL,
+    )
+    assert again == html
+    return html
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_is_harmless(text: str) -> None:
+    judged(text)
+    judged(f"> * {text}\n\n{text}")
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_harmless(text: str) -> None:
+    judged(text)
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map("".join))
+def test_any_mixture_of_hostile_pieces_is_harmless(text: str) -> None:
+    judged(text)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_text_that_grows_or_nests_without_end_is_bounded(name: str) -> None:
+    assert len(judged(LARGE[name])) <= MOST_HTML * 1.5  # nh3 adds `rel` to each link
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ">" * 200,
+        "".join("  " * depth + "- a\n" for depth in range(60)),
+        "*a **b " * 200 + "b** a* " * 200,
+        "|a" * 1_000 + "\n" + "|-" * 1_000 + "\n" + "a\n" * 2_000,
+        "a" * (MOST_CHARACTERS + 1),
+    ],
+)
+def test_a_text_that_would_be_too_much_is_shown_as_it_is_written(text: str) -> None:
+    assert prose(text) == "<pre>" + text.replace(">", "&gt;") + "</pre>"
+
+
+def test_the_longest_description_is_formatted() -> None:
+    (bound,) = (each for each in BotEdit.model_fields["description"].metadata if hasattr(each, "max_length"))
+    assert bound.max_length == MOST_CHARACTERS
+    assert prose('"&<' * (MOST_CHARACTERS // 3)).startswith("<p>")
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("a\\\nb\n***", "<p>a<br>\nb</p>\n<hr>\n"),
+        ("5. a", '<ol start="5">\n<li>a</li>\n</ol>\n'),
+        ("```python\na < b\n```", "<pre><code>a &lt; b\n</code></pre>\n"),
+        ("> a ~~b~~", "<blockquote>\n<p>a <del>b</del></p>\n</blockquote>\n"),
+        ("- [x] a", "<ul>\n<li>[x] a</li>\n</ul>\n"),
+        ("a <b>b</b> <!-- c --> d", "<p>a b  d</p>\n"),
+    ],
+)
+def test_it_is_commonmark(text: str, html: str) -> None:
+    assert judged(text) == html
+
+
+def test_a_table_keeps_its_alignment() -> None:
+    html = judged("|a|b|\n|:-|-:|\n|1|2|")
+    assert '<th align="left">a</th>' in html
+    assert '<td align="right">2</td>' in html
+
+
+@pytest.mark.parametrize(
+    ("levels", "shown"),
+    [
+        ([1, 2, 3], [3, 4, 5]),
+        ([1, 3, 6, 6], [3, 4, 5, 6]),
+        ([4, 1, 2], [3, 3, 4]),
+        ([6] * 5, [3, 4, 5, 6, 6]),
+    ],
+)
+def test_headings_stand_below_those_of_the_page_and_leave_out_no_level(
+    levels: list[int], shown: list[int]
+) -> None:
+    html = judged("\n\n".join("#" * level + " a" for level in levels))
+    assert [int(level) for level in re.findall(r"<h(\d)>a</h\1>", html)] == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("[a](https://b.example 'c')", f'<a href="https://b.example" rel="{REL}">a</a>'),
+        ("<me@b.example>", f'<a href="mailto:me@b.example" rel="{REL}">me@b.example</a>'),
+        (
+            "https://b.example/?c=1&d",
+            f'<a href="https://b.example/?c=1&amp;d" rel="{REL}">https://b.example/?c=1&amp;d</a>',
+        ),
+        ("[a](http://b.example)", "a"),
+        ("www.b.example", "www.b.example"),
+        ("[a](/debug/sign-out) [b](//c.example) [d](#e)", "a b d"),
+        ("[*a*](ftp://b.example)", "<em>a</em>"),
+        ("![a](https://b.example/c.png 'd')", f'<a href="https://b.example/c.png" rel="{REL}">a</a>'),
+        ("![a](http://b.example/c.png)![](https://b.example)", "a"),
+        ("[![a](https://b.example)](https://c.example)", f'<a href="https://c.example" rel="{REL}">a</a>'),
+        ("[b ![a](https://b.example)](ftp://c.example)", "b a"),
+    ],
+)
+def test_links_lead_to_https_and_mail_alone_and_an_image_is_a_link(text: str, html: str) -> None:
+    assert judged(text) == f"<p>{html}</p>\n"
