@@ -19,6 +19,7 @@ from web.debug.process_pages import ProcessPages
 from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
 from web.live import Live
+from web.markdown import Markdown
 from web.sessions import OperatorSessions
 from web.site import Site
 from web.templates import Templates
@@ -48,7 +49,7 @@ class DebugSite:
             sign_in=SignInPage(self._operator, self._sessions),
             overview=overview,
             process=ProcessPages(answers),
-            listings=ListingPages(answers),
+            listings=ListingPages(answers, Markdown()),
             listing_actions=ListingActions(answers),
             data_actions=DataActions(answers),
         )

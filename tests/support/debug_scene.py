@@ -23,6 +23,28 @@ from web.debug.page_table import PAGES
 
 NEW_BOT = "777777777777777777"
 LONG_NAME = "A bot with quite a long name, as some of them are"
+DESCRIPTION = f"""
+## Music for **everyone**
+
+Plays ~~anything~~ what you like, see [its site](https://bot.example), http://bot.example and
+https://bot.example/{"a-long-path/" * 20}. ![A screenshot](https://bot.example/screenshot.png)
+
+#### Commands
+
+| command | what it does |{" column |" * 12}
+| ------- | -----------: |{" -: |" * 12}
+| `/play` | plays a {"very" * 20} long name |
+| `/stop` | stops |
+
+```python
+print("{"a line that is too long for a phone " * 6}")
+```
+
+> 1. A quote
+>    * with a list
+
+# The end
+"""
 
 
 @contextmanager
@@ -33,7 +55,7 @@ def filled_scene(folder: Path, receiver: Receiver, **settings: object) -> Iterat
         key = gateway.list_bot()
         gateway.list_bot(OTHER_BOT)
         gateway.list_server()
-        submission = {**BOT_SUBMISSION, "id": NEW_BOT, "name": LONG_NAME}
+        submission = {**BOT_SUBMISSION, "id": NEW_BOT, "name": LONG_NAME, "description": DESCRIPTION}
         gateway.done("POST", "/manage/bots", submission)
         limits = {"voters": {"requests": 1_000, "window_seconds": 300}}
         gateway.done("PUT", f"/manage/bots/{OTHER_BOT}/limits", limits)

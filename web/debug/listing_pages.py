@@ -11,14 +11,16 @@ from handlers.debug_user import UserInside
 from handlers.request import Request
 from web.debug.operator_audience import OperatorVisit
 from web.json_answers import JsonAnswers
+from web.markdown import Markdown
 from web.pages import Page, Shown
 
 Inside = BotInside | ServerInside
 
 
 class ListingPages:
-    def __init__(self, answers: JsonAnswers) -> None:
+    def __init__(self, answers: JsonAnswers, markdown: Markdown) -> None:
         self._answers = answers
+        self._markdown = markdown
 
     async def find(self, visit: OperatorVisit) -> Shown:
         text = visit.request.query.get("q", "").strip()
@@ -28,12 +30,19 @@ class ListingPages:
     async def listing(self, visit: OperatorVisit) -> Shown:
         kind, listing_id = kind_of(visit.request), visit.request.params[1]
         inside = await inside_of(self._answers, visit.request, kind, listing_id)
-        return Page("debug/listing.html", name_of(inside), {"kind": kind, "inside": inside})
+        values = {"kind": kind, "inside": inside, "description": await self._description(inside)}
+        return Page("debug/listing.html", name_of(inside), values)
 
     async def user(self, visit: OperatorVisit) -> Shown:
         user_id = visit.request.params[0]
         user = await self._answers.ask(UserInside, "showUserInside", visit.request, user_id)
         return Page("debug/user.html", f"User {user.id}", {"user": user})
+
+    async def _description(self, inside: Inside) -> str | None:
+        """Return the description as HTML. That of a server is no Markdown."""
+        if isinstance(inside, ServerInside):
+            return None
+        return await self._markdown.html(asdict(inside.listing)["description"])
 
 
 def kind_of(request: Request) -> Literal["bots", "servers"]:

@@ -1,6 +1,7 @@
 """The pages of listings and users, and the search that leads to them."""
 
 import pytest
+from markupsafe import escape
 
 from core.events import KeySaved
 from core.rows import Key
@@ -12,6 +13,7 @@ from tests.support.gateways import (
     OTHER_USER,
     OWNER,
     SERVER,
+    SERVER_SUBMISSION,
     USER,
     ThreadGateway,
     eventually,
@@ -83,6 +85,22 @@ def test_a_bot_is_shown_whole_and_no_secret_with_it(
         assert part in shown, part
     for secret in (key, "a-secret-token", "whsec_"):
         assert secret not in page
+
+
+def test_the_description_of_a_bot_is_shown_formatted_and_as_it_is_written(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    written = "# Plays *music*\n\nHi <script>alert(1)</script> [a](javascript:alert(1)) [b](https://c.example)"
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "description": written})
+    page = visitor.page(f"/debug/listings/bots/{BOT}")
+    assert "<h3>Plays <em>music</em></h3>" in page
+    assert '<p>Hi alert(1) a <a href="https://c.example" rel="nofollow ugc noopener">b</a></p>' in page
+    assert f">{escape(written)}</pre>" in page
+
+
+def test_the_description_of_a_server_is_text(gateway: ThreadGateway, visitor: PageVisitor) -> None:
+    gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "description": "*not* <b>Markdown</b>"})
+    assert "<dd>*not* &lt;b&gt;Markdown&lt;/b&gt;</dd>" in visitor.page(f"/debug/listings/servers/{SERVER}")
 
 
 def test_a_listing_is_shown_whose_fields_no_form_of_today_would_take(
