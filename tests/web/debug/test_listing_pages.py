@@ -90,7 +90,9 @@ def test_a_bot_is_shown_whole_and_no_secret_with_it(
 def test_the_description_of_a_bot_is_shown_formatted_and_as_it_is_written(
     gateway: ThreadGateway, visitor: PageVisitor
 ) -> None:
-    written = "# Plays *music*\n\nHi <script>alert(1)</script> [a](javascript:alert(1)) [b](https://c.example)"
+    written = (
+        "# Plays *music*\n\nHi <script>alert(1)</script> [a](javascript:alert(1)) [b](https://c.example)"
+    )
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "description": written})
     page = visitor.page(f"/debug/listings/bots/{BOT}")
     assert "<h3>Plays <em>music</em></h3>" in page
