@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from listings.forms import BotEdit
-from tests.support.hostile_markdown import HOSTILE, LARGE, PIECES
+from tests.support.hostile_markdown import ADDRESSES, HOSTILE, HTML, LARGE, PIECES
 from tests.support.page_visitor import check_html
-from web.prose import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, prose
+from web.prose import MOST_CHARACTERS, MOST_DEPTH, MOST_HTML, REL, let_through, prose
 
 TAGS = {
     *("p", "br", "hr", "h3", "h4", "h5", "h6", "em", "strong", "del", "a", "code", "pre", "blockquote"),
@@ -93,6 +93,11 @@ def judged(text: str) -> str:
     )
     assert again == html
     return html
+
+
+@pytest.mark.parametrize("html", [*HTML, *(f"<a href='{address}' id=a>a</a>" for address in ADDRESSES)])
+def test_hostile_html_is_harmless_even_if_all_before_nh3_failed(html: str) -> None:
+    judge(let_through(html))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

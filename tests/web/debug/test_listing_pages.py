@@ -1,5 +1,7 @@
 """The pages of listings and users, and the search that leads to them."""
 
+import re
+
 import pytest
 from markupsafe import escape
 
@@ -98,6 +100,7 @@ def test_the_description_of_a_bot_is_shown_formatted_and_as_it_is_written(
     assert "<h3>Plays <em>music</em></h3>" in page
     assert '<p>Hi alert(1) a <a href="https://c.example" rel="nofollow ugc noopener">b</a></p>' in page
     assert f">{escape(written)}</pre>" in page
+    assert re.search(r"<div class=\"prose\"[^>]* hx-ignore>", page)
 
 
 def test_the_description_of_a_server_is_text(gateway: ThreadGateway, visitor: PageVisitor) -> None:
