@@ -20,6 +20,8 @@ ADDRESSES = [
     "data:image/png;base64,iVBORw0KGgo=",
     "data:image/svg+xml,<svg onload=alert(1)>",
     "file:///etc/passwd",
+    "http://a.example",
+    "ftp://a.example",
     "blob:https://a.example/b",
     "//evil.example",
     "\\\\evil.example",

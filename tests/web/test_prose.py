@@ -135,6 +135,11 @@ def test_a_text_that_would_be_too_much_is_shown_as_it_is_written(text: str) -> N
     assert prose(text) == "<pre>" + text.replace(">", "&gt;") + "</pre>"
 
 
+def test_cmark_never_sees_a_table_of_millions_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("web.cmark.html_of", lambda _: 1 / 0)
+    assert prose(LARGE["a wide table with short rows"]).startswith("<pre>|a|a")
+
+
 def test_the_longest_description_is_formatted() -> None:
     (bound,) = (each for each in BotEdit.model_fields["description"].metadata if hasattr(each, "max_length"))
     assert bound.max_length == MOST_CHARACTERS

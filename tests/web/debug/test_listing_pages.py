@@ -105,7 +105,9 @@ def test_the_description_of_a_bot_is_shown_formatted_and_as_it_is_written(
 
 def test_the_description_of_a_server_is_text(gateway: ThreadGateway, visitor: PageVisitor) -> None:
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "description": "*not* <b>Markdown</b>"})
-    assert "<dd>*not* &lt;b&gt;Markdown&lt;/b&gt;</dd>" in visitor.page(f"/debug/listings/servers/{SERVER}")
+    page = visitor.page(f"/debug/listings/servers/{SERVER}")
+    assert "<dd>*not* &lt;b&gt;Markdown&lt;/b&gt;</dd>" in page
+    assert 'class="prose"' not in page
 
 
 def test_a_listing_is_shown_whose_fields_no_form_of_today_would_take(
