@@ -10,8 +10,6 @@ import sys
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from web.prose import prose
-
 if TYPE_CHECKING:
     from markupsafe import Markup
 
@@ -66,6 +64,9 @@ def _size(key: bytes, html: "Markup") -> int:
 
 
 def _markup(text: str) -> "Markup":
+    """Render a text. The first one loads the libraries."""
     from markupsafe import Markup
+
+    from web.prose import prose
 
     return Markup(prose(text))  # noqa: S704 (prose lets through what is safe)
