@@ -56,7 +56,8 @@ class _TooDeep(Exception):
 
 def prose(text: str) -> str:
     """Return the HTML of a text. Blocking."""
-    return let_through(_formatted(text) or f"<pre>{escape(text)}</pre>")
+    formatted = _formatted(text)
+    return let_through(f"<pre>{escape(text)}</pre>" if formatted is None else formatted)
 
 
 def let_through(html: str) -> str:
@@ -79,7 +80,7 @@ def _formatted(text: str) -> str | None:
 
 def _cells(text: str) -> int:
     """Return how many cells a text may have at most. A row that is short gets empty ones."""
-    lines = text.split("\n")
+    lines = text.replace("\r", "\n").split("\n")
     return len(lines) * max(line.count("|") for line in lines)
 
 
