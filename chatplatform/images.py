@@ -1,16 +1,16 @@
 """Addresses of pictures at the chat platform. Law: only ids and hashes that were read go into an address."""
 
-from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
+from chatplatform.facts import PlatformApplication, PlatformServer
 
 SIZE = 64  # pixels; the platform scales to powers of two
 DEFAULT_AVATARS = 6
 
 
-def avatar_url(cdn_url: str, user: PlatformUser) -> str:
+def avatar_url(cdn_url: str, user_id: str, avatar: str | None) -> str:
     """Return the address of a user's picture; of one of the platform's own for a user without one."""
-    if user.avatar is None:
-        return f"{cdn_url}/embed/avatars/{(int(user.id) >> 22) % DEFAULT_AVATARS}.png"
-    return f"{cdn_url}/avatars/{user.id}/{user.avatar}.png?size={SIZE}"
+    if avatar is None:
+        return f"{cdn_url}/embed/avatars/{(int(user_id) >> 22) % DEFAULT_AVATARS}.png"
+    return f"{cdn_url}/avatars/{user_id}/{avatar}.png?size={SIZE}"
 
 
 def application_icon_url(cdn_url: str, application: PlatformApplication) -> str | None:

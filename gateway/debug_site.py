@@ -28,11 +28,19 @@ from web.templates import Templates
 class DebugSite:
     """The pages of the operator."""
 
-    def __init__(self, debug: DebugSettings, clock: Clock, operator: Operator, templates: Templates) -> None:
+    def __init__(
+        self,
+        debug: DebugSettings,
+        clock: Clock,
+        operator: Operator,
+        templates: Templates,
+        markdown: Markdown,
+    ) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
         self._sessions = OperatorSessions(clock, idle, longest, operator.keyed_digest, new_value)
         self._templates = templates
+        self._markdown = markdown
         self._site = Site(self._templates, operator_audience(self._sessions), clock)
         self._operator = operator
         self._viewers: Live | None = None
@@ -49,7 +57,7 @@ class DebugSite:
             sign_in=SignInPage(self._operator, self._sessions),
             overview=overview,
             process=ProcessPages(answers),
-            listings=ListingPages(answers, Markdown()),
+            listings=ListingPages(answers, self._markdown),
             listing_actions=ListingActions(answers),
             data_actions=DataActions(answers),
         )

@@ -10,8 +10,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `JournalTail`, `VoteTally` and `AttemptTally` only remember or count what the operator
-   may ask for.
+6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally` and `AttemptTally` only remember or count what
+   pages and the operator may ask for.
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
@@ -28,6 +28,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from journal.journal import Journal
+from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
@@ -53,7 +54,7 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway; `fleet` is None outside of a fleet."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, `ownership` without people's pages."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -61,6 +62,7 @@ class Readers:
     public: PublicApi
     fleet: FleetReaders | None
     failing: FailingEndpoints
+    ownership: Ownership | None
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
@@ -84,6 +86,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
+        *([readers.ownership.on_record] if readers.ownership else []),
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,

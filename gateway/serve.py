@@ -33,6 +33,7 @@ from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
 from gateway.readers import Readers, subscribe
+from gateway.sites import open_sites
 from gateway.start_lines import start_lines, warn_of_insecurity
 from gateway.store import empty_state, held_folder, open_secrets, open_store
 from handlers.failing_endpoints import FailingEndpoints
@@ -40,7 +41,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
-from handlers.route import PAGE, Resource, bound
+from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
 from handlers.slices import in_slices
@@ -159,6 +160,8 @@ async def serve(
         voters = fleet.voters if fleet is not None else Buckets()
         public = public_api(policy, store, clock, callers, counts, voters)
 
+        sites = await stack.enter_async_context(open_sites(settings, store.ledger, clock, callers))
+
         # Connect.
         readers = Readers(
             delivery.dispatcher,
@@ -167,6 +170,7 @@ async def serve(
             public,
             fleet.readers if fleet is not None else None,
             failing,
+            sites.ownership,
             tail,
             votes,
             attempts,
@@ -184,22 +188,11 @@ async def serve(
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         managed = Managed(webhooks, searches, counts, fleet, watch)
-        site, static = None, list[Resource]()
-        if settings.debug.pages:
-            from gateway.debug_site import DebugSite  # a gateway without pages imports none of them
-            from web.site import static_resource
-            from web.templates import Templates
-
-            templates = Templates()
-            site = DebugSite(settings.debug, clock, callers.operator, templates)
-            static = [static_resource(templates)]
-        is_signed_in = site.is_signed_in if site is not None else lambda _: False
+        ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
-            policy, store, clock, callers, public, managed, debug, scrape, process.readiness, is_signed_in
+            policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in
         )
-        resources = [*bound(ROUTES, endpoints), *static]
-        if site is not None:
-            resources += site.resources(endpoints)
+        resources = [*bound(ROUTES, endpoints), *sites.resources(endpoints)]
         edge = ApplicationPolicy(
             policy.max_body_bytes,
             settings.server.trusted_proxies,
@@ -223,7 +216,7 @@ async def serve(
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
-        more += [site.run(stop)] if site is not None else []
+        more += sites.running(stop)
         timers = [
             tasks.create_task(each)
             for each in (

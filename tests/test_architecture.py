@@ -280,6 +280,8 @@ TESTED_ELSEWHERE = {
             "gateway/delivery",
             "gateway/endpoints",
             "gateway/fleet_node",
+            "gateway/people_site",
+            "gateway/sites",
             "gateway/front",
         ),
         *("gateway/membership", "gateway/metering", "gateway/readers", "gateway/serve", "gateway/store"),

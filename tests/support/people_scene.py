@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import requests
@@ -25,11 +26,11 @@ from serving.traffic import Traffic
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
-from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, standing_in
+from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
 from web.cookies import people_cookies
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
-from web.people.people_pages import PEOPLE_PAGES, PeoplePages
+from web.people.people_pages import SIGN_IN_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
 from web.people.visitors import Person
 from web.sign_in_cookie import SignInSeal
@@ -61,7 +62,7 @@ class PeopleInMemory:
             raise self.refusal
         await self.sign_out(ends)
         value = secrets.token_urlsafe(32)
-        name, picture = user.display_name or user.username, avatar_url(self._cdn_url, user)
+        name, picture = user.display_name or user.username, avatar_url(self._cdn_url, user.id, user.avatar)
         self.labels.append(label)
         self.sessions[value] = Person(user.id, name, picture, user.id == CLEO, "digest", self._clock.now_ms())
         return value
@@ -157,8 +158,8 @@ class PeopleSite(Client):
         audience = people_audience(cookies.session, self.people.known, place.authorize_url, self.stand_in.url)
         templates = Templates()
         site = Site(templates, audience, self.clock)
-        rows = (*PEOPLE_PAGES, *SOME_PAGES)
-        return [static_resource(templates), *site.resources(rows, PeoplePages(sign_in))]
+        rows = (*SIGN_IN_PAGES, *SOME_PAGES)
+        return [static_resource(templates), *site.resources(rows, SimpleNamespace(sign_in=sign_in))]
 
 
 class PeopleVisitor(PageVisitor):
@@ -180,7 +181,7 @@ class PeopleVisitor(PageVisitor):
         return self.request("GET", f"{parts.path}?{parts.query}", FROM_PLATFORM)
 
     def sign_in_as(self, user: str = ADA, to: str = "/", decision: str = "approve") -> requests.Response:
-        return self.come_back(self._site.stand_in.decide_at(self.started(to), user, decision))
+        return self.come_back(decided_at(self.started(to), user, decision))
 
 
 @contextmanager

@@ -46,9 +46,6 @@ class StandIn:
         url = sign_in_url(self.authorize_url, CLIENT_ID, self.back, request)
         return dict(parse_qsl(urlsplit(decided_at(url, user_id, decision)).query))
 
-    def decide_at(self, url: str, user_id: str, decision: str = "approve") -> str:
-        return decided_at(url, user_id, decision)
-
 
 def decided_at(url: str, user_id: str, decision: str = "approve") -> str:
     """Decide at the address of a sign-in. Return the address that the browser comes back to."""

@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "ratelimit"},
+    "web": {"listings", "people", "votes", "core", "chatplatform", "handlers", "ratelimit"},
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {"core", "handlers", "journal", "serving", "snapshot", "votes", "webhook"},
     "openapi": {"core", "votes", "listings", "handlers"},

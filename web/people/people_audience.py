@@ -16,7 +16,12 @@ from web.sessions import Notice
 
 HOME, SIGN_IN = "/", "/signin"
 SIGNED_OUT = f"{HOME}?notice=signed-out"
-_NOTICES: Mapping[str, Notice] = {"signed-out": Notice("You are signed out.")}
+ERASED_HOME = f"{HOME}?notice=erased"
+_NOTICES: Mapping[str, Notice] = {
+    "signed-out": Notice("You are signed out."),
+    "erased": Notice("You are forgotten. Nothing here knows you any more."),
+    "saved": Notice("It is saved."),
+}
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""
 
 PersonVisit = Visit[Person]

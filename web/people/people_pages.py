@@ -7,6 +7,8 @@ exception: the chat platform sends the browser there by a GET.
 from dataclasses import dataclass
 
 from web.pages import PageRow
+from web.people.my_data import MyData
+from web.people.my_pages import MyPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 
 
@@ -15,11 +17,25 @@ class PeoplePages:
     """The objects that make the pages: one of a gateway."""
 
     sign_in: SignInPages
+    mine: MyPages
+    data: MyData
 
 
-PEOPLE_PAGES = (
+SIGN_IN_PAGES = (
     PageRow("GET", "/signin", lambda to: to.sign_in.show, "anyone"),
     PageRow("POST", "/signin", lambda to: to.sign_in.start, "anyone"),
     PageRow("GET", CALLBACK, lambda to: to.sign_in.finish, "anyone"),
     PageRow("POST", "/signout", lambda to: to.sign_in.sign_out, "anyone"),
+)
+PEOPLE_PAGES = (
+    *SIGN_IN_PAGES,
+    PageRow("GET", "/", lambda to: to.mine.home, "anyone"),
+    PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
+    PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
+    PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
+    PageRow("GET", "/me/sessions", lambda to: to.mine.sessions, "signed in"),
+    PageRow("POST", "/me/sessions", lambda to: to.mine.end_session, "signed in"),
+    PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
+    PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
+    PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
 )

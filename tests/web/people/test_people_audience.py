@@ -8,9 +8,9 @@ from tests.support.platform_stand_in import ADA, CLEO, DAN
 from web.page_policy import PAGE_HEADERS
 from web.pages import PageRow
 from web.people.people_audience import ERROR_TEXTS, origin
-from web.people.people_pages import PEOPLE_PAGES
+from web.people.people_pages import SIGN_IN_PAGES
 
-ROWS = (*PEOPLE_PAGES, *SOME_PAGES)
+ROWS = (*SIGN_IN_PAGES, *SOME_PAGES)
 CLOSED = [row for row in ROWS if row.access != "anyone"]
 
 

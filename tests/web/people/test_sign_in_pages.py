@@ -18,7 +18,7 @@ from tests.support.people_scene import (
     PeopleVisitor,
     serving_people,
 )
-from tests.support.platform_stand_in import ADA, BEN, CLIENT_ID
+from tests.support.platform_stand_in import ADA, BEN, CLIENT_ID, decided_at
 from web.cookies import SIGN_IN_SECONDS
 
 TOKEN, ME = "/oauth2/token", "/users/@me"
@@ -134,7 +134,7 @@ def test_the_servers_are_not_asked_for(site: PeopleSite, visitor: PeopleVisitor)
 
 def test_a_session_is_named_after_its_browser(site: PeopleSite, visitor: PeopleVisitor) -> None:
     agent = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
-    back = urlsplit(site.stand_in.decide_at(visitor.started(), ADA))
+    back = urlsplit(decided_at(visitor.started(), ADA))
     visitor.get(f"{back.path}?{back.query}", **{"User-Agent": agent})
     assert site.people.labels[-1] == "Firefox on Linux"
 
@@ -147,8 +147,8 @@ def test_a_way_back_to_another_host_or_to_the_sign_in_is_not_taken(visitor: Peop
     assert visitor.get(f"/signin?{urlencode({'to': to})}").headers["Location"] == "/"
 
 
-def test_the_way_back_is_not_in_the_address_of_the_callback(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started("/me"), ADA)
+def test_the_way_back_is_not_in_the_address_of_the_callback(visitor: PeopleVisitor) -> None:
+    back = decided_at(visitor.started("/me"), ADA)
     assert set(parse_qs(urlsplit(back).query)) == {"code", "state"}
     answer = visitor.come_back(f"{back}&to=/review&return_to=//evil.example")
     assert answer.headers["Location"] == "/me"
@@ -169,8 +169,8 @@ def refused(visitor: PeopleVisitor, address: str, status: int, text: str) -> str
     return answer.text
 
 
-def test_a_user_who_cancels_is_told_so_and_may_try_again(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started("/me"), ADA, "cancel")
+def test_a_user_who_cancels_is_told_so_and_may_try_again(visitor: PeopleVisitor) -> None:
+    back = decided_at(visitor.started("/me"), ADA, "cancel")
     page = refused(visitor, back, 200, "was cancelled at 127.0.0.1")
     assert '<form action="/signin" method="post">' in page
     assert 'name="to" value="/me"' in page
@@ -180,7 +180,7 @@ def test_a_callback_without_the_cookie_of_its_request_counts_for_nothing(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
     before = site.stand_in.asked(TOKEN)
-    back = site.stand_in.decide_at(site.visitor().started(), ADA)
+    back = decided_at(site.visitor().started(), ADA)
     refused(visitor, back, 400, "in another browser")
     assert site.stand_in.asked(TOKEN) == before, "the platform was asked"
 
@@ -189,14 +189,14 @@ def test_a_callback_for_the_request_of_another_browser_counts_for_nothing(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
     before = site.stand_in.asked(TOKEN)
-    back = site.stand_in.decide_at(site.visitor().started(), ADA)
+    back = decided_at(site.visitor().started(), ADA)
     visitor.started()
     refused(visitor, back, 400, "does not count")
     assert site.stand_in.asked(TOKEN) == before
 
 
 def test_a_callback_counts_once(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     kept = visitor.cookies[SIGN_IN]
     assert visitor.come_back(back).status_code == 303
     other = site.visitor()
@@ -206,7 +206,7 @@ def test_a_callback_counts_once(site: PeopleSite, visitor: PeopleVisitor) -> Non
 
 
 def test_a_request_that_is_too_old_counts_for_nothing(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     site.clock.advance(SIGN_IN_SECONDS)
     refused(visitor, back, 400, "more than 10 minutes ago")
 
@@ -222,7 +222,7 @@ def test_a_callback_with_another_state_or_none_counts_for_nothing(visitor: Peopl
 def test_a_code_of_another_request_is_refused_by_its_verifier(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
-    foreign = parse_qs(urlsplit(site.stand_in.decide_at(site.visitor().started(), BEN)).query)["code"][0]
+    foreign = parse_qs(urlsplit(decided_at(site.visitor().started(), BEN)).query)["code"][0]
     query = urlencode({"code": foreign, "state": state_of(visitor.started())})
     refused(visitor, f"/signin/callback?{query}", 400, "refused it")
 
@@ -239,7 +239,7 @@ def test_a_platform_that_is_away_costs_nothing_but_another_try(
     site: PeopleSite, visitor: PeopleVisitor, path: str, fault: str
 ) -> None:
     site.stand_in.goes_wrong(path, fault)
-    back = site.stand_in.decide_at(visitor.started("/me"), ADA)
+    back = decided_at(visitor.started("/me"), ADA)
     page = refused(visitor, back, 503, "gives no answer that can be used")
     assert 'name="to" value="/me"' in page
     assert visitor.sign_in_as(to="/me").headers["Location"] == "/me"
@@ -262,7 +262,7 @@ def test_an_answer_that_is_something_else_signs_nobody_in(
     site: PeopleSite, visitor: PeopleVisitor, path: str, status: int
 ) -> None:
     site.stand_in.goes_wrong(path, "types")
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     refused(visitor, back, status, "answer")
 
 
@@ -270,7 +270,7 @@ def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
     site.people.takes_writes = False
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     refused(visitor, back, 503, "cannot save anything")
     site.people.takes_writes = True
     visitor.sign_in_as()
@@ -282,13 +282,13 @@ def test_while_nothing_can_be_saved_nobody_is_signed_in_or_out(
 
 def test_a_user_whom_the_rules_refuse_is_told_why(site: PeopleSite, visitor: PeopleVisitor) -> None:
     site.people.refusal = Conflict("not_suspended")
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     page = refused(visitor, back, 409, "You cannot sign in")
     assert "The endpoint is not suspended." in words(page), "the text of the refusal"
 
 
 def test_an_address_that_signs_in_too_often_has_to_wait(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started("/me"), ADA)
+    back = decided_at(visitor.started("/me"), ADA)
     for _ in range(ATTEMPTS.requests - 1):
         visitor.come_back("/signin/callback?state=guess")
     visitor.keep(SIGN_IN, "a")
@@ -305,7 +305,7 @@ def test_an_address_that_signs_in_too_often_has_to_wait(site: PeopleSite, visito
 
 
 def test_no_cache_no_log_and_no_other_host_learns_the_code(site: PeopleSite, visitor: PeopleVisitor) -> None:
-    back = site.stand_in.decide_at(visitor.started(), ADA)
+    back = decided_at(visitor.started(), ADA)
     query = urlsplit(back).query
     answer = visitor.come_back(back)
     assert answer.headers["Cache-Control"] == "no-store"
@@ -320,7 +320,7 @@ def test_no_cache_no_log_and_no_other_host_learns_the_code(site: PeopleSite, vis
 def test_a_page_about_a_failure_shows_nothing_of_the_address(
     site: PeopleSite, visitor: PeopleVisitor
 ) -> None:
-    back = site.stand_in.decide_at(site.visitor().started(), ADA)
+    back = decided_at(site.visitor().started(), ADA)
     page = refused(visitor, back, 400, "does not count")
     for values in parse_qs(urlsplit(back).query).values():
         assert values[0] not in page

@@ -1,0 +1,108 @@
+"""The part of people's pages in the composition root. No logic. It is imported only where there are some."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+
+from chatplatform.platform_client import ChatPlatform
+from core.clock import Clock
+from core.ledger import Ledger
+from core.rows import Policy
+from gateway.platform import open_platform
+from handlers.route import Endpoints, Resource
+from handlers.routes import ROUTES
+from handlers.slices import in_slices
+from listings.keys import KeyDigester
+from listings.ownership import Ownership
+from people.roles import Moderators
+from people.user_sessions import Sessions, SessionTerms, Terms
+from settings.model import Settings, WebSettings
+from web.cookies import people_cookies
+from web.json_answers import JsonAnswers
+from web.people.my_data import MyData
+from web.people.my_pages import MyPages
+from web.people.people_audience import people_audience
+from web.people.people_in_state import PeopleInState
+from web.people.people_pages import PEOPLE_PAGES, PeoplePages
+from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.sweeping import Sweeping
+from web.sign_in_cookie import SignInSeal
+from web.site import Site
+from web.templates import Templates
+
+SIGN_INS = Policy(20, 300)
+"""How often an address may begin a sign-in, or come back from one."""
+
+
+class PeopleSite:
+    """The pages of those who sign in through the chat platform."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        clock: Clock,
+        digester: KeyDigester,
+        platform: ChatPlatform,
+        templates: Templates,
+    ) -> None:
+        web = settings.web
+        state = ledger.state
+        sessions = Sessions(state, Moderators(state, frozenset(web.moderators)), session_terms(web))
+        new_value = partial(secrets.token_urlsafe, 32)
+        cdn_url = settings.chat_platform.cdn_url
+        self.ownership = Ownership(state)
+        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
+        self._sweeping = Sweeping(ledger, clock, sessions)
+        self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
+        authorize_url = settings.chat_platform.authorize_url
+        audience = people_audience(self._cookies.session, self._people.known, authorize_url, cdn_url)
+        self._site = Site(templates, audience, clock)
+        place = SignInPlace(
+            platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
+        )
+        seal = SignInSeal(digester.secret)
+        self._sign_in = SignInPages(
+            self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
+        )
+        self._mine = MyPages(ledger, clock, self._people, sessions, self.ownership)
+        self._ledger = ledger
+        self._clock = clock
+
+    def resources(self, endpoints: Endpoints) -> list[Resource]:
+        """Return every path of the pages. What they do, the endpoints do."""
+        answers = JsonAnswers(ROUTES, endpoints)
+        pages = PeoplePages(
+            sign_in=self._sign_in,
+            mine=self._mine,
+            data=MyData(self._ledger.state, self._clock, self.ownership, answers, self._cookies.session),
+        )
+        return self._site.resources(PEOPLE_PAGES, pages)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Learn whose the listings are; then end sessions that are over, until `stop` is set."""
+        await in_slices(self.ownership.survey())
+        await self._sweeping.run(stop)
+
+
+@asynccontextmanager
+async def open_people_site(
+    settings: Settings, ledger: Ledger, clock: Clock, digester: KeyDigester, templates: Templates
+) -> AsyncIterator[PeopleSite]:
+    """Open the pages, and the way to the chat platform."""
+    opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
+    async with opening as platform:
+        yield PeopleSite(settings, ledger, clock, digester, platform, templates)
+
+
+def session_terms(web: WebSettings) -> Terms:
+    return Terms(
+        SessionTerms(_ms(web.session_idle_seconds), _ms(web.session_seconds)),
+        SessionTerms(_ms(web.moderator_session_idle_seconds), _ms(web.moderator_session_seconds)),
+    )
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1_000)

@@ -1,0 +1,67 @@
+"""web/people/listing_access.py: who may not see a listing does not learn that it is there."""
+
+import pytest
+from msgspec.structs import replace
+
+from core.clock import FakeClock
+from core.events import ListingSaved
+from core.ledger import Ledger
+from core.refusals import NotFound
+from core.state import State
+from handlers.reply import NotPermitted
+from handlers.request import Request
+from people.permissions import Right
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from web.pages import Page, Visit
+from web.people.listing_access import FRESH_MS, ListingAccess
+from web.people.visitors import Person
+
+
+@pytest.fixture
+def access(ledger: Ledger, state: State) -> ListingAccess:
+    profile = replace(BOT_PROFILE, extra_owners=(OTHER_USER,))
+    ledger.commit([ListingSaved(BOT_REF, OWNER, profile, "in_review", NOW_MS)])
+    return ListingAccess(state, FakeClock(NOW_MS))
+
+
+def visit(
+    user: str | None, bot: str = BOT_REF, *, is_moderator: bool = False, ago_ms: int = 0
+) -> Visit[Person]:
+    request = Request("GET", "/", (bot.partition("/")[2],), {}, {}, "127.0.0.1", b"", 1_024)
+    if user is None:
+        return Visit(request, None)
+    return Visit(request, Person(user, "Somebody", None, is_moderator, "d1", NOW_MS - ago_ms))
+
+
+@pytest.mark.parametrize(("user", "right"), [(OWNER, "own"), (OWNER, "keys"), (OTHER_USER, "webhook")])
+def test_who_may_gets_the_listing_and_what_else_is_allowed(
+    access: ListingAccess, user: str, right: Right
+) -> None:
+    found = access.of(visit(user), "bots", right)
+    assert (found.row.ref, found.person.id) == (BOT_REF, user)
+    assert right in found.rights
+
+
+@pytest.mark.parametrize("user", [USER, None])
+def test_a_stranger_does_not_learn_that_it_is_there(access: ListingAccess, user: str | None) -> None:
+    with pytest.raises(NotFound):
+        access.of(visit(user), "bots", "see")
+    with pytest.raises(NotFound):
+        access.of(visit(OWNER, "bots/1"), "bots", "see")
+    with pytest.raises(NotFound):
+        access.of(visit(OWNER), "servers", "see")
+
+
+def test_who_may_see_it_but_not_do_that_is_told_so(access: ListingAccess) -> None:
+    with pytest.raises(NotPermitted):
+        access.of(visit(OTHER_USER), "bots", "own")
+    with pytest.raises(NotPermitted):
+        access.of(visit(USER, is_moderator=True), "bots", "keys")
+
+
+def test_an_old_sign_in_has_to_be_made_again(access: ListingAccess) -> None:
+    assert access.again(visit(OWNER, ago_ms=FRESH_MS - 1), "/back") is None
+    for stale in (visit(OWNER, ago_ms=FRESH_MS), visit(None)):
+        page = access.again(stale, "/back")
+        assert isinstance(page, Page)
+        assert (page.status, page.values["back"]) == (403, "/back")

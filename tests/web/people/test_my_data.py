@@ -1,0 +1,65 @@
+"""web/people/my_data.py: what is known of somebody is handed out whole, and forgotten."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.gateways import BOT, BOT_SUBMISSION
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.platform_stand_in import ADA, BEN
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
+    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
+        gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
+        gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+        yield gateway
+
+
+@pytest.fixture
+def ben(gateway: PeopleGateway) -> Person:
+    gateway.clock.advance(86_400)
+    gateway.done("POST", f"/manage/bots/{BOT}/votes", {"user": BEN})
+    return gateway.person(BEN)
+
+
+def test_the_download_has_everything_and_no_secret(gateway: PeopleGateway, ben: Person) -> None:
+    answer = ben.get("/me/data.json")
+    known = json.loads(answer.content)
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="votegate-{BEN}.json"'
+    assert known["account"]["profile"]["username"] == "ben"
+    assert [vote["listing"] for vote in known["votes"]] == [f"bots/{BOT}"]
+    assert known["account"]["sessions"]
+    digests = [*gateway.gateway.ledger.state.users.by_session]
+    assert digests
+    assert not any(digest in answer.text for digest in digests)
+    assert json.loads(gateway.person(ADA).get("/me/data.json").content)["listings"] == [f"bots/{BOT}"]
+
+
+def test_it_takes_a_word_to_be_forgotten(ben: Person) -> None:
+    answer = ben.post("/me/data", {"word": "yes"})
+    assert answer.status_code == 400
+    assert "Type erase to be forgotten." in words(answer.text)
+    assert ben.get("/me").status_code == 200
+
+
+def test_who_is_forgotten_is_known_nowhere(gateway: PeopleGateway, ben: Person) -> None:
+    other = gateway.person(BEN)
+    shown = ben.acted("/me/data", {"word": "Erase"})
+    assert "You are forgotten." in words(shown)
+    assert [each.get("/me").status_code for each in (ben, other)] == [303, 303]
+    state = gateway.gateway.ledger.state
+    assert f"users/{BEN}" not in state.users
+    assert state.votes.get(f"bots/{BOT}", int(BEN)) is None
+    (status,) = gateway.done("POST", f"/manage/bots/{BOT}/votes/check", {"users": [BEN]})["votes"]
+    assert status["vote"] == 0
+
+
+def test_a_listing_stays_when_its_owner_is_forgotten_and_the_page_says_so(gateway: PeopleGateway) -> None:
+    ada = gateway.person(ADA)
+    assert "Your 1 listing stays" in words(ada.page("/me/data"))
+    ada.acted("/me/data", {"word": "erase"})
+    assert gateway.done("GET", f"/manage/bots/{BOT}")["owner_id"] == ADA

@@ -1,0 +1,99 @@
+"""web/people/my_pages.py: what is one's own, on a whole gateway."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.platform_stand_in import ADA, BEN, CLEO
+
+HOUR_SECONDS = 3_600
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
+    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def ada(gateway: PeopleGateway) -> Person:
+    gateway.clock.advance(600)
+    return gateway.person(ADA)
+
+
+def submit(gateway: PeopleGateway, bot: str, owner: str) -> None:
+    gateway.operate("DELETE", f"/manage/bots/{bot}")
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot, "owner_id": owner})
+
+
+def test_a_stranger_sees_the_first_page_and_is_sent_to_sign_in_by_all_others(gateway: PeopleGateway) -> None:
+    stranger = gateway.person(None)
+    assert "List your bot" in stranger.page("/")
+    for path in ("/me", "/me/notices", "/me/sessions", "/me/data", "/me/data.json"):
+        answer = stranger.get(path)
+        assert (answer.status_code, answer.headers["Location"]) == (303, f"/signin?to={path}")
+
+
+def test_one_sees_one_s_own_listings_their_state_and_their_place_in_the_queue(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    submit(gateway, OTHER_BOT, BEN)
+    gateway.clock.advance(1)
+    submit(gateway, BOT, ADA)
+    shown = words(ada.page("/me"))
+    assert "Test bot" in shown
+    assert "in review place 2" in shown
+    assert f"/bots/{BOT}/manage" in ada.page("/me")
+    assert OTHER_BOT not in ada.page("/me")
+
+
+def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGateway, ada: Person) -> None:
+    submit(gateway, BOT, ADA)
+    gateway.clock.advance(1)
+    gateway.done("POST", f"/manage/bots/{BOT}/deny", {"reason": "It is <b>too</b> quiet."})
+    assert "1 new notice" in words(ada.page("/me"))
+    told = ada.page("/me/notices")
+    assert "is denied: It is &lt;b&gt;too&lt;/b&gt; quiet." in told
+    gateway.clock.advance(1)
+    assert "· new" not in ada.acted("/me/notices")
+    assert "new notice" not in ada.page("/me")
+
+
+def test_one_s_own_acts_are_no_notices(gateway: PeopleGateway, ada: Person) -> None:
+    submit(gateway, BOT, ADA)
+    assert "submitted" not in ada.page("/me/notices")
+
+
+def test_sessions_are_listed_and_ended_one_by_one_and_together(gateway: PeopleGateway) -> None:
+    gateway.clock.advance(600)
+    here, there, elsewhere = (gateway.person(BEN) for _ in range(3))
+    page = here.page("/me/sessions")
+    ids = page.split('name="session" value="')[1:]
+    assert page.count("this one") == 1
+    chosen = ids[0].partition('"')[0]
+    here.acted("/me/sessions", {"session": chosen})
+    assert sorted(each.get("/me").status_code for each in (here, there, elsewhere)) == [200, 200, 303]
+    here.acted("/me/sessions", {"session": "others"})
+    assert [each.get("/me").status_code for each in (here, there, elsewhere)] == [200, 303, 303]
+    for wrong in ("", "nothing", "0" * 16):
+        here.acted("/me/sessions", {"session": wrong})
+    assert here.get("/me").status_code == 200
+
+
+def test_a_session_ends_when_it_is_idle_or_too_old(gateway: PeopleGateway) -> None:
+    person, moderator = gateway.person(BEN), gateway.person(CLEO)
+    gateway.clock.advance(12 * HOUR_SECONDS)
+    assert (person.get("/me").status_code, moderator.get("/me").status_code) == (200, 303)
+    for _ in range(8):
+        gateway.clock.advance(11 * 24 * HOUR_SECONDS)
+        assert person.get("/me").status_code == 200
+    gateway.clock.advance(2 * 24 * HOUR_SECONDS)
+    assert person.get("/me").status_code == 303
+
+
+def test_pages_of_people_are_in_no_cache(ada: Person) -> None:
+    for path in ("/", "/me", "/me/data.json"):
+        assert ada.get(path).headers["Cache-Control"] == "no-store"

@@ -1,0 +1,41 @@
+"""web/people/sweeping.py: sessions that are over leave their rows, a few users at a time."""
+
+from collections.abc import Sequence
+
+from core.clock import FakeClock
+from core.events import Event
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from core.state import State
+from core.user_rows import UserProfile
+from people.roles import Moderators
+from people.user_sessions import Sessions
+from tests.support.coroutines import run
+from tests.support.people import TERMS
+from web.people.sweeping import Sweeping
+
+
+def test_every_session_that_is_over_goes_and_no_other(ledger: Ledger, state: State) -> None:
+    clock = FakeClock()
+    sessions = Sessions(state, Moderators(state, frozenset()), TERMS)
+    for number in range(100):
+        at_ms = clock.now_ms() if number % 2 else clock.now_ms() - TERMS.users.idle_ms
+        profile, digest = UserProfile(f"user {number}"), f"digest {number}"
+        ledger.commit(sessions.sign_in(str(10**17 + number), profile, digest, "Firefox", at_ms, ends=None))
+    run(Sweeping(ledger, clock, sessions).sweep())
+    assert len(state.users) == 100
+    assert set(state.users.by_session) == {f"digest {number}" for number in range(1, 100, 2)}
+
+
+def test_a_journal_that_takes_no_writes_leaves_it_to_the_next_sweep(ledger: Ledger, state: State) -> None:
+    class Full(Ledger):
+        def commit(self, _: Sequence[Event]) -> int:
+            raise Unavailable("the disk is full")
+
+    clock = FakeClock()
+    sessions = Sessions(state, Moderators(state, frozenset()), TERMS)
+    events = sessions.sign_in("1" * 17, UserProfile("ada"), "d1", "Firefox", 0, ends=None)
+    ledger.commit(events)
+    full = Full(state, ledger._journal, ledger.head)
+    run(Sweeping(full, clock, sessions).sweep())
+    assert set(state.users.by_session) == {"d1"}

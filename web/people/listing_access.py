@@ -1,0 +1,67 @@
+"""What a person may do with a listing. Law: who may not see it does not learn that it is there.
+
+An act that could hand the listing over, or give a secret away, wants a sign-in that is fresh: a browser that
+was left open is not enough for it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.clock import Clock
+from core.refusals import NotFound
+from core.rows import Listing
+from core.state import State
+from handlers.reply import NotPermitted
+from people.permissions import Right, rights
+from web.pages import Page, Shown
+from web.people.people_audience import PersonVisit
+from web.people.visitors import Person
+
+FRESH_MS = 3_600_000
+
+
+class Access(NamedTuple):
+    """A listing, and what the person may do with it."""
+
+    row: Listing
+    person: Person
+    rights: frozenset[Right]
+
+
+@dataclass(frozen=True)
+class ListingAccess:
+    """Looks listings up for pages."""
+
+    state: State
+    clock: Clock
+
+    def of(self, visit: PersonVisit, kind: str, right: Right) -> Access:
+        """Return the listing of the page's first parameter.
+
+        Args:
+            kind: "bots" or "servers".
+
+        Raises NotFound for one that is not there, or that the person may not see; NotPermitted for one with
+        which the person may not do that.
+        """
+        person = visit.visitor
+        row = self.state.listings.get(f"{kind}/{visit.request.params[0]}")
+        if row is None or person is None:
+            raise NotFound("listing")
+        allowed = rights(person.id, row, is_moderator=person.is_moderator)
+        if "see" not in allowed:
+            raise NotFound("listing")
+        if right not in allowed:
+            raise NotPermitted
+        return Access(row, person, allowed)
+
+    def again(self, visit: PersonVisit, back: str) -> Shown | None:
+        """Return the page that asks for a fresh sign-in; None if the last one is fresh.
+
+        Args:
+            back: the page to come back to.
+        """
+        person = visit.visitor
+        if person is not None and self.clock.now_ms() - person.signed_in_ms < FRESH_MS:
+            return None
+        return Page("people/sign_in_again.html", "Is it still you?", {"back": back}, 403)

@@ -1,0 +1,130 @@
+"""What is known of a person: shown, handed out, forgotten. Law: it is what the operator's erasure forgets.
+
+A search goes through all listings in slices, as the erasure does, so other requests are served meanwhile.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from core.actors import user_actor
+from core.clock import Clock
+from core.rows import Listing
+from core.state import State
+from core.user_rows import user_ref
+from handlers.reply import Reply
+from handlers.slices import in_slices
+from listings.ownership import Ownership
+from votes.queries import refs_that_know
+from web.cookies import Cookie
+from web.json_answers import JsonAnswers
+from web.pages import Page, Shown, see_other
+from web.people.people_audience import ERASED_HOME, PersonVisit
+
+WORD = "erase"
+"""What one types to be forgotten, so that no slip of the hand does it."""
+
+
+class MyData:
+    def __init__(
+        self, state: State, clock: Clock, ownership: Ownership, answers: JsonAnswers, session: Cookie
+    ) -> None:
+        self._state = state
+        self._clock = clock
+        self._ownership = ownership
+        self._answers = answers
+        self._session = session
+
+    def show(self, visit: PersonVisit) -> Shown:
+        return self._page(visit, {})
+
+    async def download(self, visit: PersonVisit) -> Shown:
+        """Hand out everything that is known of the person, as JSON."""
+        person = visit.visitor
+        user_id = person.id if person is not None else ""
+        known = _Known(self._state, user_id)
+        await in_slices(known.slices())
+        body = msgspec.json.format(msgspec.json.encode(self._everything(user_id, known)), indent=2)
+        headers = {"content-disposition": f'attachment; filename="votegate-{user_id}.json"'}
+        return Reply(200, body, headers)
+
+    async def erase(self, visit: PersonVisit) -> Shown:
+        """Forget the person, as the operator would."""
+        if visit.form().text("word").lower() != WORD:
+            return self._page(visit, {"word": f"Type {WORD} to be forgotten."}, 400)
+        user_id = visit.visitor.id if visit.visitor is not None else ""
+        await self._answers.reply("forgetUser", visit.request, user_id)
+        return see_other(ERASED_HOME, {"clear-site-data": '"cache"'}, (self._session.cleared(),))
+
+    def _page(self, visit: PersonVisit, errors: dict[str, str], status: int = 200) -> Page:
+        person = visit.visitor
+        owned = self._ownership.refs_of(person.id) if person is not None else ()
+        values = {"errors": errors, "word": WORD, "owned": len(owned)}
+        return Page("people/my_data.html", "My data", values, status)
+
+    def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:
+        row = self._state.users.get(user_ref(user_id))
+        account = msgspec.to_builtins(row) if row is not None else {}
+        for session in account.get("sessions", ()):
+            del session["digest"]
+        account.pop("ended", None)  # of sessions that are over there are digests alone
+        return {
+            "id": user_id,
+            "at_ms": self._clock.now_ms(),
+            "account": account,
+            "listings": list(self._ownership.refs_of(user_id)),
+            "votes": known.votes,
+            "webhook_deliveries": known.deliveries,
+            "acts": known.acts,
+            "acts_on_users": known.quarantines,
+        }
+
+
+class _Known:
+    """What listings and other users' rows say of a user; complete when the iterator ends."""
+
+    def __init__(self, state: State, user_id: str) -> None:
+        self.votes: list[dict[str, Any]] = []
+        self.deliveries: list[dict[str, Any]] = []
+        self.acts: list[dict[str, Any]] = []
+        self.quarantines: list[dict[str, Any]] = []
+        self._state = state
+        self._user = user_id
+        self._actor = user_actor(user_id)
+
+    def slices(self) -> Iterator[None]:
+        for refs in refs_that_know(self._state, self._user):
+            for ref in refs:
+                self._look(ref)
+            yield
+
+    def _look(self, ref: str) -> None:
+        vote = self._state.votes.get(ref, int(self._user))
+        if vote is not None:
+            self.votes.append({"listing": ref, "votes": vote[0], "last_ms": vote[1]})
+        self.deliveries += [
+            {"listing": ref, "id": row.id, "queued_ms": row.queued_ms}
+            for row in self._state.deliveries.of(ref)
+            if row.user == self._user
+        ]
+        listing, user = self._state.listings.get(ref), self._state.users.get(ref)
+        if listing is not None:
+            self.acts += self._acts(listing)
+        elif user is not None:
+            self.quarantines += [
+                {"user": user.id, "act": each.act, "reason": each.reason, "at_ms": each.since_ms}
+                for each in user.quarantines
+                if each.by == self._actor
+            ]
+
+    def _acts(self, row: Listing) -> Iterator[dict[str, Any]]:
+        for act in row.trail:
+            if act.by == self._actor:
+                yield {"listing": row.ref, "at_ms": act.at_ms, "deed": act.deed, "about": act.about}
+        for note in row.notes:
+            if note.by == self._actor:
+                yield {"listing": row.ref, "at_ms": note.at_ms, "deed": "noted", "about": note.text}
+        for deed, held in (("claimed", row.claim), ("proved", row.proof)):
+            if held is not None and held.by == self._actor:
+                yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}

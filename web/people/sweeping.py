@@ -1,0 +1,42 @@
+"""The end of sessions that are over by themselves, so that no row keeps them for ever. Law: in slices."""
+
+import asyncio
+from collections.abc import Iterator
+
+from core.clock import Clock
+from core.ledger import Ledger
+from core.refusals import Unavailable
+from handlers.slices import in_slices
+from listings.finding import ref_slices
+from people.user_sessions import Sessions
+
+EVERY_SECONDS = 3_600.0
+
+
+class Sweeping:
+    def __init__(self, ledger: Ledger, clock: Clock, sessions: Sessions) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._sessions = sessions
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sweep now and then, until `stop` is set."""
+        while not stop.is_set():
+            await self.sweep()
+            try:
+                async with asyncio.timeout(EVERY_SECONDS):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def sweep(self) -> None:
+        """Look at all users once. While the journal takes no writes, the next sweep does it."""
+        try:
+            await in_slices(self._slices())
+        except Unavailable:
+            return
+
+    def _slices(self) -> Iterator[None]:
+        for refs in ref_slices(self._ledger.state.users.refs):
+            self._ledger.commit(self._sessions.sweep(refs, self._clock.now_ms()))
+            yield
