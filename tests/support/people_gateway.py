@@ -53,23 +53,26 @@ class Person(PageVisitor):
         return self.come_back(decided_at(self.started(to), user, decision))
 
 
+def site_settings(public_url: str, stand_in: StandIn) -> dict[str, object]:
+    return {
+        "web.public_url": public_url,
+        "web.moderators": CLEO,
+        "chat_platform.authorize_url": stand_in.authorize_url,
+        "chat_platform.api_url": f"{stand_in.url}/api/v10",
+        "chat_platform.cdn_url": stand_in.url,
+        "chat_platform.client_id": CLIENT_ID,
+        "chat_platform.client_secret": CLIENT_SECRET,
+        "chat_platform.cache_seconds": 0,
+    }
+
+
 @contextmanager
 def serving(folder: Path, **settings: object) -> Iterator[PeopleGateway]:
     held = held_port()
     port = held.getsockname()[1]
     public_url = f"http://127.0.0.1:{port}"
     with standing_in(f"{public_url}/signin/callback") as stand_in:
-        own: dict[str, object] = {
-            "server.port": port,
-            "web.public_url": public_url,
-            "web.moderators": CLEO,
-            "chat_platform.authorize_url": stand_in.authorize_url,
-            "chat_platform.api_url": f"{stand_in.url}/api/v10",
-            "chat_platform.cdn_url": stand_in.url,
-            "chat_platform.client_id": CLIENT_ID,
-            "chat_platform.client_secret": CLIENT_SECRET,
-            "chat_platform.cache_seconds": 0,
-        }
+        own = {"server.port": port, **site_settings(public_url, stand_in)}
         gateway = PeopleGateway(folder, **{**own, **settings})
         gateway.stand_in = stand_in
         try:

@@ -1,0 +1,151 @@
+"""What the pages for people cost: memory of a user, and the process's time for a page.
+
+    python -m bench.people_pages --listings 100000 --users 100000
+
+A gateway runs in this process with as many bots, each with an owner among as many users, who have one session
+each; every hundredth bot waits for a review. Pages are asked for one by one from another thread. The time of
+a page is processor time of the loop's thread, so that other processes do not count. Nobody answers in place
+of the chat platform, and no page here asks it.
+"""
+
+import argparse
+import asyncio
+import gc
+import http.client
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import uvloop
+from msgspec.structs import replace
+
+from core.actors import user_actor
+from core.clock import SystemClock
+from core.events import Event, ListingSaved, UserSignedIn
+from core.rows import BotProfile, Review
+from core.user_rows import UserProfile, UserSession, user_ref
+from gateway.serve import Gateway, serve, tune_interpreter
+from serving.vitals import resident_bytes
+from settings.model import Settings, load_settings
+
+FIRST = 10**17
+RECORD = 50
+"""Events of a record: as few as keep the loop short while the state is made."""
+ROUNDS = 300
+OWNER, MODERATOR = str(FIRST), str(FIRST + 1)
+SITE = {
+    "web.public_url": "http://127.0.0.1:8080",
+    "web.moderators": MODERATOR,
+    "chat_platform.authorize_url": "http://127.0.0.1:9/oauth2/authorize",
+    "chat_platform.api_url": "http://127.0.0.1:9/api/v10",
+    "chat_platform.client_id": "900000000000000001",
+    "chat_platform.client_secret": "a-secret-of-the-benchmark",
+}
+PAGES = {
+    OWNER: ("/", "/me", "/me/notices", "/me/sessions", "/me/data"),
+}
+
+
+def value_of(user_id: str) -> str:
+    """The value of a user's session: as long as a real one."""
+    return user_id.rjust(43, "0")
+
+
+def listings(count: int, users: int, now_ms: int) -> Iterator[Event]:
+    profile = BotProfile("", "Counts what happens", "A bot that counts what happens. " * 10, ("Utility",))
+    for number in range(count):
+        named, owner = replace(profile, name=f"Bot {number}"), str(FIRST + number % users)
+        review: Review = "approved" if number % 100 else "in_review"
+        yield ListingSaved(f"bots/{FIRST + number}", owner, named, review, now_ms, by=user_actor(owner))
+
+
+def people(count: int, digest: Callable[[str], str], now_ms: int) -> Iterator[Event]:
+    for number in range(count):
+        user_id = str(FIRST + number)
+        session = UserSession(digest(value_of(user_id)), "Firefox on Linux", now_ms, now_ms)
+        profile = UserProfile(f"user{number}", f"User {number}", "0123456789abcdef0123456789abcdef", "en-US")
+        yield UserSignedIn(user_ref(user_id), profile, session, by=user_actor(user_id))
+
+
+async def commit(gateway: Gateway, events: Iterator[Event]) -> None:
+    record: list[Event] = []
+    for event in events:
+        record.append(event)
+        if len(record) == RECORD:
+            position = gateway.ledger.commit(record)
+            record = []
+            if position % 100 == 0:
+                await gateway.ledger.durable(position)
+    await gateway.ledger.durable(gateway.ledger.commit(record))
+
+
+async def fill(gateway: Gateway, count: int, users: int) -> None:
+    now_ms = gateway.clock.now_ms()
+    await commit(gateway, listings(count, users, now_ms))
+    gc.collect()
+    before = resident_bytes()
+    await commit(gateway, people(users, gateway.digester.digest, now_ms))
+    gc.collect()
+    print(f"a user with a session: {(resident_bytes() - before) / users:.0f} bytes of memory")
+
+
+def asked(base_url: str, clock_id: int) -> None:
+    """Ask for every page again and again, and print the time of the loop's thread for each."""
+    connection = http.client.HTTPConnection(urlsplit(base_url).netloc)
+    print(f"{'page':24} {'p50 ms':>7} {'p99 ms':>7} {'KB':>7}")
+    for user_id, pages in PAGES.items():
+        headers = {"Cookie": f"__Host-votegate-session={value_of(user_id)}", "Accept": "text/html"}
+        for page in pages:
+            took, size = [], 0
+            for _ in range(ROUNDS):
+                before = time.clock_gettime(clock_id)
+                connection.request("GET", page, headers=headers)
+                answer = connection.getresponse()
+                size = len(answer.read())
+                assert answer.status == 200, (page, answer.status)
+                took.append((time.clock_gettime(clock_id) - before) * 1_000)
+            took.sort()
+            p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
+            print(f"{page:24} {p50:7.2f} {p99:7.2f} {size / 1_000:7.1f}")
+
+
+async def once(settings: Settings, count: int, users: int, *, fills: bool) -> None:
+    stop, done = asyncio.Event(), asyncio.Event()
+    held: list[Gateway] = []
+
+    async def started(gateway: Gateway) -> None:
+        tune_interpreter()
+        held.append(gateway)
+        done.set()
+
+    began = time.perf_counter()
+    serving = asyncio.create_task(serve(settings, SystemClock(), stop, started))
+    await done.wait()
+    if fills:
+        await fill(held[0], count, users)
+    else:
+        print(f"started in {time.perf_counter() - began:.2f} s")
+        await asyncio.sleep(2)  # the gateway learns whose the listings are
+        clock_id = time.pthread_getcpuclockid(threading.get_ident())
+        await asyncio.to_thread(asked, held[0].base_url, clock_id)
+    stop.set()
+    await serving
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--listings", type=int, default=100_000)
+    parser.add_argument("--users", type=int, default=100_000)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        flags = {"data_dir": Path(folder) / "data", "server.port": 0, **SITE}
+        settings = load_settings(None, {}, {**flags, "server.access_log": False})
+        for fills in (True, False):
+            uvloop.run(once(settings, given.listings, given.users, fills=fills))
+
+
+if __name__ == "__main__":
+    main()
