@@ -58,7 +58,9 @@ class PeopleSite:
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
-        audience = people_audience(self._cookies.session, self._people.known, authorize_url, cdn_url)
+        audience = people_audience(
+            self._cookies.session, self._people.known, web.public_url or "", authorize_url, cdn_url
+        )
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""

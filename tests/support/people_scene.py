@@ -155,7 +155,9 @@ class PeopleSite(Client):
         sign_in = SignInPages(
             self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes
         )
-        audience = people_audience(cookies.session, self.people.known, place.authorize_url, self.stand_in.url)
+        audience = people_audience(
+            cookies.session, self.people.known, self.base_url, place.authorize_url, self.stand_in.url
+        )
         templates = Templates()
         site = Site(templates, audience, self.clock)
         rows = (*SIGN_IN_PAGES, *SOME_PAGES)

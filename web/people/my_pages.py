@@ -16,6 +16,7 @@ from web.people.people_audience import PersonVisit
 from web.people.people_in_state import PeopleInState
 
 NOTICES = 50
+ABOUT = "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 TOLD: Mapping[str, str] = {
     "approved": "is approved, and everybody can see it",
     "denied": "is denied",
@@ -60,7 +61,7 @@ class MyPages:
         self._ownership = ownership
 
     def home(self, _: PersonVisit) -> Shown:
-        return Page("people/home.html", "Bots and servers, voted for by their users", {})
+        return Page("people/home.html", "Bots and servers, voted for by their users", {"about": ABOUT})
 
     def listings(self, visit: PersonVisit) -> Shown:
         rows = [self._state.listings[ref] for ref in self._ownership.refs_of(_id(visit))]

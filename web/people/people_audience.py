@@ -50,12 +50,17 @@ ERROR_TEXTS = ErrorTexts(
 
 
 def people_audience(
-    session: Cookie, known: Callable[[str | None], Person | None], authorize_url: str, cdn_url: str
+    session: Cookie,
+    known: Callable[[str | None], Person | None],
+    public_url: str,
+    authorize_url: str,
+    cdn_url: str,
 ) -> Audience[Person]:
     """Return the audience.
 
     Args:
         known: returns who has a session of this value.
+        public_url: where browsers reach the site.
         authorize_url: the chat platform's page to which the sign-in leads.
         cdn_url: where the chat platform has its pictures.
     """
@@ -74,6 +79,7 @@ def people_audience(
         frame="people/frame.html",
         headers=page_headers(images=(origin(cdn_url),), forms=(origin(authorize_url),)),
         error_texts=ERROR_TEXTS,
+        values={"public_url": public_url},
     )
 
 

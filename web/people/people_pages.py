@@ -7,6 +7,7 @@ exception: the chat platform sends the browser there by a GET.
 from dataclasses import dataclass
 
 from web.pages import PageRow
+from web.people.for_robots import robots
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
@@ -30,6 +31,7 @@ SIGN_IN_PAGES = (
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("GET", "/", lambda to: to.mine.home, "anyone"),
+    PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
     PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),
     PageRow("POST", "/me/notices", lambda to: to.mine.notices_read, "signed in"),
