@@ -36,6 +36,9 @@ CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
 HAS_COMMANDS = 1 << 23
 SLOW_SECONDS = 60
+FIRST_APPLICATION = 400000000000000000
+READY_BOT = str(FIRST_APPLICATION + 1)
+"""An application that everybody may add to servers, with slash commands."""
 FAULTS = ("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types")
 
 
@@ -94,7 +97,7 @@ SERVERS = (
 
 def application(number: int, name: str, **others: Any) -> dict[str, Any]:
     """An application as `GET /applications/{id}/rpc` shows one."""
-    application_id = str(400000000000000000 + number)
+    application_id = str(FIRST_APPLICATION + number)
     return {
         "id": application_id,
         "name": name,

@@ -15,13 +15,20 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chat_platform import API, CLIENT_ID, CLIENT_SECRET, USERS
+from chat_platform import API, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
 
 ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"
 MODERATOR = next(each["id"] for each in USERS.values() if each["username"] == "cleo")
 READY = b"GET /readyz HTTP/1.1\r\nHost: %b\r\nConnection: close\r\n\r\n" % HOST.encode()
 LOOK_SECONDS = 0.1
+GREETING = f"""
+Open {{url}} and sign in, without an account anywhere:
+  as Ada, who owns bots: submit the bot {READY_BOT}
+  as Cleo, who moderates: approve it
+
+A stand-in for the chat platform answers at {{platform_url}}. Ctrl-C stops both.
+"""
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last one comes when a terminal is closed
 
 
@@ -87,7 +94,7 @@ async def greet(port: int, platform_url: str) -> None:
     """Say what there is to try, once both answer."""
     while not await is_ready(port):  # noqa: ASYNC110 (the gateway writes to the terminal, not to here)
         await asyncio.sleep(LOOK_SECONDS)
-    sys.stdout.write(f"A stand-in for the chat platform answers at {platform_url}. Ctrl-C stops both.\n")
+    sys.stdout.write(GREETING.format(url=f"http://{HOST}:{port}", platform_url=platform_url))
     sys.stdout.flush()
 
 
