@@ -35,6 +35,7 @@ ConflictReason = Literal[
     "moderator_by_settings",
     "owner_proves",
     "no_code",
+    "own_quarantine",
 ]
 
 

@@ -60,6 +60,9 @@ class Quarantine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     until_ms: int | None = None
     stamp: Stamp = UNSTAMPED
 
+    def is_in_force(self, now_ms: int) -> bool:
+        return self.until_ms is None or now_ms < self.until_ms
+
 
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
@@ -94,11 +97,4 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""
-        return next(
-            (
-                each
-                for each in self.quarantines
-                if each.act == act and (each.until_ms is None or now_ms < each.until_ms)
-            ),
-            None,
-        )
+        return next((each for each in self.quarantines if each.act == act and each.is_in_force(now_ms)), None)

@@ -268,6 +268,7 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "moderator_by_settings": "The settings name this moderator; take the id out of web.moderators.",
     "owner_proves": "Only its owner can prove to own the listing.",
     "no_code": "The description at the chat platform does not hold the code.",
+    "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 

@@ -4,5 +4,5 @@ In: the state, a time, and what somebody asks for. Out: events, what is known of
 Everything is pure. Whether somebody may ask for it, the callers check by `permissions`.
 
 Reading order: `permissions` (who may do what), `roles` (moderators), `quarantine` (what is forbidden to
-whom), `user_sessions` (who a browser belongs to).
+whom), `user_sessions` (who a browser belongs to), `queries` (pages of users).
 """

@@ -1,12 +1,14 @@
 """Quarantine: an act that is forbidden to a user for a time. Law: it says why, and the user may see it.
 
+Nobody decides about a quarantine of their own: a moderator under one cannot lift it.
+
 One that is lifted stays in the row with its end, so that every node of a fleet learns that it is over. Who
 may not sign in is signed out, too.
 """
 
-from core.actors import Actor
+from core.actors import Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded
-from core.refusals import Invalid, NotFound, Quarantined
+from core.refusals import Conflict, Invalid, NotFound, Quarantined
 from core.state import State
 from core.user_rows import Quarantine, QuarantinedAct, user_ref
 
@@ -31,7 +33,9 @@ def impose(
     *,
     by: Actor,
 ) -> list[Event]:
-    """Forbid an act, also to a user who has never signed in. Raises Invalid, with the wrong fields."""
+    """Forbid an act, also to a user who has never signed in. Raises Conflict, and Invalid with the wrong
+    fields."""
+    _refuse_own(user_id, by)
     wrong = {}
     if not reason or len(reason) > MOST_CHARACTERS:
         wrong["reason"] = f"must have 1 to {MOST_CHARACTERS} characters"
@@ -49,10 +53,16 @@ def impose(
 
 
 def lift(state: State, user_id: str, act: QuarantinedAct, now_ms: int, *, by: Actor) -> list[Event]:
-    """End a quarantine now. Raises NotFound if there is none in force."""
+    """End a quarantine now. Raises Conflict, and NotFound if there is none in force."""
+    _refuse_own(user_id, by)
     row = state.users.get(user_ref(user_id))
     found = row.quarantine(act, now_ms) if row is not None else None
     if row is None or found is None:
         raise NotFound("quarantine")
     lifted = Quarantine(act, found.reason, found.by, found.since_ms, now_ms)
     return [QuarantineSet(row.ref, lifted, now_ms, by=by)]
+
+
+def _refuse_own(user_id: str, by: Actor) -> None:
+    if by == user_actor(user_id):
+        raise Conflict("own_quarantine")

@@ -3,11 +3,16 @@
 So whoever is no moderator any more is none at once, with all sessions.
 """
 
+from typing import Literal
+
 from core.actors import Actor
 from core.events import Event, RoleSet
 from core.refusals import Conflict
 from core.state import State
 from core.user_rows import user_ref
+
+ModeratorSource = Literal["settings", "appointed"]
+"""Where a moderator's role comes from: the settings, which alone can end it, or somebody's appointment."""
 
 
 class Moderators:
@@ -22,10 +27,14 @@ class Moderators:
         self._named = named
 
     def has(self, user_id: str) -> bool:
+        return self.source(user_id) is not None
+
+    def source(self, user_id: str) -> ModeratorSource | None:
+        """Return where the user's role comes from; None for one who does not moderate."""
         if user_id in self._named:
-            return True
+            return "settings"
         row = self._state.users.get(user_ref(user_id))
-        return row is not None and row.role == "moderator"
+        return "appointed" if row is not None and row.role == "moderator" else None
 
     def ids(self) -> list[str]:
         """Return the ids of all moderators, in order."""

@@ -19,6 +19,8 @@ from people.quarantine import refuse_quarantined
 from people.roles import Moderators
 
 MOST_SESSIONS = 20  # of one user
+SHOWN_DIGITS = 16
+"""As many hex digits of a session's digest are its id for people. The digest itself never leaves."""
 SEEN_EVERY_MS = 3_600_000
 """A session's use is written once an hour at most, so it may end by that much too early, never too late."""
 SEEN_PARTS = 8
@@ -126,15 +128,29 @@ def seen(known: Known, now_ms: int) -> list[Event]:
 def end_sessions(
     state: State, user_id: str, digests: Collection[str] | None, now_ms: int, *, by: Actor
 ) -> list[Event]:
-    """End some sessions of a user, or all of them (None). Raises NotFound for a user or session unknown."""
-    row = state.users.get(user_ref(user_id))
-    if row is None:
-        raise NotFound("user")
-    mine = {session.digest for session in row.sessions}
+    """End some sessions of a user, or all of them (None). Raises NotFound for a session that the user has
+    not."""
+    ref = user_ref(user_id)
+    row = state.users.get(ref)
+    mine = {session.digest for session in row.sessions} if row is not None else set[str]()
     if digests is not None and not mine.issuperset(digests):
         raise NotFound("session")
     ended = sorted(mine if digests is None else digests)
-    return [SessionsEnded(row.ref, tuple(ended), now_ms, by=by)] if ended else []
+    return [SessionsEnded(ref, tuple(ended), now_ms, by=by)] if ended else []
+
+
+def session_id(session: UserSession) -> str:
+    """Return the id under which people see a session."""
+    return session.digest[:SHOWN_DIGITS]
+
+
+def digests_of(row: UserRow | None, wanted_id: str) -> list[str]:
+    """Return the digests of the user's sessions with this id. Raises NotFound if there is none."""
+    sessions = row.sessions if row is not None else ()
+    found = [session.digest for session in sessions if session_id(session) == wanted_id]
+    if not found:
+        raise NotFound("session")
+    return found
 
 
 def _is_alive(session: UserSession, terms: SessionTerms, now_ms: int) -> bool:

@@ -200,7 +200,7 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
 # Names that two rooms may share.
 SHARED_MODULES = {
     "rules": "what may be done to a vote, and to a listing",
-    "queries": "what is asked of votes, and of listings",
+    "queries": "what is asked of votes, of listings, and of users",
 }
 SHARED_CLASSES = {
     "Journal": "what the ledger needs of the journal, which it may not import",

@@ -27,6 +27,7 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     ),
     "owner_proves": ({}, "Only its owner can prove to own the listing."),
     "no_code": ({}, "The description at the chat platform does not hold the code."),
+    "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),
     "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }
 NOT_FOUND: Mapping[Thing, str] = {

@@ -5,7 +5,7 @@ import pytest
 from core.actors import OPERATOR, user_actor
 from core.events import Event
 from core.ledger import Ledger
-from core.refusals import Invalid, NotFound, Quarantined
+from core.refusals import Conflict, Invalid, NotFound, Quarantined
 from core.state import State
 from core.user_rows import QuarantinedAct, user_ref
 from people.quarantine import MOST_CHARACTERS, impose, lift, refuse_quarantined
@@ -54,6 +54,15 @@ def test_there_is_nothing_to_lift_where_nothing_holds(ledger: Ledger, state: Sta
         lift(state, USER, "submit", NOW_MS, by=OPERATOR)
     with pytest.raises(NotFound, match="quarantine"):
         lift(state, USER, "vote", UNTIL_MS, by=OPERATOR)
+
+
+def test_nobody_decides_about_a_quarantine_of_their_own(ledger: Ledger, state: State) -> None:
+    own = user_actor(USER)
+    with pytest.raises(Conflict, match="own_quarantine"):
+        impose(state, USER, "vote", "", None, NOW_MS, by=own)
+    ledger.commit(forbid(state))
+    with pytest.raises(Conflict, match="own_quarantine"):
+        lift(state, USER, "vote", NOW_MS, by=own)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,14 @@ def test_moderators_are_named_in_the_settings_or_appointed(ledger: Ledger, moder
     assert moderators.ids() == [OWNER, USER]
 
 
+def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
+    ledger: Ledger, moderators: Moderators
+) -> None:
+    ledger.commit([RoleSet(user_ref(user), "moderator", NOW_MS, by=OPERATOR) for user in (USER, OWNER)])
+    sources = [moderators.source(user) for user in (OWNER, USER, OTHER_USER)]
+    assert sources == ["settings", "appointed", None]
+
+
 def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators) -> None:
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     dismissed = moderators.dismiss(USER, NOW_MS, by=user_actor(OWNER))

@@ -10,7 +10,17 @@ from core.state import State
 from core.user_rows import UserProfile, user_ref
 from people.quarantine import impose
 from people.roles import Moderators
-from people.user_sessions import MOST_SESSIONS, SEEN_EVERY_MS, Known, Sessions, end_sessions, seen
+from people.user_sessions import (
+    MOST_SESSIONS,
+    SEEN_EVERY_MS,
+    SHOWN_DIGITS,
+    Known,
+    Sessions,
+    digests_of,
+    end_sessions,
+    seen,
+    session_id,
+)
 from tests.support.people import TERMS
 from tests.support.sample_rows import HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
 
@@ -149,12 +159,27 @@ def test_sessions_are_ended_one_by_one_and_all_at_once(
 
 
 def test_nobody_ends_what_is_not_there(ledger: Ledger, sessions: Sessions, state: State) -> None:
-    with pytest.raises(NotFound, match="user"):
-        ended(state, None)
+    assert ended(state, None) == []
+    with pytest.raises(NotFound, match="session"):
+        ended(state, ["d1"])
     sign_in(ledger, sessions)
     sign_in(ledger, sessions, "d2", user=OTHER_USER)
     with pytest.raises(NotFound, match="session"):
         ended(state, ["d2"])
+
+
+def test_a_session_has_a_part_of_its_digest_as_id_by_which_it_is_found(
+    ledger: Ledger, sessions: Sessions, state: State
+) -> None:
+    first, second = "a" * 64, "a" * SHOWN_DIGITS + "b" * 48
+    sign_in(ledger, sessions, first)
+    sign_in(ledger, sessions, second, at_ms=NOW_MS + 1)
+    row = state.users[user_ref(USER)]
+    assert {session_id(session) for session in row.sessions} == {"a" * SHOWN_DIGITS}
+    assert digests_of(row, "a" * SHOWN_DIGITS) == [first, second]
+    for user, wanted in ((row, first), (row, ""), (None, "a" * SHOWN_DIGITS)):
+        with pytest.raises(NotFound, match="session"):
+            digests_of(user, wanted)
 
 
 def test_a_session_that_was_ended_does_not_come_back(
