@@ -31,7 +31,8 @@ from handlers.journal_tail import JournalTail
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
-from handlers.manage_votes import ManageUsers, ManageVotes
+from handlers.manage_users import ManageUsers
+from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.recent_errors import RecentErrors
@@ -40,18 +41,21 @@ from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.scrape import Scrape
 from handlers.service import Service
+from handlers.user_views import UserViews
 from listings.keys import KeyDigester
 from listings.webhooks import WebhookPolicy
 from openapi.deployment import Deployment
 from openapi.document import openapi_reply
 from openapi.page import docs_reply
+from people.roles import Moderators
+from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
-from settings.model import GuildCountsSettings, LimitsSettings, Settings
+from settings.model import GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
 
@@ -88,6 +92,14 @@ class Watched:
 
 
 @dataclass(frozen=True)
+class PeopleRules:
+    """The rules on people that know settings. They hold without pages for people, too."""
+
+    moderators: Moderators
+    sessions: Sessions
+
+
+@dataclass(frozen=True)
 class EndpointPolicy:
     """The settings of the endpoints."""
 
@@ -108,6 +120,7 @@ class EndpointPolicy:
 class Managed:
     """The values of the management endpoints alone."""
 
+    people: PeopleRules
     webhooks: WebhookPolicy
     searches: Searches
     counts: GuildCounts
@@ -135,6 +148,19 @@ def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock) -> Cal
     failures = FailureGuard(limits.failures, limits.addresses_kept, refused.began)
     operator = Operator(secrets.operator_token, failures, clock)
     return Callers(KeyDigester(secrets.digest.encode()), operator, failures, refused)
+
+
+def people_rules(web: WebSettings, state: State) -> PeopleRules:
+    moderators = Moderators(state, frozenset(web.moderators))
+    terms = Terms(
+        users=_session_terms(web.session_idle_seconds, web.session_seconds),
+        moderators=_session_terms(web.moderator_session_idle_seconds, web.moderator_session_seconds),
+    )
+    return PeopleRules(moderators, Sessions(state, moderators, terms))
+
+
+def _session_terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
+    return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
 
 
 @asynccontextmanager
@@ -198,6 +224,8 @@ def all_endpoints(
         searches=managed.searches,
         problems=public.problems,
         missing_count=managed.counts.missing,
+        moderators=managed.people.moderators,
+        sessions=managed.people.sessions,
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.digest_of if fleet is not None else lambda _: "",
     )
@@ -236,6 +264,7 @@ def debug_endpoints(
     store: Store,
     clock: Clock,
     public: PublicApi,
+    people: PeopleRules,
     delivering: Delivering,
     process: ProcessSources,
     life: Life,
@@ -245,6 +274,7 @@ def debug_endpoints(
         return await verification(store.ledger, store.snapshotter.lock, store.fold)
 
     ledger, state, outbox = store.ledger, store.ledger.state, delivering.outbox
+    users = UserViews(state, people.moderators, people.sessions)
     webhooks = WebhookSources(
         in_flight=lambda: outbox.in_flight,
         suspended=lambda: len(outbox.suspended),
@@ -267,7 +297,7 @@ def debug_endpoints(
         disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
         find=DebugFind(state),
         listings=DebugListings(state, clock, public),
-        users=DebugUsers(state, clock, policy.window_ms),
+        users=DebugUsers(state, clock, policy.window_ms, users),
         webhooks=DebugWebhooks(state, watched.failing, webhooks),
         limiter=DebugLimiter(state, clock, public.limits),
         errors=DebugErrors(watched.errors),

@@ -26,6 +26,7 @@ from gateway.endpoints import (
     gauges,
     known_callers,
     open_guild_counts,
+    people_rules,
     process_sources,
     public_api,
 )
@@ -159,6 +160,7 @@ async def serve(
         policy = endpoint_policy(settings)
         voters = fleet.voters if fleet is not None else Buckets()
         public = public_api(policy, store, clock, callers, counts, voters)
+        people = people_rules(settings.web, state)
 
         sites = await stack.enter_async_context(open_sites(settings, store.ledger, clock, callers))
 
@@ -182,12 +184,12 @@ async def serve(
         process = process_sources(store, delivery, life, fleet, lambda: http.tally())
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes))
         watched = Watched(failing, tail, errors, timeline)
-        debug = debug_endpoints(policy, store, clock, public, delivery, process, life, watched)
+        debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)
         scrape = Scrape(
             scraping(settings, store, clock, public, delivery, Tallies(votes, attempts), life, fleet, process)
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
-        managed = Managed(webhooks, searches, counts, fleet, watch)
+        managed = Managed(people, webhooks, searches, counts, fleet, watch)
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in

@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from core.clock import Clock
-from core.refusals import Invalid
-from core.snowflake import is_snowflake
 from core.state import State
 from handlers.debug_find import KindName, ListingHit, hit_view
+from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Moment, Positive, Snowflake, Success, View
+from handlers.user_views import UserView, UserViews
+from handlers.views import Count, Moment, Positive, Snowflake, Success, View, including
 from listings.finding import OwnedListings, ref_slices
 from votes.queries import Voted, vote_status
 
@@ -31,10 +32,10 @@ class VoteOfUser(View):
     last_at: Moment
 
 
+@including(UserView)
 class UserInside(Success):
-    """A user's listings and votes."""
+    """A user, with listings and votes."""
 
-    id: Snowflake
     listings: Annotated[
         tuple[ListingHit, ...], Meta(description=f"Those that the user owns or co-owns, {SHOWN} at most.")
     ]
@@ -46,22 +47,21 @@ class UserInside(Success):
 
 
 class DebugUsers:
-    def __init__(self, state: State, clock: Clock, window_ms: int) -> None:
+    def __init__(self, state: State, clock: Clock, window_ms: int, views: UserViews) -> None:
         self._state = state
         self._clock = clock
         self._window_ms = window_ms
+        self._views = views
 
     async def show(self, request: Request) -> Reply:
-        user = request.params[0]
-        if not is_snowflake(user):
-            raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})
-        return success(await self.view(user))
+        return success(await self.view(user_id(request)))
 
     async def view(self, user: str) -> UserInside:
-        survey = _Survey(self._state, user, self._clock.now_ms(), self._window_ms)
+        now_ms = self._clock.now_ms()
+        survey = _Survey(self._state, user, now_ms, self._window_ms)
         await in_slices(survey.slices())
         return UserInside(
-            id=user,
+            **asdict(self._views.user(user, now_ms)),
             listings=tuple(map(hit_view, survey.owned.found)),
             listings_count=survey.owned.count,
             votes=tuple(survey.votes),

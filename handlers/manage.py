@@ -19,7 +19,7 @@ from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
 from core.rows import Review
-from core.snowflake import is_snowflake
+from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import (
     InvalidOperatorToken,
     OperatorTokenRequired,
@@ -34,6 +34,8 @@ from handlers.views import DELIVERY_CURSOR_PATTERN, DeliveryCursor, Snowflake
 from listings.keys import KeyDigester
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
+from people.roles import Moderators
+from people.user_sessions import Sessions
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
 from votes.search import Searches
@@ -76,6 +78,8 @@ class ManageContext:
     problems: StatsProblems
     missing_count: Callable[[str], str | None]
     """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
+    moderators: Moderators
+    sessions: Sessions
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
 
@@ -184,6 +188,14 @@ def server_ref(request: Request) -> str:
     return rows.SERVERS + request.params[0]
 
 
+def user_id(request: Request) -> str:
+    """Return the id of the user in the path. Raises Invalid, because it may be of somebody unknown."""
+    its_id = request.params[0]
+    if not is_snowflake(its_id):
+        raise Invalid({"id": NO_SNOWFLAKE})
+    return its_id
+
+
 # -- Queries ----------------------------------------------------------------------------------------------
 
 _AFTER = Meta(description="The `next` of the page before.")
@@ -196,6 +208,13 @@ class ListingsQuery(Struct, frozen=True):
     after: Annotated[Snowflake | None, _AFTER] = None
     limit: PageLimit = PAGE
     state: Annotated[Review | None, Meta(description="Only those in this state.")] = None
+
+
+class UsersQuery(Struct, frozen=True):
+    """The query of a list of users. A parameter that is None was left out."""
+
+    after: Annotated[Snowflake | None, _AFTER] = None
+    limit: PageLimit = PAGE
 
 
 class DeliveriesQuery(Struct, frozen=True):
@@ -211,6 +230,11 @@ def listings_query(query: Mapping[str, str]) -> ListingsQuery:
     if state is not None and state not in get_args(Review):
         raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})
     return ListingsQuery(after, limit, cast(Review | None, state))
+
+
+def users_query(query: Mapping[str, str]) -> UsersQuery:
+    """Read the query of a list of users. Raises Invalid."""
+    return UsersQuery(_after(query, is_snowflake), _limit(query))
 
 
 def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:

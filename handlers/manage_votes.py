@@ -1,21 +1,19 @@
-"""Management of votes: cast one, check many, forget a user."""
+"""Management of votes: cast one, check many."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import asdict
 
 from core.events import Event
-from core.refusals import Invalid
-from core.snowflake import is_snowflake
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import CastVote, UserVote, UserVotes
-from listings.forms import User, Users, read
+from listings.forms import Voter, Voters, read
 from listings.rules import listing_of
+from people.quarantine import refuse_quarantined
 from votes.queries import vote_status
-from votes.rules import cast_vote, erase_user
+from votes.rules import cast_vote
 
 
 class ManageVotes:
@@ -28,17 +26,18 @@ class ManageVotes:
     async def cast(self, request: Request) -> Reply:
         context, ref = self._context, self._ref(request)
         listing_of(self._state, ref)
-        form = read(User, request.json_object())
+        form = read(Voter, request.json_object())
         now_ms = self._clock.now_ms()
         events = self._vote(ref, form.user, now_ms)
         if context.claims is None:
             return await self._commit(ref, form.user, events, now_ms)
         async with context.claims.holding(ref, form.user, now_ms):
-            # Meanwhile the vote may have come from elsewhere, or the listing may have gone.
+            # Meanwhile the vote or a quarantine may have come from elsewhere, or the listing may have gone.
             return await self._commit(ref, form.user, self._vote(ref, form.user, now_ms), now_ms)
 
     def _vote(self, ref: str, user: str, now_ms: int) -> Sequence[Event]:
         context = self._context
+        refuse_quarantined(self._state, user, "vote", now_ms)
         return cast_vote(
             self._state,
             ref,
@@ -60,32 +59,10 @@ class ManageVotes:
     def check(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        form = read(Users, request.json_object())
+        form = read(Voters, request.json_object())
         now_ms, window_ms = self._clock.now_ms(), self._context.window_ms
         votes = []
         for user in form.users:
             status = vote_status(self._state, ref, user, now_ms, window_ms)
             votes.append(UserVote(user=user, **asdict(status)))
         return success(UserVotes(votes=tuple(votes)))
-
-
-class ManageUsers:
-    def __init__(self, context: ManageContext) -> None:
-        self._context = context
-
-    async def erase(self, request: Request) -> Reply:
-        """Forget a user. Succeeds for a user who never voted, too: the answer gives nothing away."""
-        user = request.params[0]
-        if not is_snowflake(user):
-            raise Invalid({"id": "must be a snowflake: 17 to 20 digits"})
-        with self._context.searches.of(user) as search:
-            for _ in search.slices():
-                await asyncio.sleep(0)
-            events = erase_user(
-                user,
-                search.refs,
-                self._context.mark(user),
-                now_ms=self._context.clock.now_ms(),
-                by=request.by,
-            )
-            return await self._context.commit(events)

@@ -22,7 +22,7 @@ from handlers.views import (
     delivery_view,
     webhook_view,
 )
-from listings.forms import FailedSince, Nothing, Overlap, User, WebhookSettings, read
+from listings.forms import FailedSince, Nothing, Overlap, Voter, WebhookSettings, read
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import (
@@ -158,7 +158,7 @@ class ManageWebhooks:
         """Send a test. The answer waits for the first attempt, successful or not, up to a limit."""
         ref, delivery_id = self._ref(request), self._context.new_id()
         webhook_of(self._state, ref)
-        form = read(User, request.json_object())
+        form = read(Voter, request.json_object())
         now_ms = self._clock.now_ms()
         return await self._attempted(
             ref, delivery_id, send_test(self._state, ref, form.user, delivery_id=delivery_id, now_ms=now_ms)

@@ -18,7 +18,8 @@ from handlers.debug import Debug
 from handlers.manage import Operator
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
-from handlers.manage_votes import ManageUsers, ManageVotes
+from handlers.manage_users import ManageUsers
+from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import (
@@ -52,11 +53,10 @@ class RefusalKind(NamedTuple):
 
 NO_LISTING, NO_KEY = RefusalKind(NotFound, "listing"), RefusalKind(NotFound, "key")
 NO_WEBHOOK, NO_DELIVERY = RefusalKind(NotFound, "webhook"), RefusalKind(NotFound, "delivery")
-BAD_BODY, BAD_QUERY, BAD_ID = (
-    RefusalKind(Invalid, "body"),
-    RefusalKind(Invalid, "query"),
-    RefusalKind(Invalid, "id"),
-)
+NO_USER, NO_SESSION = RefusalKind(NotFound, "user"), RefusalKind(NotFound, "session")
+NO_QUARANTINE = RefusalKind(NotFound, "quarantine")
+BAD_BODY, BAD_QUERY = RefusalKind(Invalid, "body"), RefusalKind(Invalid, "query")
+BAD_ID, BAD_ACT = RefusalKind(Invalid, "id"), RefusalKind(Invalid, "act")
 UNREADABLE, TOO_LARGE = RefusalKind(Unreadable), RefusalKind(BodyTooLarge)
 NO_WRITES = RefusalKind(Unavailable)
 

@@ -67,7 +67,7 @@ HttpStatus = Annotated[int, Meta(ge=100, le=999)]
 Excerpt = Annotated[
     str, Meta(max_length=500, description="The beginning of the answer's body. Never trust it.")
 ]
-_NEXT = "Give it as `after` to get the next page; null on the last one."
+NEXT = "Give it as `after` to get the next page; null on the last one."
 NoMore = Annotated[None, Meta(description="The list is whole.")]
 
 V = TypeVar("V", bound=Struct)
@@ -175,17 +175,20 @@ class StatsProblemView(View):
     last_at: Moment
 
 
+ActorName = Annotated[
+    str,
+    Meta(
+        description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
+        "for a user who was erased since."
+    ),
+]
+
+
 class ActView(View):
     """Something that was done with a listing."""
 
     at: Moment
-    by: Annotated[
-        str,
-        Meta(
-            description="`operator`; `gateway`, when it acted by itself; `users/` and an id; or `erased`, "
-            "for a user who was erased since."
-        ),
-    ]
+    by: ActorName
     deed: Deed
     about: Annotated[str, Meta(description="Its object, such as the name of a key, or the reason; or empty.")]
 
@@ -242,7 +245,7 @@ class BotPage(Success):
     """Bots in the order of their ids as text."""
 
     bots: tuple[BotView, ...]
-    next: Annotated[Snowflake | None, Meta(description=_NEXT)]
+    next: Annotated[Snowflake | None, Meta(description=NEXT)]
 
 
 @including(ServerView)
@@ -254,7 +257,7 @@ class ServerPage(Success):
     """Servers in the order of their ids as text."""
 
     servers: tuple[ServerView, ...]
-    next: Annotated[Snowflake | None, Meta(description=_NEXT)]
+    next: Annotated[Snowflake | None, Meta(description=NEXT)]
 
 
 @including(OwnLimits)
@@ -498,7 +501,7 @@ class DeliveryPage(Success):
     """Deliveries of an endpoint, newest first."""
 
     deliveries: tuple[DeliveryView, ...]
-    next: Annotated[DeliveryCursor | None, Meta(description=_NEXT)]
+    next: Annotated[DeliveryCursor | None, Meta(description=NEXT)]
 
 
 class Redelivered(Success):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from typing_extensions import TypeAliasType
 
-from core.snowflake import MAX, is_snowflake
+from core.snowflake import MAX, NO_SNOWFLAKE, is_snowflake
 from grammars.header_values import HEADER_VALUE, NO_HEADER_VALUE
 from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, read_url
 from listings.patterns import (
@@ -66,7 +66,7 @@ def sized(least: int, most: int, description: str | None = None, **schema: Any) 
 
 def _snowflake(text: str) -> str:
     if not is_snowflake(text):
-        raise ValueError("must be a snowflake: 17 to 20 digits")
+        raise ValueError(NO_SNOWFLAKE)
     return text
 
 

@@ -161,13 +161,13 @@ class FailedSince(Form):
     ]
 
 
-class User(Form):
+class Voter(Form):
     """The user who votes, or whom a test names as the voter."""
 
     user: Snowflake
 
 
-class Users(Form):
+class Voters(Form):
     """The users whose votes to look up."""
 
     users: Annotated[list[Snowflake], sized(0, 1_000)]

@@ -15,6 +15,7 @@ from core.rows import (
     Suspension,
     Webhook,
 )
+from core.user_rows import Quarantine, UserProfile, UserRow, UserSession, user_ref
 
 BOT = "123456789012345678"
 SERVER = "423456789012345678"
@@ -22,9 +23,11 @@ OWNER = "223456789012345678"
 CO_OWNER = "523456789012345678"
 USER = "323456789012345678"
 STRANGER = "623456789012345678"
+MODERATOR = "723456789012345678"
 KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
 DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
+SESSION_ID = "4f1d0c9a7b3e5826"
 NOW_MS = 1_750_000_000_000
 DAY_MS = 86_400_000
 SERVER_COUNT = 1_200
@@ -86,3 +89,14 @@ APPROVED_SERVER = Listing(
     reviewed_ms=NOW_MS - DAY_MS,
     webhook=WEBHOOK,
 )
+
+USER_SESSION = UserSession(SESSION_ID * 4, "Firefox on Linux", NOW_MS - DAY_MS, NOW_MS)
+QUARANTINE = Quarantine("vote", "You voted from many accounts.", OPERATOR, NOW_MS, NOW_MS + 7 * DAY_MS)
+SIGNED_IN = UserRow(
+    user_ref(USER),
+    NOW_MS - 30 * DAY_MS,
+    UserProfile("ada", "Ada", locale="en-GB"),
+    (USER_SESSION,),
+    quarantines=(QUARANTINE,),
+)
+APPOINTED = UserRow(user_ref(MODERATOR), NOW_MS, UserProfile("grace", "Grace"), role="moderator")

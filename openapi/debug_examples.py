@@ -34,6 +34,7 @@ from handlers.debug_process import (
 )
 from handlers.debug_user import UserInside, VoteOfUser
 from handlers.debug_webhooks import EndpointInside, WebhooksInside
+from handlers.user_views import user_view
 from handlers.views import (
     LimitView,
     act_views,
@@ -55,6 +56,7 @@ from openapi.cast import (
     NOW_MS,
     PRODUCTION_KEY,
     SERVER,
+    SIGNED_IN,
     SUSPENDED,
     USER,
     WEBHOOK,
@@ -233,7 +235,7 @@ _EVENT = EventView(
 )
 _HIT = ListingHit(kind="bots", id=BOT, name="Example bot", state="approved")
 _USER = UserInside(
-    id=USER,
+    **asdict(user_view(USER, SIGNED_IN, None, sessions=1, now_ms=NOW_MS)),
     listings=(),
     listings_count=0,
     votes=(

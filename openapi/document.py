@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from core.version import API_VERSION, VERSION, VERSIONS
+from handlers.manage_users import ACTS
 from handlers.reply import JSON, Reply, encode_json
 from handlers.route import Access, RefusalKind, Route
 from handlers.routes import ROUTES, TAGS
+from handlers.user_views import SESSION_PATTERN
 from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, USER
+from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
 from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
 from openapi.examples import ANSWERS, BODIES, answers_of
@@ -40,7 +42,7 @@ refused. An empty body is read as `{}`.
 
 **Errors** have one shape: `success` is false, `error` says what is wrong, `status` repeats the HTTP status.
 Some have one field more: `fields` tells what is wrong with each field, `nextVoteAt` when a user can vote
-again.
+again, `until` when a quarantine of the user ends.
 
 **Limits.** The public endpoints tell the limit, what is left of it, and when it resets, in every answer.
 Stop at `ratelimit-remaining` 0 until `ratelimit-reset` seconds have passed, and back off after a 429. What
@@ -208,6 +210,7 @@ def _query_parameter(name: str, schema: Node) -> Node:
 
 _QUERIES: Mapping[str, Any] = {"limit": 50, "state": "in_review", "before": 1_024, "q": "example"}
 _SNOWFLAKE, _OUR_ID = ref("Snowflake"), {"type": "string", "pattern": ID_PATTERN}
+_SESSION_ID = {"type": "string", "pattern": SESSION_PATTERN}
 _OF_WEBHOOKS: Node = {
     "webhookId": _parameter(
         "webhook-id", "header", "The event's id, the same over all its attempts.", _OUR_ID, DELIVERY_ID
@@ -231,16 +234,20 @@ _PARAMETERS: Node = {
     **_OF_WEBHOOKS,
     "botId": _parameter("id", "path", "The bot's id.", _SNOWFLAKE, BOT),
     "serverId": _parameter("id", "path", "The server's id.", _SNOWFLAKE, SERVER),
-    "forgottenUserId": _parameter("id", "path", "The user's id.", _SNOWFLAKE, USER),
-    "userId": _parameter("user_id", "path", "The user's id.", _SNOWFLAKE, USER),
+    "userId": _parameter("id", "path", "The user's id.", _SNOWFLAKE, USER),
+    "voterId": _parameter("user_id", "path", "The user's id.", _SNOWFLAKE, USER),
+    "sessionId": _parameter("session_id", "path", "The session's id.", _SESSION_ID, SESSION_ID),
+    "act": _parameter("act", "path", "What the user may not do.", {"enum": list(ACTS)}, "vote"),
     "keyId": _parameter("key_id", "path", "The key's id, which is not its value.", _OUR_ID, KEY_ID),
     "deliveryId": _parameter("delivery_id", "path", "The delivery's id.", _OUR_ID, DELIVERY_ID),
 }
 _PATH_PARAMETERS: Mapping[str, str] = {
     "bots/{id}": "botId",
     "servers/{id}": "serverId",
-    "users/{id}": "forgottenUserId",
-    "voters/{user_id}": "userId",
+    "users/{id}": "userId",
+    "voters/{user_id}": "voterId",
+    "sessions/{session_id}": "sessionId",
+    "quarantines/{act}": "act",
     "keys/{key_id}": "keyId",
     "deliveries/{delivery_id}": "deliveryId",
 }
@@ -359,14 +366,14 @@ def _error_schema(status: int, replies: Iterable[Reply]) -> Node:
     return refs[0] if len(refs) == 1 else {"anyOf": refs}
 
 
-_SHAPES = ("VotedTooSoon", "InvalidFields", "Error")
+_MORE: Mapping[str, str] = {"nextVoteAt": "VotedTooSoon", "until": "Quarantined", "fields": "InvalidFields"}
+"""The shapes of errors with a field more than the common one has, by that field."""
+_SHAPES = (*_MORE.values(), "Error")
 
 
 def _shape(reply: Reply) -> str:
     body = _body(reply)
-    if "fields" in body:
-        return "InvalidFields"
-    return "VotedTooSoon" if "nextVoteAt" in body else "Error"
+    return next((shape for field, shape in _MORE.items() if field in body), "Error")
 
 
 def _body(reply: Reply) -> Any:

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from core import refusals as no
+from core.snowflake import NO_SNOWFLAKE
 from handlers import reply
+from handlers.manage_users import NO_ACT
 from handlers.reply import Reply, failure, reply_to
 from handlers.route import RefusalKind
 from listings.forms import BotEdit, read
-from openapi.cast import BOT, NOW_MS, SERVER_COUNT
+from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 from openapi.deployment import Deployment
 
 REQUEST_ID = "9f2c4e6a8b0d1f35"
@@ -152,9 +154,10 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case(
             "invalidId",
             "The id is no snowflake",
-            no.Invalid({"id": "must be a snowflake: 17 to 20 digits"}),
+            no.Invalid({"id": NO_SNOWFLAKE}),
             "id",
         ),
+        _Case("invalidAct", "There is no such act", no.Invalid({"act": NO_ACT}), "act"),
         _Case(
             "invalidQuery",
             "A parameter is not valid",
@@ -167,6 +170,9 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("noSuchKey", "The listing has no such key", no.NotFound("key")),
         _Case("noSuchWebhook", "The listing has no webhook", no.NotFound("webhook")),
         _Case("noSuchDelivery", "The listing has no such delivery", no.NotFound("delivery")),
+        _Case("noSuchUser", "Nobody here knows the user", no.NotFound("user")),
+        _Case("noSuchSession", "The user has no such session", no.NotFound("session")),
+        _Case("noSuchQuarantine", "The act is not forbidden to the user", no.NotFound("quarantine")),
         _Case("listingExists", "The id is taken", no.Conflict("listing_exists")),
         _Case("notInReview", "It was decided before", no.Conflict("not_in_review", review="approved")),
         _Case("keysNeedApproval", "The listing is not approved", no.Conflict("keys_need_approval")),
@@ -181,6 +187,12 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
             "The user voted not long ago",
             no.VotedTooSoon(NOW_MS + cooldown_ms, cooldown_ms),
         ),
+        _Case(
+            "quarantined",
+            "The user may not vote",
+            no.Quarantined(QUARANTINE.act, QUARANTINE.reason, QUARANTINE.until_ms),
+        ),
+        _Case("moderatorBySettings", "The settings name the moderator", no.Conflict("moderator_by_settings")),
         _Case("deliveryPending", "It is still on its way", no.Conflict("delivery_pending")),
         _Case("tooManyPending", "The endpoint's line is full", no.Conflict("too_many_pending")),
         _Case("tooManyTests", "Tests before it have not been answered", no.Conflict("too_many_tests")),

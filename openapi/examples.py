@@ -16,6 +16,15 @@ from pydantic import BaseModel
 from core.rows import Listing, Webhook
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
+from handlers.user_views import (
+    ModeratorList,
+    UserAnswer,
+    UserPage,
+    UserSessions,
+    moderator_view,
+    session_view,
+    user_view,
+)
 from handlers.views import (
     ApprovedBot,
     BotPage,
@@ -47,6 +56,7 @@ from handlers.views import (
     webhook_view,
 )
 from openapi.cast import (
+    APPOINTED,
     APPROVED_BOT,
     APPROVED_SERVER,
     BOT,
@@ -56,17 +66,21 @@ from openapi.cast import (
     DELIVERED,
     KEY,
     KEY_ID,
+    MODERATOR,
     NOW_MS,
     OWNER,
     PENDING,
     PRODUCTION_KEY,
+    QUARANTINE,
     SERVER,
     SERVER_COUNT,
+    SIGNED_IN,
     SIGNED_WITH,
     STRANGER,
     SUSPENDED,
     TESTED,
     USER,
+    USER_SESSION,
     WEBHOOK,
 )
 from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
@@ -107,6 +121,8 @@ _DENIED: dict[str, Any] = {
 }
 
 
+_USER = user_view(USER, SIGNED_IN, None, sessions=1, now_ms=NOW_MS)
+_MODERATOR = user_view(MODERATOR, APPOINTED, "appointed", sessions=0, now_ms=NOW_MS)
 _ISSUED = IssuedKey(id=KEY_ID, name="production", key=KEY)
 
 
@@ -199,6 +215,19 @@ _ANSWERS: Mapping[str, Example] = {
             )
         ),
     ),
+    "user": _example("A user who may not vote for a week", UserAnswer(**asdict(_USER))),
+    "appointed": _example("A moderator", UserAnswer(**asdict(_MODERATOR)), "appoint"),
+    "users": _example("The last page", UserPage(users=(_USER, _MODERATOR), next=None)),
+    "moderators": _example(
+        "One whom the settings name, who has not signed in yet, and one who was appointed",
+        ModeratorList(
+            moderators=(
+                moderator_view(OWNER, None, "settings"),
+                moderator_view(MODERATOR, APPOINTED, "appointed"),
+            )
+        ),
+    ),
+    "sessions": _example("One browser", UserSessions(sessions=(session_view(USER_SESSION),))),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
     **{name: _example(summary, view) for name, (summary, view) in DEBUG_ANSWERS.items()},
@@ -269,8 +298,12 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "secretOverlap": Example("Both sign for a day", {"overlap_seconds": 86_400}),
     },
     "FailedSince": {"failedSince": Example("Since an hour ago", {"failed_since": NOW_MS - 3_600_000})},
-    "User": {"user": Example("A user", {"user": USER})},
-    "Users": {"users": Example("Two users", {"users": [USER, STRANGER]})},
+    "Voter": {"voter": Example("A user", {"user": USER})},
+    "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
+    "QuarantineTerms": {
+        "untilThen": Example("For a week", {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}),
+        "untilLifted": Example("Without an end", {"reason": "You sell votes."}),
+    },
     "ActualServerCount": {"actualServerCount": Example("The count", {"server_count": SERVER_COUNT})},
     "Limits": {
         "higherStats": Example("More updates", {"stats": {"requests": 10, "window_seconds": 7_200}}),

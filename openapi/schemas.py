@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from handlers.reply import ErrorBody, InvalidFieldsBody, VotedTooSoonBody
+from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import Route
 from handlers.views import Snowflake
 from listings.forms import BotEdit, ServerEdit
@@ -107,7 +107,7 @@ def schema_components(routes: Iterable[Route]) -> Node:
     of_forms = _forms([body for body in bodies if issubclass(body, BaseModel)])
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
-    errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody)
+    errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody, QuarantinedBody)
     of_structs = _structs([*pushes, *answers, *errors, *VOTES])
     for form, names in _PROFILES.items():
         written = {name: _unbound(schema) for name, schema in of_forms[name_of(form)]["properties"].items()}

@@ -36,10 +36,11 @@ class Moderators:
         row = self._state.users.get(user_ref(user_id))
         return "appointed" if row is not None and row.role == "moderator" else None
 
-    def ids(self) -> list[str]:
-        """Return the ids of all moderators, in order."""
-        refs = self._state.users.with_role
-        return sorted(self._named | {self._state.users[ref].id for ref in refs})
+    def sources(self) -> dict[str, ModeratorSource]:
+        """Return where the roles of all moderators come from, by their ids and in the order of these."""
+        appointed = {self._state.users[ref].id for ref in self._state.users.with_role}
+        ids = sorted(self._named | appointed)
+        return {user_id: "settings" if user_id in self._named else "appointed" for user_id in ids}
 
     def appoint(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
         """Make a user a moderator, also one who has never signed in."""

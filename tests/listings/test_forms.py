@@ -22,8 +22,8 @@ from listings.forms import (
     Rotation,
     ServerEdit,
     ServerSubmission,
-    User,
-    Users,
+    Voter,
+    Voters,
     WebhookSettings,
     read,
 )
@@ -56,8 +56,8 @@ def test_a_server_is_read_as_it_came() -> None:
         (Denial, {"reason": "Too quiet."}, "reason"),
         (KeyName, {"name": "production"}, "name"),
         (WebhookSettings, {"url": URL}, "url"),
-        (User, {"user": USER}, "user"),
-        (Users, {"users": [USER]}, "users"),
+        (Voter, {"user": USER}, "user"),
+        (Voters, {"users": [USER]}, "users"),
         (ActualServerCount, {"server_count": 5}, "server_count"),
         (FailedSince, {"failed_since": 5}, "failed_since"),
     ],
@@ -120,7 +120,7 @@ GOOD: list[tuple[type[Form], Body, str, list[Any]]] = [
     (WebhookSettings, {"url": URL}, "language", [None, "en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]),
     (Overlap, {}, "overlap_seconds", [0, 604_800, 60.0]),
     (FailedSince, {}, "failed_since", [0, 1_750_000_000_000, 1e12, (1 << 53) - 1]),
-    (Users, {}, "users", [[], [USER, USER], [USER] * 1_000]),
+    (Voters, {}, "users", [[], [USER, USER], [USER] * 1_000]),
     (ActualServerCount, {}, "server_count", [0, 10_000_000, 1e6]),
     (Limits, {}, "stats", [None, {"requests": 1, "window_seconds": 1}]),
     (Limits, {}, "voters", [{"requests": 1_000_000, "window_seconds": 2_592_000}]),
@@ -142,7 +142,7 @@ WRONG: list[tuple[type[Form], Body, str, list[Any]]] = [
     (WebhookSettings, {"url": URL}, "language", ["EN", "pt-br", "pt", "xx", "", 5]),
     (Overlap, {}, "overlap_seconds", [-1, 604_801, 0.5, True, "1", None, float("nan")]),
     (FailedSince, {}, "failed_since", [-1, 1 << 53, 0.5, True, "1", None, float("inf")]),
-    (Users, {}, "users", [[USER] * 1_001, ["me"]]),
+    (Voters, {}, "users", [[USER] * 1_001, ["me"]]),
     (ActualServerCount, {}, "server_count", [-1, 10_000_001, 0.5, True, "1", float("inf")]),
     (Limits, {}, "stats", [{}, {"requests": 1}, {"requests": 0, "window_seconds": 1}, 5]),
     (
@@ -196,7 +196,17 @@ def filled_in(form: type[Form], body: Body) -> Form | set[str]:
 
 @pytest.mark.parametrize(
     "form",
-    [BotSubmission, ServerSubmission, Denial, Limits, Rotation, WebhookSettings, FailedSince, Users, Nothing],
+    [
+        BotSubmission,
+        ServerSubmission,
+        Denial,
+        Limits,
+        Rotation,
+        WebhookSettings,
+        FailedSince,
+        Voters,
+        Nothing,
+    ],
 )
 @examples(30)
 @given(st.data())
@@ -222,7 +232,7 @@ SCHEMAS: dict[type[Form], jsonschema_rs.Validator] = {
         Overlap,
         FailedSince,
         Limits,
-        Users,
+        Voters,
     )
 }
 WHITE = (

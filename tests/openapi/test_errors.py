@@ -13,7 +13,7 @@ import requests
 from core.refusals import Unavailable
 from handlers.reply import JSON
 from journal.journal import Journal
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, SERVER, SERVER_COUNT, USER
+from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SERVER_COUNT, SESSION_ID, USER
 from openapi.errors import REQUEST_ID
 from serving.vitals import LoopLag
 from tests.support.gateways import BOT_SUBMISSION, OTHER_BOT, ThreadGateway, eventually, running
@@ -70,7 +70,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
                 expect(name, gateway.request(method, filled(path), headers=headers, data=body))
 
 
-ONE, NEW = f"/manage/bots/{BOT}", f"/manage/bots/{OTHER_BOT}"
+ONE, NEW, WHO = f"/manage/bots/{BOT}", f"/manage/bots/{OTHER_BOT}", f"/manage/users/{USER}"
 
 
 def new(gateway: ThreadGateway) -> ThreadGateway:
@@ -101,6 +101,17 @@ def removed_webhook(gateway: ThreadGateway) -> requests.Response:
     return gateway.operate("GET", f"{ONE}/webhook")
 
 
+def without_session(gateway: ThreadGateway) -> requests.Response:
+    gateway.done("PUT", f"{WHO}/moderator")
+    return gateway.operate("DELETE", f"{WHO}/sessions/{SESSION_ID}")
+
+
+def quarantined(gateway: ThreadGateway) -> requests.Response:
+    terms = {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}
+    gateway.done("PUT", f"{WHO}/quarantines/vote", terms)
+    return gateway.operate("POST", f"{ONE}/votes", {"user": USER})
+
+
 Ask = Callable[[ThreadGateway, str, Receiver], requests.Response]
 ASKED: dict[str, Ask] = {
     "noCountGiven": lambda g, key, _: g.stats(key, {}, BOT),
@@ -118,16 +129,21 @@ ASKED: dict[str, Ask] = {
         "PUT", ONE, {"owner_id": "123", "name": "", "categories": ["Utility"]}
     ),
     "invalidId": lambda g, *_: g.operate("DELETE", "/manage/users/1"),
+    "invalidAct": lambda g, *_: g.operate("DELETE", f"{WHO}/quarantines/sleep"),
     "invalidQuery": lambda g, *_: g.operate("GET", "/manage/servers?limit=0"),
     "noSuchKey": lambda g, *_: g.operate("DELETE", f"{ONE}/keys/{KEY_ID}"),
     "noSuchWebhook": lambda g, *_: removed_webhook(g),
     "noSuchDelivery": lambda g, *_: g.operate("POST", f"{ONE}/webhook/deliveries/{DELIVERY_ID}/redeliver"),
+    "noSuchUser": lambda g, *_: g.operate("GET", WHO),
+    "noSuchSession": lambda g, *_: without_session(g),
+    "noSuchQuarantine": lambda g, *_: g.operate("DELETE", f"{WHO}/quarantines/vote"),
     "listingExists": lambda g, *_: new(g).operate("POST", "/manage/bots", {**BOT_SUBMISSION, "id": BOT}),
     "notInReview": lambda g, *_: g.operate("POST", f"{ONE}/approve"),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
     "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
+    "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
     "notSuspended": lambda g, *_: g.operate("POST", f"{ONE}/webhook/probe"),
     "notSigned": lambda g, *_: unsigned(g),
@@ -136,7 +152,7 @@ ASKED: dict[str, Ask] = {
     "methodNotAllowed": lambda g, *_: g.request("DELETE", "/healthz"),
 }
 ELSEWHERE = {
-    *("tooManyPending", "nothingToProbe"),
+    *("tooManyPending", "nothingToProbe", "moderatorBySettings"),
     *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
     *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
     *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),
@@ -168,6 +184,11 @@ def test_a_line_that_is_full_is_told_in_the_documented_words(tmp_path: Path, rec
         receiver.default = status(500)
         gateway.cast(path=ONE)
         expect("tooManyPending", gateway.operate("POST", f"{ONE}/webhook/deliveries/{delivered}/redeliver"))
+
+
+def test_a_moderator_of_the_settings_stays_one_in_the_documented_words(tmp_path: Path) -> None:
+    with running(tmp_path / "data", **{"web.moderators": [USER]}) as gateway:
+        expect("moderatorBySettings", gateway.operate("DELETE", f"{WHO}/moderator"))
 
 
 def test_troubles_of_ours_are_told_in_the_documented_words(

@@ -42,6 +42,8 @@ from openapi.cast import (
     PRODUCTION_KEY,
     SERVER,
     SERVER_COUNT,
+    SESSION_ID,
+    SIGNED_IN,
     USER,
 )
 from openapi.examples import BODIES
@@ -68,7 +70,14 @@ SETTINGS: dict[str, object] = {
     # Where webhooks may go is the deployment's, not the document's.
     "webhooks.allow_http": True,
 }
-KNOWN_IDS = {"bots": BOT, "servers": SERVER, "users": USER, "keys": KEY_ID, "deliveries": DELIVERY_ID}
+KNOWN_IDS = {
+    "bots": BOT,
+    "servers": SERVER,
+    "users": USER,
+    "keys": KEY_ID,
+    "deliveries": DELIVERY_ID,
+    "sessions": SESSION_ID,
+}
 
 
 def known(dictionary: str) -> dict[str, object]:
@@ -90,7 +99,10 @@ CONFIG = SchemathesisConfig.from_dict(
         "suppress-health-check": ["filter_too_much", "too_slow"],
         "auth": {"openapi": {"apiKey": {"api_key": KEY}, "operator": {"bearer": OPERATOR_TOKEN}}},
         "dictionaries": {name: {"values": [value]} for name, value in KNOWN_IDS.items()},
-        "parameters": {"path.key_id": known("keys"), "path.delivery_id": known("deliveries")},
+        "parameters": {
+            **{"path.key_id": known("keys"), "path.delivery_id": known("deliveries")},
+            "path.session_id": known("sessions"),
+        },
         "operations": [
             {"include-name": LONG_COVERED, "phases": {"coverage": {"enabled": ALL_EXAMPLES}}},
             *(
@@ -105,18 +117,25 @@ SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 
 @SCHEMA.hook
 def filter_case(_: schemathesis.HookContext, case: schemathesis.Case[Any]) -> bool:
-    """An owner may not be an extra owner, which JSON Schema cannot say: such a body is not made up."""
-    body: object = case.body
-    owners = body.get("extra_owners") if isinstance(body, dict) else None
-    return not (isinstance(owners, list) and isinstance(body, dict) and body.get("owner_id") in owners)
+    """An owner may not be an extra owner, and no quarantine ends before it begins, which JSON Schema cannot
+    say: such a body is not made up."""
+    if not isinstance(case.body, dict):
+        return True
+    owners, until = case.body.get("extra_owners"), case.body.get("until")
+    is_over = isinstance(until, int | float) and until <= NOW_MS
+    return not is_over and not (isinstance(owners, list) and case.body.get("owner_id") in owners)
 
 
 def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
     """Removes what there is, and makes both listings and all that hangs on them as the operation wants them.
 
-    Nothing to be submitted exists yet, nothing to be reviewed is decided, all else is approved.
+    Nothing to be submitted exists yet, nothing to be reviewed is decided, all else is approved. The user may
+    not vote, where that is not tried.
     """
     events: list[Event] = [ev.ListingRemoved(ref) for ref in refs]
+    events.append(ev.UserErased(USER, (SIGNED_IN.ref,)))
+    if not operation_id.startswith("voteFor"):
+        events.append(ev.UserMerged(SIGNED_IN))
     if operation_id.startswith("submit"):
         return events
     for listing in (APPROVED_BOT, APPROVED_SERVER):

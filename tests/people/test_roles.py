@@ -15,7 +15,7 @@ def test_moderators_are_named_in_the_settings_or_appointed(ledger: Ledger, moder
     assert (moderators.has(OWNER), moderators.has(USER)) == (True, False)
     ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
     assert (moderators.has(USER), moderators.has(OTHER_USER)) == (True, False)
-    assert moderators.ids() == [OWNER, USER]
+    assert list(moderators.sources().items()) == [(OWNER, "settings"), (USER, "appointed")]
 
 
 def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
@@ -24,6 +24,7 @@ def test_a_moderator_s_role_comes_from_the_settings_before_any_appointment(
     ledger.commit([RoleSet(user_ref(user), "moderator", NOW_MS, by=OPERATOR) for user in (USER, OWNER)])
     sources = [moderators.source(user) for user in (OWNER, USER, OTHER_USER)]
     assert sources == ["settings", "appointed", None]
+    assert moderators.sources() == {OWNER: "settings", USER: "appointed"}
 
 
 def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators) -> None:
@@ -31,7 +32,7 @@ def test_who_is_dismissed_is_none_at_once(ledger: Ledger, moderators: Moderators
     dismissed = moderators.dismiss(USER, NOW_MS, by=user_actor(OWNER))
     assert dismissed == [RoleSet(user_ref(USER), None, NOW_MS, by=user_actor(OWNER))]
     ledger.commit(dismissed)
-    assert (moderators.has(USER), moderators.ids()) == (False, [OWNER])
+    assert (moderators.has(USER), moderators.sources()) == (False, {OWNER: "settings"})
 
 
 def test_what_is_so_already_changes_nothing(ledger: Ledger, moderators: Moderators) -> None:

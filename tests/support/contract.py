@@ -46,7 +46,8 @@ class Limit(NamedTuple):
 
 
 class Served(NamedTuple):
-    """A gateway with an approved bot, its key, and an approved server; both have webhooks."""
+    """A gateway with an approved bot, its key, an approved server and a moderator; both listings have
+    webhooks."""
 
     gateway: ThreadGateway
     key: str
@@ -82,13 +83,15 @@ def serving(folder: Path) -> Iterator[Served]:
         served = Served(gateway, gateway.list_bot())
         for path in (BOT_PATH, f"/manage/servers/{SERVER}"):
             set_webhook(gateway, "http://127.0.0.1:9/", path)
+        gateway.done("PUT", f"/manage/users/{USER}/moderator")
         yield served
 
 
 def filled(template: str, **ids: str) -> str:
-    """The path with ids in it: given ones, or those of the approved listings and of an unknown key."""
-    listing = SERVER if "/servers/" in template else BOT
-    known = {"id": listing, "user_id": USER, "key_id": "none", "delivery_id": "none"}
+    """The path with ids in it: given ones, or those of what `serving` serves and of an unknown key."""
+    thing = SERVER if "/servers/" in template else USER if "/users/" in template else BOT
+    known = {"id": thing, "user_id": USER, "act": "vote"}
+    known |= dict.fromkeys(("key_id", "delivery_id", "session_id"), "none")
     return template.format(**{**known, **ids})
 
 
@@ -100,7 +103,7 @@ def clear_error(response: Response) -> int:
     assert body["status"] == response.status_code != 500
     assert isinstance(body["error"], str)
     assert body["error"]
-    assert body.keys() <= {"success", "error", "status", "fields", "nextVoteAt"}
+    assert body.keys() <= {"success", "error", "status", "fields", "nextVoteAt", "until"}
     return response.status_code
 
 

@@ -7,7 +7,7 @@ import jsonschema_rs
 
 from gateway.described import deployment
 from handlers.reply import JSON
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, SERVER, USER
+from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SESSION_ID, USER
 from openapi.document import openapi_document
 from openapi.errors import OUTSIDE, errors
 from settings.model import Settings
@@ -22,7 +22,10 @@ OPERATIONS: dict[tuple[str, str], Any] = {
     for method, operation in item.items()
 }
 PUBLIC = [operation for operation in OPERATIONS.values() if operation["tags"] == ["Public"]]
-IDS = {"{id}": BOT, "{user_id}": USER, "{key_id}": KEY_ID, "{delivery_id}": DELIVERY_ID}
+IDS = {
+    **{"{user_id}": USER, "{key_id}": KEY_ID, "{delivery_id}": DELIVERY_ID, "{session_id}": SESSION_ID},
+    "{act}": QUARANTINE.act,
+}
 
 
 def nodes(node: Any) -> Iterator[dict[str, Any]]:
@@ -46,9 +49,10 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 
 def filled(path: str) -> str:
-    """The path of the bot or the server of the examples."""
-    for name, value in IDS.items():
-        path = path.replace(name, SERVER if name == "{id}" and "/servers/" in path else value)
+    """The path of the bot, the server or the user of the examples."""
+    thing = SERVER if "/servers/" in path else USER if "/users/" in path else BOT
+    for name, value in {"{id}": thing, **IDS}.items():
+        path = path.replace(name, value)
     return path
 
 

@@ -36,7 +36,7 @@ class ListingPages:
     async def user(self, visit: OperatorVisit) -> Shown:
         user_id = visit.request.params[0]
         user = await self._answers.ask(UserInside, "showUserInside", visit.request, user_id)
-        return Page("debug/user.html", f"User {user.id}", {"user": user})
+        return Page("debug/user.html", f"User {user_id}", {"user": user})
 
     async def _description(self, inside: Inside) -> str | None:
         """Return the description as HTML. That of a server is no Markdown."""

@@ -1,0 +1,133 @@
+"""Management of users: who they are, who moderates, whose sessions end, what is forbidden, forgetting one.
+
+Law: a user may be named before the first sign-in, so every well-formed id can be appointed or put under
+quarantine.
+"""
+
+import asyncio
+from typing import Annotated, get_args
+
+from msgspec.structs import asdict
+from pydantic import Field
+
+from core.refusals import Invalid, NotFound
+from core.user_rows import QuarantinedAct, user_ref
+from handlers.manage import ManageContext, user_id, users_query
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.user_views import ModeratorList, UserAnswer, UserPage, UserSessions, UserView, UserViews
+from listings.fields import IN_PROSE, IS_PROSE, MAX_MS, WHOLE, sized
+from listings.forms import Form, Nothing, read
+from listings.patterns import PROSE
+from people.quarantine import MOST_CHARACTERS, impose, lift
+from people.queries import users_page
+from people.user_sessions import digests_of, end_sessions
+from votes.rules import erase_user
+
+ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
+NO_ACT = f"must be one of {', '.join(ACTS)}"
+
+
+class QuarantineTerms(Form):
+    """The reason and the end of a quarantine."""
+
+    reason: Annotated[
+        str, sized(1, MOST_CHARACTERS, f"Shown to the user. {IN_PROSE}", pattern=PROSE), IS_PROSE
+    ]
+    until: Annotated[
+        Annotated[int, Field(ge=0, le=MAX_MS), WHOLE] | None,
+        Field(description="When it ends, in Unix milliseconds, later than now; left out or null for no end."),
+    ] = None
+
+
+class ManageUsers:
+    def __init__(self, context: ManageContext) -> None:
+        self._context = context
+        self._state = context.ledger.state
+        self._clock = context.clock
+        self._views = UserViews(self._state, context.moderators, context.sessions)
+
+    def index(self, request: Request) -> Reply:
+        asked, now_ms = users_query(request.query), self._clock.now_ms()
+        rows, following = users_page(self._state, after=asked.after, limit=asked.limit)
+        users = tuple(self._views.user(row.id, now_ms) for row in rows)
+        return success(UserPage(users=users, next=following))
+
+    def show(self, request: Request) -> Reply:
+        return success(UserAnswer(**asdict(self._known(request, self._clock.now_ms()))))
+
+    def moderators(self, _: Request) -> Reply:
+        return success(ModeratorList(moderators=self._views.moderators()))
+
+    async def appoint(self, request: Request) -> Reply:
+        user, now_ms = user_id(request), self._clock.now_ms()
+        read(Nothing, request.json_object())
+        events = self._context.moderators.appoint(user, now_ms, by=request.by)
+        return await self._context.commit(events, lambda: self._show(user, now_ms))
+
+    async def dismiss(self, request: Request) -> Reply:
+        """Take the role away. Succeeds for a user who has none, too."""
+        events = self._context.moderators.dismiss(user_id(request), self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events)
+
+    def sessions(self, request: Request) -> Reply:
+        now_ms = self._clock.now_ms()
+        user = self._known(request, now_ms)
+        return success(UserSessions(sessions=self._views.sessions(user.id, now_ms)))
+
+    async def end_sessions(self, request: Request) -> Reply:
+        now_ms = self._clock.now_ms()
+        user = self._known(request, now_ms)
+        events = end_sessions(self._state, user.id, None, now_ms, by=request.by)
+        return await self._context.commit(events)
+
+    async def end_session(self, request: Request) -> Reply:
+        now_ms = self._clock.now_ms()
+        user = self._known(request, now_ms)
+        digests = digests_of(self._state.users.get(user_ref(user.id)), request.params[1])
+        events = end_sessions(self._state, user.id, digests, now_ms, by=request.by)
+        return await self._context.commit(events)
+
+    async def quarantine(self, request: Request) -> Reply:
+        user, act, now_ms = user_id(request), _act(request), self._clock.now_ms()
+        form = read(QuarantineTerms, request.json_object())
+        events = impose(self._state, user, act, form.reason, form.until, now_ms, by=request.by)
+        return await self._context.commit(events, lambda: self._show(user, now_ms))
+
+    async def lift(self, request: Request) -> Reply:
+        user, act = user_id(request), _act(request)
+        events = lift(self._state, user, act, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events)
+
+    async def erase(self, request: Request) -> Reply:
+        """Forget a user. Succeeds for a user who never voted, too: the answer gives nothing away."""
+        user = user_id(request)
+        with self._context.searches.of(user) as search:
+            for _ in search.slices():
+                await asyncio.sleep(0)
+            events = erase_user(
+                user,
+                search.refs,
+                self._context.mark(user),
+                now_ms=self._clock.now_ms(),
+                by=request.by,
+            )
+            return await self._context.commit(events)
+
+    def _known(self, request: Request, now_ms: int) -> UserView:
+        """Return the user in the path: one who has a row, or whom the settings name. Raises NotFound."""
+        user = self._views.user(user_id(request), now_ms)
+        if user.first_at is None and user.moderator is None:
+            raise NotFound("user")
+        return user
+
+    def _show(self, user: str, now_ms: int) -> Reply:
+        return success(UserAnswer(**asdict(self._views.user(user, now_ms))))
+
+
+def _act(request: Request) -> QuarantinedAct:
+    """Return the act in the path. Raises Invalid."""
+    act = request.params[1]
+    if act not in ACTS:
+        raise Invalid({"act": NO_ACT})
+    return act

@@ -1,0 +1,185 @@
+"""Views of users: who they are, whether they moderate, and what is forbidden to them.
+
+Law: a session is shown by its id, and its digest never leaves.
+"""
+
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta
+
+from core.state import State
+from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserSession, user_ref
+from handlers.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
+from people.roles import Moderators, ModeratorSource
+from people.user_sessions import SHOWN_DIGITS, Sessions, session_id
+
+SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
+
+Username = Annotated[
+    str | None,
+    Meta(description="As the chat platform said at the last sign-in; null before the first."),
+]
+DisplayName = Annotated[str | None, Meta(description="Null for a user who has none, too.")]
+
+
+class QuarantineView(View):
+    """An act that is forbidden to a user, or was."""
+
+    act: QuarantinedAct
+    reason: Annotated[str, Meta(description="The user may see it.")]
+    by: ActorName
+    since: Moment
+    until: Annotated[
+        Count | None,
+        Meta(description="The time when it ends or ended, in Unix milliseconds; null for no end."),
+    ]
+    in_force: bool
+
+
+class UserView(View):
+    """A user, as far as this gateway knows one."""
+
+    id: Snowflake
+    username: Username
+    display_name: DisplayName
+    locale: Annotated[str | None, Meta(description="The language that the user has chosen there.")]
+    first_at: Annotated[
+        Count | None,
+        Meta(description="The first sign-in, appointment or quarantine; null if there was none."),
+    ]
+    moderator: Annotated[
+        ModeratorSource | None,
+        Meta(
+            description="`settings` for one whom `web.moderators` names, else `appointed`; null for a user "
+            "who does not moderate."
+        ),
+    ]
+    sessions: Annotated[Count, Meta(description="How many browsers are signed in.")]
+    quarantines: Annotated[
+        tuple[QuarantineView, ...], Meta(description="The last of each act, also those that are over.")
+    ]
+
+
+@including(UserView)
+class UserAnswer(Success):
+    """The user."""
+
+
+class UserPage(Success):
+    """Users in the order of their ids as text."""
+
+    users: tuple[UserView, ...]
+    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+
+
+class UserSessionView(View):
+    """A browser that is signed in."""
+
+    id: Annotated[str, Meta(pattern=SESSION_PATTERN)]
+    label: Annotated[str, Meta(description="The browser and its system, as it called itself.")]
+    opened_at: Moment
+    seen_at: Annotated[Moment, Meta(description="Its last use, which is written once an hour at most.")]
+
+
+class UserSessions(Success):
+    """The open sessions of a user, the newest first."""
+
+    sessions: tuple[UserSessionView, ...]
+    next: NoMore = None
+
+
+class ModeratorView(View):
+    """A user who moderates."""
+
+    id: Snowflake
+    username: Username
+    display_name: DisplayName
+    moderator: Annotated[
+        ModeratorSource, Meta(description="`settings` for one whom `web.moderators` names, else `appointed`.")
+    ]
+
+
+class ModeratorList(Success):
+    """All moderators in the order of their ids as text."""
+
+    moderators: tuple[ModeratorView, ...]
+    next: NoMore = None
+
+
+class UserViews:
+    """Makes views of users from their rows and from the rules on people."""
+
+    def __init__(self, state: State, moderators: Moderators, sessions: Sessions) -> None:
+        self._state = state
+        self._moderators = moderators
+        self._sessions = sessions
+
+    def user(self, user_id: str, now_ms: int) -> UserView:
+        """Show a user, also one of whom nothing is known."""
+        row = self._state.users.get(user_ref(user_id))
+        open_now = self._sessions.open_of(row, now_ms) if row is not None else ()
+        return user_view(user_id, row, self._moderators.source(user_id), len(open_now), now_ms)
+
+    def sessions(self, user_id: str, now_ms: int) -> tuple[UserSessionView, ...]:
+        row = self._state.users.get(user_ref(user_id))
+        return tuple(map(session_view, self._sessions.open_of(row, now_ms))) if row is not None else ()
+
+    def moderators(self) -> tuple[ModeratorView, ...]:
+        rows = self._state.users
+        return tuple(
+            moderator_view(user_id, rows.get(user_ref(user_id)), source)
+            for user_id, source in self._moderators.sources().items()
+        )
+
+
+def user_view(
+    user_id: str, row: UserRow | None, moderator: ModeratorSource | None, sessions: int, now_ms: int
+) -> UserView:
+    """Show a user with so many open sessions. One without a row may still be a moderator."""
+    names, quarantines = _names(row), row.quarantines if row is not None else ()
+    return UserView(
+        id=user_id,
+        username=names.username,
+        display_name=names.display_name,
+        locale=names.locale,
+        first_at=row.first_ms if row is not None else None,
+        moderator=moderator,
+        sessions=sessions,
+        quarantines=tuple(_quarantine_view(each, now_ms) for each in quarantines),
+    )
+
+
+def session_view(session: UserSession) -> UserSessionView:
+    return UserSessionView(
+        id=session_id(session), label=session.label, opened_at=session.opened_ms, seen_at=session.seen_ms
+    )
+
+
+def moderator_view(user_id: str, row: UserRow | None, source: ModeratorSource) -> ModeratorView:
+    names = _names(row)
+    return ModeratorView(
+        id=user_id, username=names.username, display_name=names.display_name, moderator=source
+    )
+
+
+class _Names(NamedTuple):
+    username: str | None = None
+    display_name: str | None = None
+    locale: str | None = None
+
+
+def _names(row: UserRow | None) -> _Names:
+    """Return what the chat platform said; nothing of a user who has never signed in."""
+    profile = row.profile if row is not None else None
+    return _Names(profile.username, profile.display_name, profile.locale) if profile is not None else _Names()
+
+
+def _quarantine_view(quarantine: Quarantine, now_ms: int) -> QuarantineView:
+    return QuarantineView(
+        act=quarantine.act,
+        reason=quarantine.reason,
+        by=quarantine.by,
+        since=quarantine.since_ms,
+        until=quarantine.until_ms,
+        in_force=quarantine.is_in_force(now_ms),
+    )
