@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from cli import bot_commands, vote_commands
+from cli import bot_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
@@ -27,7 +27,8 @@ GROUPS = {
     "keys": "Issue, rotate and revoke the API keys of a bot.",
     "webhook": "Set and test a webhook, and see its deliveries.",
     "votes": "Cast votes and look them up.",
-    "users": "Look at a user, or forget one.",
+    "users": "Look at users, end sessions, impose quarantines, forget one.",
+    "moderators": "Say who moderates.",
     "debug": "Look inside the process.",
 }
 LOST = {
@@ -35,7 +36,9 @@ LOST = {
     "servers remove": "This removes the server {name}, with its votes, deliveries and webhook.",
     "keys revoke": "This stops the key {key_id} at once.",
     "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
-    "users erase": "This removes the votes of user {id}, and the deliveries that name the user, everywhere.",
+    "users end-sessions": "This signs the user {id} out everywhere.",
+    "users end-session": "This ends the session {session_id} of the user {id}.",
+    "users erase": "This removes all that is known of user {id}, with votes and deliveries, everywhere.",
 }
 """Commands that ask before something is lost."""
 
@@ -63,7 +66,7 @@ def _generic(command: str, rows: Sequence[Operation]) -> click.Command:
     row, is_of_kinds = rows[0], len(rows) > 1
     names = re.findall(r"\{(\w+)\}", row.path)
     params: list[click.Parameter] = [
-        click.Argument([name], metavar=_metavar(command, name)) for name in names[is_of_kinds:]
+        click.Argument([name], metavar=_metavar(row, name)) for name in names[is_of_kinds:]
     ]
     if is_of_kinds:
         params.insert(0, click.Argument(["listing"], type=ListingWord()))
@@ -104,10 +107,10 @@ def _confirm(caller: GatewayCaller, command: str, ids: dict[str, Any]) -> None:
         caller.confirm(LOST[command].format(**ids))
 
 
-def _metavar(command: str, name: str) -> str:
-    of_bots = {"keys revoke", "keys list", "debug bot"}
-    noun = "bot" if command in of_bots else command.split()[0].removesuffix("s")
-    return f"{noun}_id".upper() if name == "id" else name.upper()
+def _metavar(row: Operation, name: str) -> str:
+    """Return the name of an argument: an `id` is that of what the path names before it."""
+    found = re.search(r"(\w+)s/\{id\}", row.path)
+    return f"{found[1]}_id".upper() if found is not None and name == "id" else name.upper()
 
 
 _QUERY = {
@@ -154,6 +157,7 @@ def _build() -> None:
         **commands_of("servers"),
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
+        **user_commands.COMMANDS,
         "backup": admin_backup,
         "metrics": metrics,
     }

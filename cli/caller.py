@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 import click
 
 from cli.operations import BY_NAME
-from cli.outline import columns, outline
+from cli.outline import columns, outline, table
 from cli.remote import LONG_SECONDS, TIMEOUT_SECONDS, UNIX, Address, Refused, Remote, printable
 from cli.settings_port import SettingsPort, Whereabouts
 
@@ -27,6 +27,7 @@ TOKEN = "VOTEGATE_OPERATOR__TOKEN"  # noqa: S105 (the name of a variable)
 TOKEN_FILE = "VOTEGATE_OPERATOR__TOKEN_FILE"  # noqa: S105 (the name of a variable)
 CONNECTION = ("url", "unix_socket", "token_file", "ca", "config", "data_dir")
 """The parameters of `connection_options`."""
+PAGE = 500  # the most that the API gives at once
 LONG = {"takeSnapshot", "verifyState"}
 """Operations that read or write the whole state."""
 F = TypeVar("F", bound=Callable[..., Any])
@@ -100,6 +101,20 @@ class GatewayCaller:
             click.echo(line)
         if "hint" in answer:
             click.echo(printable(str(answer["hint"])))
+
+    def show_all(self, noun: str, **query: Any) -> None:
+        """Print all pages of a list as one table. The operation and its field are named after the noun."""
+        found: list[dict[str, Any]] = []
+        after: str | None = None
+        while True:
+            page = {"limit": PAGE, "after": after, **query}
+            answer = self.call(f"list{noun.capitalize()}", query=page)
+            found += answer[noun]
+            after = answer["next"]
+            if after is None:
+                break
+        whole = {"success": True, noun: found, "next": None}
+        self.show(whole, lambda: table(noun, found, columns()) if found else ["none"])
 
     def confirm(self, lost: str, wanted: str | None = None) -> None:
         """Ask before something is lost: for `wanted`, a name to type, else for y. Else end the command."""

@@ -8,10 +8,8 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
-from cli.outline import columns, table
 from cli.words import JsonObject, TextFile
 
-PAGE = 500
 STATES = ("in_review", "approved", "denied")
 _EDITED = {
     "bots": (
@@ -90,16 +88,7 @@ def _writing(kind: str, verb: str) -> click.Command:
 def _listing(kind: str) -> click.Command:
     @pass_caller
     def run(caller: GatewayCaller, /, state: str | None) -> None:
-        found: list[dict[str, Any]] = []
-        query: dict[str, Any] = {"limit": PAGE, "state": state, "after": None}
-        while True:
-            answer = caller.call(f"list{kind.capitalize()}", query=query)
-            found += answer[kind]
-            query["after"] = answer["next"]
-            if answer["next"] is None:
-                break
-        answer = {"success": True, kind: found, "next": None}
-        caller.show(answer, lambda: table(kind, found, columns()) if found else ["none"])
+        caller.show_all(kind, state=state)
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")

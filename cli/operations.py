@@ -81,7 +81,7 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         yield Operation(*row)
 
 
-_BOT = "/manage/bots/{id}"
+_BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[Operation, ...] = (
     *_of_kind("bots"),
     *_of_kind("servers"),
@@ -97,7 +97,33 @@ OPERATIONS: tuple[Operation, ...] = (
         *("Give an API key a new value", True),
     ),
     Operation("keys revoke", "deleteKey", "DELETE", f"{_BOT}/keys/{{key_id}}", "Delete an API key"),
-    Operation("users erase", "forgetUser", "DELETE", "/manage/users/{id}", "Forget a user"),
+    Operation("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
+    Operation("users show", "showUser", "GET", _USER, "Show a user"),
+    Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
+    Operation("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
+    Operation(
+        *("users end-sessions", "endSessions", "DELETE", f"{_USER}/sessions"),
+        "End all sessions of a user",
+    ),
+    Operation(
+        *("users end-session", "endSession", "DELETE", f"{_USER}/sessions/{{session_id}}"),
+        "End a session of a user",
+    ),
+    Operation(
+        *("users quarantine", "quarantineUser", "PUT", f"{_USER}/quarantines/{{act}}"),
+        *("Forbid an act to a user", True),
+    ),
+    Operation(
+        *("users lift", "liftQuarantine", "DELETE", f"{_USER}/quarantines/{{act}}"), "Lift a quarantine"
+    ),
+    Operation("moderators list", "listModerators", "GET", "/manage/moderators", "List moderators"),
+    Operation(
+        *("moderators add", "appointModerator", "PUT", f"{_USER}/moderator", "Make a user a moderator", True),
+    ),
+    Operation(
+        *("moderators remove", "dismissModerator", "DELETE", f"{_USER}/moderator"),
+        "Take the role of a moderator away",
+    ),
     Operation("state", "showState", "GET", "/debug/state", "Show the process"),
     Operation("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     Operation(

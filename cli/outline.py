@@ -24,6 +24,10 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "bots": ("id", "name", "state", "server_count", "created_at"),
     "servers": ("id", "name", "state", "category", "created_at"),
     "keys": ("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until"),
+    "users": ("id", "username", "display_name", "moderator", "sessions"),
+    "moderators": ("id", "username", "display_name", "moderator"),
+    "sessions": ("id", "label", "opened_at", "seen_at"),
+    "quarantines": ("act", "reason", "by", "since", "until", "in_force"),
     "history": ("at", "by", "deed", "about"),
     "deliveries": ("id", "user", "state", "status", "error", "attempts", "queued_at", "next_attempt_at"),
     "attempts": ("at", "status", "error", "duration_ms"),
@@ -32,13 +36,13 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 
 A column in which nothing is known is left out.
 """
-_PROSE = {"name", "short_description", "description", "reason", "excerpt", "text"}
+_PROSE = {"name", "display_name", "label", "short_description", "description", "reason", "excerpt", "text"}
 """Texts that people wrote: a word that is longer than the line is cut. Of any other it could be a key."""
 _LABELS = {"seconds": "took", "bytes": "size"}
 """Labels of fields whose name is nothing but a unit."""
 _SIZES = ("KiB", "MiB", "GiB", "TiB")
 _UNITS = ("_seconds", "_bytes", "_ms", "_at")
-_MOMENTS = {"at", "since", "lastVote", "nextVoteAt", "old_key_until", "old_secret_until"}
+_MOMENTS = {"at", "since", "until", "lastVote", "nextVoteAt", "old_key_until", "old_secret_until"}
 
 
 def columns() -> int:

@@ -49,19 +49,38 @@ class Seconds(Words):
         return int(match[1]) * _UNITS[match[2]]
 
 
-class PastMs(Words):
-    """A time, or how long ago it was. Without a zone it is UTC."""
+class TimeMs(Words):
+    """A time. Without a zone it is UTC."""
 
     name = "time"
+    example = "2026-01-31T18:00"
+
+    def read(self, text: str) -> int:
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is no time: {self.example}") from None
+        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+
+
+class PastMs(TimeMs):
+    """A time, or how long ago it was."""
+
+    example = "2026-01-31T18:00, or how long ago, such as 24h"
 
     def read(self, text: str) -> int:
         if _DURATION.fullmatch(text):
             return max(SystemClock().now_ms() - SECONDS.read(text) * 1_000, 0)
-        try:
-            at = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is no time: 2026-01-31T18:00, or how long ago, such as 24h") from None
-        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
+        return super().read(text)
+
+
+class FromNowMs(Words):
+    """A duration, as the time at which it is over."""
+
+    name = "duration"
+
+    def read(self, text: str) -> int:
+        return SystemClock().now_ms() + SECONDS.read(text) * 1_000
 
 
 class RateLimit(Words):

@@ -217,9 +217,9 @@ A backup that could not be brought to its end is cut off with its connection, an
         access="operator",
         tag="Debug",
         summary="Show all that is known of a user",
-        description="The listings that the user owns, and the user's votes.",
+        description="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         answer=UserInside,
-        outcome="The user's listings and votes.",
+        outcome="The user, with listings and votes.",
         refuses=(BAD_ID,),
     ),
 )

@@ -16,7 +16,7 @@ from handlers.manage import ManageContext, user_id, users_query
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.user_views import ModeratorList, UserAnswer, UserPage, UserSessions, UserView, UserViews
-from listings.fields import IN_PROSE, IS_PROSE, MAX_MS, WHOLE, sized
+from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, impose, lift
@@ -35,7 +35,7 @@ class QuarantineTerms(Form):
         str, sized(1, MOST_CHARACTERS, f"Shown to the user. {IN_PROSE}", pattern=PROSE), IS_PROSE
     ]
     until: Annotated[
-        Annotated[int, Field(ge=0, le=MAX_MS), WHOLE] | None,
+        Annotated[int, Field(ge=0, le=LAST_MS), WHOLE] | None,
         Field(description="When it ends, in Unix milliseconds, later than now; left out or null for no end."),
     ] = None
 

@@ -26,6 +26,7 @@ from listings.patterns import (
 
 MAX_SERVER_COUNT = 10_000_000
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly
+LAST_MS = 253_402_300_799_999  # the end of the year 9999: no calendar of ours shows a later time
 
 BotCategory = Literal[
     "Moderation",

@@ -315,7 +315,7 @@ TESTED_ELSEWHERE = {
     "tests/cli and tests/snapshot test the commands and files that need it.": [
         *("cli/demo", "cli/fold_disk", "cli/place", "cli/settings_port"),
         *("cli/bars", "cli/bot_commands", "cli/listing_commands", "cli/passphrases", "cli/vote_commands"),
-        "cli/words",
+        *("cli/user_commands", "cli/words"),
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
     "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner, Result
@@ -16,8 +16,13 @@ from click.testing import CliRunner, Result
 from cli.admin import LOST
 from cli.caller import GatewayCaller
 from cli.operations import BY_NAME
+from cli.outline import text_of
+from cli.user_commands import ACTS
+from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
+from core.user_rows import QuarantinedAct
+from openapi.cast import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -33,7 +38,9 @@ from tests.support.gateways import (
     WAIT_SECONDS,
     ThreadGateway,
 )
+from tests.support.people import signed_in
 from tests.support.raw_http_servers import unused_url
+from tests.support.sample_rows import DAY_MS
 from tests.support.webhook_receiver import Receiver, status
 
 Admin = Callable[..., Result]
@@ -151,6 +158,17 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"debug {what}")["success"] is True
     assert did("snapshot")["position"] > 0
     assert did("verify")["equal"] is True
+    assert did("moderators list")["moderators"] == []
+    assert did(f"moderators add {USER}")["moderator"] == "appointed"
+    assert did("users list")["users"][0]["id"] == USER
+    assert did(f"moderators remove {USER}") == {"success": True}
+    assert did(f"users quarantine {USER} sign_in Spam")["quarantines"][0]["until"] is None
+    assert did(f"users lift {USER} sign_in") == {"success": True}
+    assert did(f"users show {USER}")["quarantines"][0]["in_force"] is False
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([signed_in(USER, SESSION_ID * 4)]))
+    assert did(f"users sessions {USER}")["sessions"][0]["id"] == SESSION_ID
+    assert did(f"users end-session {USER} {SESSION_ID} --yes") == {"success": True}
+    assert did(f"users end-sessions {USER} --yes") == {"success": True}
     assert did(f"users erase {USER} --yes") == {"success": True}
     assert did(f"votes check {BOT} {USER}")["votes"][0]["voted"] is False
     for kind, listing in (("bots", BOT), ("servers", SERVER)):
@@ -249,6 +267,51 @@ def test_a_memory_that_is_not_the_disk_ends_with_1(receiver: Receiver) -> None:
     assert (result.exit_code, fields_of(result)["equal"]) == (1, "no")
 
 
+# -- Users ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "until"),
+    [
+        ("--until 2031-01-31", "2031-01-31 00:00:00 UTC"),
+        ("--until 2031-01-31T18:00+02:00", "2031-01-31 16:00:00 UTC"),
+    ],
+)
+def test_a_quarantine_ends_when_it_is_told(admin: Admin, option: str, until: str) -> None:
+    shown = admin("users", "quarantine", USER, "vote", "Bought votes.", *option.split(), "--json")
+    (quarantine,) = json.loads(shown.output)["quarantines"]
+    assert text_of("until", quarantine["until"]) == until
+
+
+def test_a_quarantine_lasts_for_as_long_as_it_is_told(admin: Admin) -> None:
+    before_ms = SystemClock().now_ms()
+    shown = admin("users", "quarantine", USER, "vote", "Bought votes.", "--for", "7d", "--json")
+    (quarantine,) = json.loads(shown.output)["quarantines"]
+    assert before_ms + 7 * DAY_MS <= quarantine["until"] <= SystemClock().now_ms() + 7 * DAY_MS
+
+
+def test_users_are_shown_on_80_columns(gateway: ThreadGateway) -> None:
+    events = [signed_in(user, f"{SESSION_ID}{user}" * 2) for user in (USER, OTHER_USER)]
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit(events))
+    gateway.done("PUT", f"/manage/users/{USER}/quarantines/submit", {"reason": "A long reason. " * 20})
+    gateway.done("PUT", f"/manage/users/{OTHER_USER}/moderator")
+    shown = {
+        line: run_admin(gateway.base_url, *line.split(), columns=80)
+        for line in ("users list", "moderators list", f"users show {USER}", f"users sessions {USER}")
+    }
+    for line, result in shown.items():
+        assert result.exit_code == 0, line
+        assert max(map(len, result.output.splitlines())) <= 80, line
+    assert cells(shown["users list"])[1] == [OTHER_USER, "ada", "Ada", "appointed", "1"]
+    assert OTHER_USER in shown["moderators list"].output
+    assert SESSION_ID in shown[f"users sessions {USER}"].output
+    assert "A long reason." in shown[f"users show {USER}"].output
+
+
+def test_the_acts_that_are_offered_are_those_that_there_are() -> None:
+    assert get_args(QuarantinedAct) == ACTS
+
+
 # -- Any call ---------------------------------------------------------------------------------------------
 
 
@@ -320,6 +383,10 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("webhook redeliver 1", "Name either DELIVERY_ID or --failed-since."),
         ("webhook redeliver 1 --failed-since then", "'then' is no time"),
         ("votes check 1", "Name users"),
+        ("users quarantine 1 sleep why", "'sleep' is not one of 'sign_in', 'submit', 'vote'"),
+        ("users quarantine 1 vote why --until 7d", "'7d' is no time: 2026-01-31T18:00"),
+        ("users quarantine 1 vote why --for ever", "'ever' is no duration: 90s, 15m, 24h or 7d"),
+        ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
         ("state --frobnicate", "No such option '--frobnicate'"),
@@ -339,6 +406,7 @@ def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, rea
 def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     ids = {"bots remove": [BOT], "webhook remove": [BOT], "users erase": [USER], "keys revoke": [BOT, "1"]}
+    ids |= {"users end-sessions": [USER], "users end-session": [USER, SESSION_ID]}
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")

@@ -38,6 +38,8 @@ def script(shell: str) -> str:
             "votegate admin bots ",
             {"approve", "deny", "edit", "history", "inspect", "list", "remove", "show", "submit"},
         ),
+        ("votegate admin moderators ", {"add", "list", "remove"}),
+        ("votegate admin users quarantine 1 ", {"sign_in", "submit", "vote"}),
         ("votegate admin bots list --s", {"--state"}),
         ("votegate admin bots list --state ", {"in_review", "approved", "denied"}),
         ("votegate completion ", {"bash", "zsh", "fish"}),

@@ -26,7 +26,9 @@ from core.refusals import Invalid, StatsRefused
 from core.rows import Attempt, Webhook
 from core.state import State
 from grammars.http_urls import read_url
+from handlers.manage_users import QuarantineTerms
 from handlers.routes import ROUTES
+from listings.fields import LAST_MS
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
@@ -276,7 +278,7 @@ TEXTS = [
     *(f"{'a' * 32}{space}" for space in SPACES),
 ]
 INTEGERS = [-1, 0, 1, 1_000, 1_001, 604_800, 604_801, 1_000_000, 1_000_001, 2_592_000, 2_592_001]
-NUMBERS = [*INTEGERS, 0.0, 1.0, 1.5, 1e7, 1e7 + 1, 1e300]
+NUMBERS = [*INTEGERS, LAST_MS, LAST_MS + 1, 0.0, 1.0, 1.5, 1e7, 1e7 + 1, 1e300]
 LISTS: list[Any] = [
     [],
     *([text] for text in ("Music", "é", "", "a" * 32, "a" * 33, "a\n")),
@@ -359,7 +361,7 @@ def test_a_schema_allows_what_its_form_reads(form: type[Form]) -> None:
 @given(st.text(), st.text(st.sampled_from(SPACES + "a")))
 def test_a_schema_allows_the_texts_that_its_form_reads(any_text: str, spaced: str) -> None:
     for text in (any_text, spaced):
-        for form, field in ((KeyName, "name"), (Denial, "reason")):
+        for form, field in ((KeyName, "name"), (Denial, "reason"), (QuarantineTerms, "reason")):
             assert ALLOWS[form]({field: text}) == is_read(partial(read, form, {field: text}))
 
 

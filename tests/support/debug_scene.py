@@ -49,7 +49,8 @@ print("{"a line that is too long for a phone " * 6}")
 
 @contextmanager
 def filled_scene(folder: Path, receiver: Receiver, **settings: object) -> Iterator[ThreadGateway]:
-    """A bot whose endpoint is suspended, one in review, one with limits, a server, and what callers do."""
+    """A bot whose endpoint is suspended, one in review, one with limits, a server,
+    a user under quarantine, and what callers do."""
     own: dict[str, Any] = {"webhooks.retries": 0, "webhooks.suspend_after": 3, **settings}
     with running(folder, **own) as gateway:
         key = gateway.list_bot()
@@ -69,6 +70,8 @@ def filled_scene(folder: Path, receiver: Receiver, **settings: object) -> Iterat
         for user in (USER, OWNER, "1"):
             gateway.voters(key, user=user)
         gateway.voters("vg_wrong")
+        gateway.done("PUT", f"/manage/users/{USER}/moderator")
+        gateway.done("PUT", f"/manage/users/{USER}/quarantines/submit", {"reason": "Sent a bot three times."})
         logging.getLogger("votegate").error("something that went wrong, to be shown")
         yield gateway
 
