@@ -7,6 +7,7 @@ from markupsafe import escape
 
 from core.events import KeySaved
 from core.rows import Key
+from listings.fields import LAST_MS
 from tests.support.contract import set_webhook
 from tests.support.gateways import (
     BOT,
@@ -21,6 +22,7 @@ from tests.support.gateways import (
     eventually,
 )
 from tests.support.page_visitor import PageVisitor, words
+from tests.support.people import signed_in
 from tests.support.webhook_receiver import Receiver
 
 
@@ -144,6 +146,31 @@ def test_a_user_is_shown_with_listings_and_votes(gateway: ThreadGateway, visitor
     assert "Votes of the user: for 1 listings" in voter
     assert "The user owns no listing here." in voter
     assert "never voted" in words(visitor.page(f"/debug/users/{OTHER_USER}"))
+
+
+def test_a_user_is_shown_with_role_sessions_and_quarantines(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    digest = "1" * 64
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([signed_in(USER, digest)]))
+    gateway.done("PUT", f"/manage/users/{USER}/moderator")
+    terms = {"reason": "Bought <b>votes</b>.", "until": LAST_MS}
+    gateway.done("PUT", f"/manage/users/{USER}/quarantines/vote", terms)
+    gateway.done("PUT", f"/manage/users/{USER}/quarantines/submit", {"reason": "Spam."})
+    page = visitor.page(f"/debug/users/{USER}")
+    for part in (
+        "Ada ada",
+        "yes, appointed",
+        "the operator",
+        "Bought <b>votes</b>.",
+        "9999-12-31",
+        "is lifted",
+    ):
+        assert part in words(page), part
+    assert digest[:16] not in page
+    unknown = words(visitor.page(f"/debug/users/{OTHER_USER}"))
+    assert "the user has never signed in" in unknown
+    assert "Nothing is forbidden to the user." in unknown
 
 
 def test_an_id_that_is_none_is_a_page_with_400(visitor: PageVisitor) -> None:
