@@ -162,7 +162,7 @@ def test_a_user_is_shown_with_role_sessions_and_quarantines(
         "Ada ada",
         "yes, appointed",
         "the operator",
-        "Bought <b>votes</b>.",
+        "Bought &lt;b&gt;votes&lt;/b&gt;.",
         "9999-12-31",
         "is lifted",
     ):
