@@ -19,6 +19,7 @@ KEY = "vg_" + "k" * 43
         ("created_at", 1_750_000_000_000, "2025-06-15 15:06:40 UTC"),
         ("created_at", 1e300, "an impossible time"),
         ("lastVote", 1_750_000_000_000, "2025-06-15 15:06:40 UTC"),
+        ("until", 1_750_000_000_000, "2025-06-15 15:06:40 UTC"),
         ("uptime_seconds", 93_784, "1 d 2 h"),
         ("duration_ms", 12, "12 ms"),
         ("duration_ms", 90_000, "1 min 30 s"),

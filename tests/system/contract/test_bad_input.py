@@ -26,7 +26,8 @@ from tests.support.gateways import (
 )
 from tests.support.openapi_lookup import DOCUMENT
 
-STATS, BOT_PATH, SERVER_PATH = f"/bots/{BOT}/stats", f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"
+STATS, USER_PATH = f"/bots/{BOT}/stats", f"/manage/users/{USER}"
+BOT_PATH, SERVER_PATH = f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"
 POLICY = {"requests": 1, "window_seconds": 1}
 BOT_EDIT = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
 SERVER_EDIT = {name: value for name, value in SERVER_SUBMISSION.items() if name != "id"}
@@ -50,6 +51,8 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", f"{SERVER_PATH}/webhook/deliveries/none/redeliver"): {},
     ("POST", f"{SERVER_PATH}/votes"): {"user": USER},
     ("POST", f"{SERVER_PATH}/votes/check"): {"users": [USER]},
+    ("PUT", f"{USER_PATH}/moderator"): {},
+    ("PUT", f"{USER_PATH}/quarantines/vote"): {"reason": "Bought votes", "until": None},
 }
 """Calls that read a body, each with every field it knows."""
 
@@ -126,9 +129,9 @@ ROUTES: dict[str, list[str]] = {
     for path, item in DOCUMENT["paths"].items()
 }
 PLACES = [(path, name) for path in ROUTES for name in re.findall(r"{(\w+)}", path)]
-USERS = [
-    ("/manage/users/{id}", "id"),
-    ("/debug/users/{id}.json", "id"),
+USERS_AND_ACTS = [
+    *((path, "id") for path in ROUTES if "/users/{id}" in path),
+    ("/manage/users/{id}/quarantines/{act}", "act"),
     ("/bots/{id}/voters/{user_id}", "user_id"),
 ]
 TOO_LARGE = (413, "The body must not be larger than 65536 bytes.")
@@ -213,10 +216,10 @@ def test_a_key_with_bytes_beyond_ascii_is_401(served: Served, method: str, path:
 
 @pytest.mark.parametrize("spoilt", SPOILT_IDS.values(), ids=SPOILT_IDS)
 @pytest.mark.parametrize(("template", "name"), PLACES)
-def test_a_malformed_id_in_a_path_is_404_or_for_a_user_400(
+def test_a_malformed_id_in_a_path_is_404_or_for_a_user_or_an_act_400(
     served: Served, template: str, name: str, spoilt: str
 ) -> None:
     path = filled(template, **{name: spoilt})
 
     for method in ROUTES[template]:
-        assert clear_error(served.send(method, path)) == (400 if (template, name) in USERS else 404)
+        assert clear_error(served.send(method, path)) == (400 if (template, name) in USERS_AND_ACTS else 404)
