@@ -10,15 +10,14 @@ from chatplatform.platform_client import ChatPlatform
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from gateway.endpoints import PeopleRules
 from gateway.platform import open_platform
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
-from people.roles import Moderators
-from people.user_sessions import Sessions, SessionTerms, Terms
-from settings.model import Settings, WebSettings
+from settings.model import Settings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.people.my_data import MyData
@@ -45,15 +44,14 @@ class PeopleSite:
         ledger: Ledger,
         clock: Clock,
         digester: KeyDigester,
+        rules: PeopleRules,
         platform: ChatPlatform,
         templates: Templates,
     ) -> None:
-        web = settings.web
-        state = ledger.state
-        sessions = Sessions(state, Moderators(state, frozenset(web.moderators)), session_terms(web))
+        web, sessions = settings.web, rules.sessions
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        self.ownership = Ownership(state)
+        self.ownership = Ownership(ledger.state)
         self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -91,20 +89,14 @@ class PeopleSite:
 
 @asynccontextmanager
 async def open_people_site(
-    settings: Settings, ledger: Ledger, clock: Clock, digester: KeyDigester, templates: Templates
+    settings: Settings,
+    ledger: Ledger,
+    clock: Clock,
+    digester: KeyDigester,
+    rules: PeopleRules,
+    templates: Templates,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
-        yield PeopleSite(settings, ledger, clock, digester, platform, templates)
-
-
-def session_terms(web: WebSettings) -> Terms:
-    return Terms(
-        SessionTerms(_ms(web.session_idle_seconds), _ms(web.session_seconds)),
-        SessionTerms(_ms(web.moderator_session_idle_seconds), _ms(web.moderator_session_seconds)),
-    )
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1_000)
+        yield PeopleSite(settings, ledger, clock, digester, rules, platform, templates)

@@ -162,7 +162,7 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        sites = await stack.enter_async_context(open_sites(settings, store.ledger, clock, callers))
+        sites = await stack.enter_async_context(open_sites(settings, store.ledger, clock, callers, people))
 
         # Connect.
         readers = Readers(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.clock import Clock
 from core.ledger import Ledger
-from gateway.endpoints import Callers
+from gateway.endpoints import Callers, PeopleRules
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
@@ -57,7 +57,7 @@ class Sites:
 
 @asynccontextmanager
 async def open_sites(
-    settings: Settings, ledger: Ledger, clock: Clock, callers: Callers
+    settings: Settings, ledger: Ledger, clock: Clock, callers: Callers, rules: PeopleRules
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -76,5 +76,5 @@ async def open_sites(
         return
     from gateway.people_site import open_people_site
 
-    async with open_people_site(settings, ledger, clock, callers.digester, templates) as people:
+    async with open_people_site(settings, ledger, clock, callers.digester, rules, templates) as people:
         yield Sites(templates, debug, people)
