@@ -31,7 +31,8 @@ class Visit(NamedTuple, Generic[V]):
 
     def form(self) -> FormPost:
         """Return the posted form. Raises BodyTooLarge and UnreadableForm."""
-        return read_form(self.request.body, self.request.max_body_bytes)
+        request = self.request
+        return read_form(request.body, request.max_body_bytes, request.headers.get("Content-Type", ""))
 
 
 class Page(NamedTuple):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from core.clock import Clock
-from handlers.reply import SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
 from web.audiences import Audience
@@ -26,6 +26,8 @@ from web.static_files import PATH as STATIC_PATH
 from web.templates import Drawing, Templates
 
 HTML = "text/html; charset=utf-8"
+NO_INDEX = {"x-robots-tag": "noindex"}
+"""The header that keeps a page out of search engines: one that is not for everybody."""
 
 
 class Site(Generic[V]):
@@ -61,8 +63,13 @@ class Site(Generic[V]):
         may_see: Callable[[V], bool] | None = None
         if row.access != "anyone":
             may_see = self._audience.rules[row.access]
+        own = NO_HEADERS if may_see is None else NO_INDEX
 
         async def serve(request: Request) -> Reply:
+            reply = await answer(request)
+            return replace(reply, headers={**reply.headers, **own})
+
+        async def answer(request: Request) -> Reply:
             drawing = await self._templates.load()
             visitor = self.visitor(request)
             if visitor is not None:

@@ -1,6 +1,9 @@
 """Posted forms are read in one way, or refused."""
 
 import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
 
 from handlers.reply import BodyTooLarge, UnreadableForm
 from web.form_posts import MOST_FIELDS, read_form
@@ -47,3 +50,48 @@ def test_a_body_that_no_browser_sends_is_refused(body: bytes) -> None:
 def test_a_body_that_was_too_large_to_be_kept_is_refused() -> None:
     with pytest.raises(BodyTooLarge):
         read_form(None, 100)
+
+
+def test_a_field_that_comes_several_times_has_several_texts() -> None:
+    form = read_form(b"colour=red&colour=+&colour=blue", 100)
+    assert (form.texts("colour"), form.texts("shape"), form.text("colour")) == (["red", "blue"], [], "blue")
+
+
+def test_a_field_has_lines_without_empty_ones() -> None:
+    assert read_form(b"owners=1%0D%0A%0D%0A+2+", 100).lines("owners") == ["1", "2"]
+
+
+def multipart(fields: list[tuple[str, tuple[str | None, str]]]) -> tuple[bytes, str]:
+    prepared = requests.Request("POST", "http://localhost/", files=fields).prepare()
+    assert isinstance(prepared.body, bytes)
+    return prepared.body, prepared.headers["Content-Type"]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r")), min_size=1))
+def test_a_form_in_parts_says_what_the_same_form_says_in_one_piece(texts: list[str]) -> None:
+    body, content_type = multipart([("text", (None, text)) for text in texts])
+    form = read_form(body, 100, content_type)
+    assert (form["text"], form.texts("text")) == (texts[-1], [each.strip() for each in texts if each.strip()])
+
+
+@pytest.mark.parametrize(
+    ("cut", "content_type"),
+    [(-1, "multipart/form-data"), (-9, None), (-1, "multipart/form-data; boundary=other")],
+)
+def test_parts_that_no_browser_sends_are_refused(cut: int, content_type: str | None) -> None:
+    body, own = multipart([("text", (None, "hello"))])
+    with pytest.raises(UnreadableForm):
+        read_form(body[:cut], 100, content_type or own)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "b.png"])
+def test_a_file_in_a_form_is_refused(name: str) -> None:
+    body, content_type = multipart([("text", (name, "hello"))])
+    with pytest.raises(UnreadableForm):
+        read_form(body, 100, content_type)
+
+
+def test_bytes_of_a_part_that_are_no_text_are_refused() -> None:
+    body, content_type = multipart([("text", (None, "hello"))])
+    with pytest.raises(UnreadableForm):
+        read_form(body.replace(b"hello", b"h\xffllo"), 100, content_type)

@@ -87,6 +87,12 @@ def test_the_policy_is_on_every_answer_and_no_cache_keeps_one(visitor: PageVisit
         response.close()
 
 
+@pytest.mark.parametrize("row", PAGES, ids=named)
+def test_a_page_that_is_not_for_everybody_is_in_no_search_engine(stranger: PageVisitor, row: PageRow) -> None:
+    answer = stranger.request(row.method, path_of(row))
+    assert answer.headers.get("X-Robots-Tag") == (None if row.access == "anyone" else "noindex")
+
+
 def test_the_policy_allows_what_comes_from_here_alone() -> None:
     policy = PAGE_HEADERS["content-security-policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
