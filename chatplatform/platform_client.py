@@ -124,10 +124,20 @@ class ChatPlatform:
         """Return the servers of whom the token is of. Raises PlatformAway."""
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
-    async def application(self, application_id: str) -> Told:
-        """Return what the platform says of an application, newly or lately. Raises PlatformAway."""
+    def lately(self, application_id: str) -> Told | None:
+        """Return what the platform last said of an application, however long ago; None if it is not kept."""
         known = self._told.get(application_id)
-        if known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns:
+        return known[0] if known is not None else None
+
+    async def application(self, application_id: str, *, anew: bool = False) -> Told:
+        """Return what the platform says of an application. Raises PlatformAway.
+
+        Args:
+            anew: true to ask, however lately it was said.
+        """
+        known = self._told.get(application_id)
+        is_late = known is not None and self._clock.monotonic_ns() - known[1] < self._cache_ns
+        if known is not None and is_late and not anew:
             return known[0]
         asking = self._asking.get(application_id)
         if asking is None:

@@ -32,6 +32,10 @@ class UserProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
     avatar: str | None = None
     locale: str | None = None
 
+    @property
+    def shown_name(self) -> str:
+        return self.display_name or self.username
+
 
 class UserSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A browser that is signed in. `label` says which, in words; `seen_ms` is coarse."""

@@ -20,12 +20,20 @@ from listings.ownership import Ownership
 from settings.model import Settings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
+from web.markdown import Markdown
+from web.people.applications import Applications
+from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.overview_pages import OverviewPages
+from web.people.owner_pages import OwnerPages
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
+from web.people.profile_pages import ProfilePages
+from web.people.removal_pages import RemovalPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -47,6 +55,7 @@ class PeopleSite:
         rules: PeopleRules,
         platform: ChatPlatform,
         templates: Templates,
+        markdown: Markdown,
     ) -> None:
         web, sessions = settings.web, rules.sessions
         new_value = partial(secrets.token_urlsafe, 32)
@@ -68,16 +77,27 @@ class PeopleSite:
             self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, self.ownership)
+        self._access = ListingAccess(ledger.state, clock)
+        self._applications = Applications(platform, clock, cdn_url)
+        self._digest = digester.digest
+        self._markdown = markdown
         self._ledger = ledger
         self._clock = clock
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers(ROUTES, endpoints)
+        ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
+        state, markdown = ledger.state, self._markdown
         pages = PeoplePages(
             sign_in=self._sign_in,
             mine=self._mine,
-            data=MyData(self._ledger.state, self._clock, self.ownership, answers, self._cookies.session),
+            data=MyData(state, clock, self.ownership, answers, self._cookies.session),
+            submission=SubmissionPages(state, clock, applications, answers, markdown),
+            overview=OverviewPages(ledger, clock, access, self.ownership, applications, self._digest),
+            profile=ProfilePages(state, clock, access, answers, markdown),
+            owners=OwnerPages(state, clock, access, answers),
+            removal=RemovalPages(access, answers),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
@@ -95,8 +115,9 @@ async def open_people_site(
     digester: KeyDigester,
     rules: PeopleRules,
     templates: Templates,
+    markdown: Markdown,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
-        yield PeopleSite(settings, ledger, clock, digester, rules, platform, templates)
+        yield PeopleSite(settings, ledger, clock, digester, rules, platform, templates, markdown)

@@ -76,5 +76,7 @@ async def open_sites(
         return
     from gateway.people_site import open_people_site
 
-    async with open_people_site(settings, ledger, clock, callers.digester, rules, templates) as people:
+    async with open_people_site(
+        settings, ledger, clock, callers.digester, rules, templates, markdown
+    ) as people:
         yield Sites(templates, debug, people)

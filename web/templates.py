@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent / "templates"
-MACROS = {"ui": "macros.html", "debug": "debug/parts.html"}
+MACROS = {
+    "ui": "macros.html",
+    "debug": "debug/parts.html",
+    "people": "people/parts.html",
+    "manage": "people/manage_tabs.html",
+    "fields": "people/listing_fields.html",
+}
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 BLOCK = "content"
 """The part of a page that is its fragment."""

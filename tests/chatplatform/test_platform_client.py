@@ -165,6 +165,23 @@ def test_an_answer_holds_for_a_while_and_those_who_ask_at_once_share_one(stand_i
     run(main())
 
 
+def test_an_answer_can_be_asked_for_anew_and_the_last_one_is_known_however_old(stand_in: StandIn) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        async with asking(stand_in, clock=clock) as platform:
+            assert platform.lately(READY) is None
+            told, before = await platform.application(READY), stand_in.asked(RPC)
+            clock.advance(1)
+            newer = await platform.application(READY, anew=True)
+            assert stand_in.asked(RPC) - before == 1
+            assert newer.at_ms == told.at_ms + 1_000
+            clock.advance(10 * CACHE_SECONDS)
+            assert platform.lately(READY) == newer
+            assert stand_in.asked(RPC) - before == 1
+
+    run(main())
+
+
 # -- Faults -----------------------------------------------------------------------------------------------
 
 

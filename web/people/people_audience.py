@@ -21,6 +21,11 @@ _NOTICES: Mapping[str, Notice] = {
     "signed-out": Notice("You are signed out."),
     "erased": Notice("You are forgotten. Nothing here knows you any more."),
     "saved": Notice("It is saved."),
+    "submitted": Notice("It is submitted. A moderator looks at it, and you read here what became of it."),
+    "sent-again": Notice("It is saved, and waits for another look of a moderator."),
+    "proven": Notice("It is proven that the bot is yours. You can take the code out again."),
+    "handed-over": Notice("The bot has a new owner. You are an extra owner now."),
+    "removed": Notice("It is removed, with all that belonged to it."),
 }
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""
 

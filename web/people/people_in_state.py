@@ -87,7 +87,7 @@ class PeopleInState:
             raise NotFound("user")
         return Person(
             row.id,
-            profile.display_name or profile.username,
+            profile.shown_name,
             avatar_url(self._cdn_url, row.id, profile.avatar),
             known.is_moderator,
             known.session.digest,

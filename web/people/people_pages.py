@@ -10,7 +10,13 @@ from web.pages import PageRow
 from web.people.for_robots import robots
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.overview_pages import OverviewPages
+from web.people.owned_pages import OWNED_PAGES
+from web.people.owner_pages import OwnerPages
+from web.people.profile_pages import ProfilePages
+from web.people.removal_pages import RemovalPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.submission_pages import SubmissionPages
 
 
 @dataclass(frozen=True)
@@ -20,6 +26,11 @@ class PeoplePages:
     sign_in: SignInPages
     mine: MyPages
     data: MyData
+    submission: SubmissionPages
+    overview: OverviewPages
+    profile: ProfilePages
+    owners: OwnerPages
+    removal: RemovalPages
 
 
 SIGN_IN_PAGES = (
@@ -40,4 +51,5 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
+    *OWNED_PAGES,
 )

@@ -1,0 +1,37 @@
+"""Listings of the users of the stand-in."""
+
+from collections.abc import Sequence
+
+from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
+from tests.support.people_gateway import PeopleGateway
+from tests.support.platform_stand_in import ADA, READY
+
+SERVER = SERVER_SUBMISSION["id"]
+TYPED = {name: value for name, value in BOT_SUBMISSION.items() if name != "owner_id"} | {"id": READY}
+"""The fields of the form of a submission, filled in."""
+
+
+def list_bot(
+    gateway: PeopleGateway,
+    bot: str = READY,
+    *,
+    owner: str = ADA,
+    extra: Sequence[str] = (),
+    decision: str | None = None,
+    **profile: object,
+) -> None:
+    """List a bot anew. `decision` is "approve", "deny" or none yet."""
+    gateway.operate("DELETE", f"/manage/bots/{bot}")
+    own = {"id": bot, "owner_id": owner, "extra_owners": list(extra), **profile}
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, **own})
+    gateway.clock.advance(1)
+    if decision is not None:
+        body = {"reason": "It is too quiet."} if decision == "deny" else {}
+        gateway.done("POST", f"/manage/bots/{bot}/{decision}", body)
+        gateway.clock.advance(1)
+
+
+def list_server(gateway: PeopleGateway, owner: str = ADA, **profile: object) -> None:
+    """List a server anew."""
+    gateway.operate("DELETE", f"/manage/servers/{SERVER}")
+    gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": owner, **profile})

@@ -1,0 +1,62 @@
+"""Applications at the chat platform, as pages show them. Law: a user asks a few times a minute."""
+
+from typing import NamedTuple
+
+from chatplatform.facts import PlatformApplication, created_ms
+from chatplatform.images import application_icon_url
+from chatplatform.platform_client import ChatPlatform, Told
+from core.clock import Clock
+from core.rows import Policy
+from handlers.reply import TooManyRequests, limited, reply_to
+from ratelimit.bucket import Buckets
+from web.json_answers import AnswerRefused
+
+LOOK_UPS = Policy(5, 60)
+"""How often a user may have an application looked up."""
+MOST_USERS = 10_000
+"""The users whose look-ups are counted."""
+
+
+class ApplicationCard(NamedTuple):
+    """What is known of an application, and when the platform said it (Unix milliseconds)."""
+
+    application: PlatformApplication
+    icon_url: str | None
+    created_ms: int
+    at_ms: int
+
+
+class Applications:
+    """Looks applications up.
+
+    Args:
+        cdn_url: where the chat platform has its pictures.
+    """
+
+    def __init__(self, platform: ChatPlatform, clock: Clock, cdn_url: str) -> None:
+        self._platform = platform
+        self._clock = clock
+        self._cdn_url = cdn_url
+        self._asked = Buckets(MOST_USERS)
+
+    async def ask(self, user_id: str, application_id: str, *, anew: bool = False) -> Told:
+        """Return what the platform says of an application.
+
+        Args:
+            user_id: who wants to know.
+            anew: true to ask, however lately the platform said it.
+
+        Raises PlatformAway, and AnswerRefused for a user who asks too often.
+        """
+        asked = self._asked.take(user_id, LOOK_UPS, self._clock.monotonic_ns())
+        if not asked.allowed:
+            raise AnswerRefused(limited(reply_to(TooManyRequests()), asked))
+        return await self._platform.application(application_id, anew=anew)
+
+    def card(self, application_id: str) -> ApplicationCard | None:
+        """Return what the platform last said; None if it said nothing, or knows no such application."""
+        told = self._platform.lately(application_id)
+        if told is None or told.application is None:
+            return None
+        icon_url = application_icon_url(self._cdn_url, told.application)
+        return ApplicationCard(told.application, icon_url, created_ms(application_id), told.at_ms)

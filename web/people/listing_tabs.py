@@ -1,0 +1,34 @@
+"""The pages of one listing. Law: a page has the tabs that its visitor may open, and no others."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ratelimit.bucket import Decision
+from web.pages import Page
+from web.people.listing_access import Access
+
+
+def tab_page(
+    access: Access,
+    at: str,
+    values: Mapping[str, Any],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    limits: Decision | None = None,
+) -> Page:
+    """Return the page of a tab.
+
+    Args:
+        at: the name of the tab: the template is `people/manage_<at>.html`.
+    """
+    row = access.row
+    shown = {
+        "row": row,
+        "kind": row.ref.partition("/")[0],
+        "at": at,
+        "rights": access.rights,
+        "here": f"/{row.ref}/manage",
+        **values,
+    }
+    title = f"{row.profile.name} - {at}"
+    return Page(f"people/manage_{at}.html", title, shown, status, headers or {}, limits)

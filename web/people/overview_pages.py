@@ -1,0 +1,161 @@
+"""The first page of a listing: how it stands, and what is missing. Law: the page and its JSON say the same.
+
+Here its owner proves to control the bot, too: the public description of the application at the platform must
+hold a code that this deployment alone can make.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from chatplatform.platform_client import PlatformAway
+from core.clock import Clock
+from core.ledger import Ledger
+from core.refusals import Conflict
+from core.rows import Listing
+from handlers.manage_listings import Kind
+from handlers.reply import Reply, encode_json, reply_to
+from handlers.views import ActView, BotView, ServerView, act_views, bot_view, server_view
+from listings.ownership import Ownership
+from listings.review import is_proven, prove_ownership, waiting_since
+from people.permissions import Right
+from web.error_pages import error_text
+from web.json_answers import AnswerRefused
+from web.pages import Page, Shown, see_other
+from web.people.applications import Applications
+from web.people.listing_access import Access, ListingAccess
+from web.people.listing_tabs import tab_page
+from web.people.people_audience import PersonVisit
+from web.people.user_names import names_of
+
+Gap = Literal["ownership", "key", "webhook", "counts"]
+"""What a listing could have, and has not."""
+CODE_PREFIX = "votegate-"
+CODE_CHARACTERS = 10
+_WHO_FILLS: Mapping[Gap, Right] = {
+    "ownership": "prove",
+    "key": "keys",
+    "webhook": "webhook",
+    "counts": "keys",
+}
+AWAY = "The chat platform gives no answer that can be used right now. Try again in a moment."
+NO_APPLICATION = "The chat platform knows no application with this id any more."
+
+
+class ListingStanding(Struct, frozen=True):
+    """How a listing stands.
+
+    Args:
+        place: its place in the queue, from 1.
+        waiting_since: since when it waits for a decision (Unix milliseconds).
+        may: what the visitor may do with it.
+        history: the newest act first.
+    """
+
+    kind: Kind
+    listing: BotView | ServerView
+    place: int | None
+    waiting_since: int | None
+    is_proven: bool
+    missing: tuple[Gap, ...]
+    may: tuple[Right, ...]
+    history: tuple[ActView, ...]
+    success: bool = True
+
+
+class OverviewPages:
+    """The pages.
+
+    Args:
+        digest: makes a keyed digest of a text.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        access: ListingAccess,
+        ownership: Ownership,
+        applications: Applications,
+        digest: Callable[[str], str],
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._access = access
+        self._ownership = ownership
+        self._applications = applications
+        self._digest = digest
+
+    def show(self, visit: PersonVisit, kind: Kind) -> Shown:
+        return self._page(self._access.of(visit, kind, "see"))
+
+    def twin(self, visit: PersonVisit, kind: Kind) -> Shown:
+        """Return the same as JSON."""
+        return Reply(200, encode_json(self._standing(self._access.of(visit, kind, "see"))))
+
+    async def prove(self, visit: PersonVisit) -> Shown:
+        """Ask the platform for the bot's description, and look for the code in it."""
+        access = self._access.of(visit, "bots", "prove")
+        try:
+            told = await self._applications.ask(access.person.id, access.row.id, anew=True)
+        except PlatformAway:
+            return self._page(access, AWAY, 503)
+        except AnswerRefused as refused:
+            page = self._page(access, error_text(refused.reply), refused.reply.status)
+            return page._replace(limits=refused.reply.limits)
+        if told.application is None:
+            return self._page(access, NO_APPLICATION, 409)
+        description, now_ms = told.application.description, self._clock.now_ms()
+        state, ref, code = self._ledger.state, access.row.ref, self.code(access.row)
+        try:
+            events = prove_ownership(state, ref, description, code, now_ms, by=visit.request.by)
+        except Conflict as refused:
+            return self._page(access, error_text(reply_to(refused)), 409)
+        await self._ledger.durable(self._ledger.commit(events))
+        return see_other(f"/{ref}/manage?notice=proven")
+
+    def code(self, row: Listing) -> str:
+        """Return what the owner puts into the description: another owner has another one."""
+        return CODE_PREFIX + self._digest(f"prove {row.ref} {row.owner_id}")[:CODE_CHARACTERS]
+
+    def _page(self, access: Access, problem: str | None = None, status: int = 200) -> Page:
+        row = access.row
+        standing = self._standing(access)
+        owners = row.owner_id, *getattr(row.profile, "extra_owners", ())
+        values = {
+            "standing": standing,
+            "problem": problem,
+            "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in access.rights],
+            "owners": owners,
+            "names": names_of(self._ledger.state, owners),
+            "me": f"users/{access.person.id}",
+            "code": self.code(row) if "prove" in access.rights and "ownership" in standing.missing else None,
+        }
+        return tab_page(access, "overview", values, status)
+
+    def _standing(self, access: Access) -> ListingStanding:
+        row = access.row
+        kind: Kind = "bots" if row.ref.startswith("bots/") else "servers"
+        return ListingStanding(
+            kind=kind,
+            listing=bot_view(row) if kind == "bots" else server_view(row),
+            place=self._ownership.place(row.ref),
+            waiting_since=waiting_since(row) if row.review == "in_review" else None,
+            is_proven=is_proven(row),
+            missing=gaps_of(kind, row),
+            may=tuple(sorted(access.rights)),
+            history=act_views(row),
+        )
+
+
+def gaps_of(kind: Kind, row: Listing) -> tuple[Gap, ...]:
+    """Return what is missing to a listing, the most urgent first."""
+    is_bot, is_approved = kind == "bots", row.review == "approved"
+    found: tuple[tuple[Gap, bool], ...] = (
+        ("ownership", is_bot and not is_proven(row)),
+        ("key", is_bot and is_approved and not row.keys),
+        ("webhook", is_approved and row.webhook is None),
+        ("counts", is_bot and is_approved and row.counts_ms is None),
+    )
+    return tuple(gap for gap, is_missing in found if is_missing)

@@ -1,0 +1,41 @@
+"""The removal of a listing. Law: its owner alone, newly signed in, who types its name."""
+
+from handlers.manage_listings import Kind
+from web.json_answers import JsonAnswers
+from web.pages import Page, Shown, see_other
+from web.people.listing_access import Access, ListingAccess
+from web.people.listing_tabs import tab_page
+from web.people.people_audience import PersonVisit
+
+OTHER_NAME = "This is another name. Nothing has been removed."
+
+
+class RemovalPages:
+    def __init__(self, access: ListingAccess, answers: JsonAnswers) -> None:
+        self._access = access
+        self._answers = answers
+
+    def show(self, visit: PersonVisit, kind: Kind) -> Shown:
+        access = self._access.of(visit, kind, "remove")
+        return self._access.again(visit, visit.path) or _page(access, {})
+
+    async def remove(self, visit: PersonVisit, kind: Kind) -> Shown:
+        """Remove the listing with all that belongs to it."""
+        access, typed = self._access.of(visit, kind, "remove"), visit.form().text("name")
+        stale = self._access.again(visit, visit.path)
+        if stale is not None:
+            return stale
+        if _as_shown(typed) != _as_shown(access.row.profile.name):
+            return _page(access, {"name": OTHER_NAME}, 400)
+        name = "removeBot" if kind == "bots" else "removeServer"
+        await self._answers.reply(name, visit.request, access.row.id)
+        return see_other("/me?notice=removed")
+
+
+def _as_shown(name: str) -> str:
+    """Return a name as a browser shows it: white space is one space there."""
+    return " ".join(name.split())
+
+
+def _page(access: Access, errors: dict[str, str], status: int = 200) -> Page:
+    return tab_page(access, "danger", {"errors": errors, "labels": {"name": "Name"}}, status)

@@ -1,0 +1,166 @@
+"""The page on which a bot is submitted. Law: a plain no of the platform refuses; what is unknown does not.
+
+    GET /bots/new -> (application id) -> GET /bots/new?id= -> (profile) -> POST /bots/new -> its overview
+
+A preview is a POST that saves nothing. A submission that is refused comes back with all that was typed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chatplatform.bot_checks import Obstacle, obstacles
+from chatplatform.platform_client import PlatformAway
+from core.clock import Clock
+from core.refusals import Conflict, Invalid
+from core.rows import BOTS
+from core.snowflake import is_snowflake
+from core.state import State
+from handlers.reply import NO_HEADERS, SPOKEN, reply_to
+from listings.forms import BotSubmission, read
+from people.quarantine import refuse_quarantined
+from web.error_pages import error_text
+from web.json_answers import AnswerRefused, JsonAnswers
+from web.markdown import Markdown
+from web.pages import Page, Shown, see_other
+from web.people.applications import Applications
+from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
+from web.people.people_audience import PersonVisit
+
+TITLE = "Submit a bot"
+WORDS: Mapping[Obstacle, str] = {
+    "no_application": "The chat platform knows no application with this id. Copy the application id from its "
+    "developer portal; the id of a user or a server is another one.",
+    "not_inviteable": "Not everybody may add this bot to a server. Make it public at the platform, without a "
+    "code grant, and look it up again.",
+    "no_commands": "The bot has no slash commands that work on every server. Register one, and look it up "
+    "again.",
+}
+EMPTY: Mapping[str, Any] = {
+    "name": "",
+    "short_description": "",
+    "description": "",
+    "categories": (),
+    "support_invite": None,
+    "extra_owners": (),
+}
+
+
+class SubmissionPages:
+    def __init__(
+        self,
+        state: State,
+        clock: Clock,
+        applications: Applications,
+        answers: JsonAnswers,
+        markdown: Markdown,
+    ) -> None:
+        self._state = state
+        self._clock = clock
+        self._applications = applications
+        self._answers = answers
+        self._markdown = markdown
+
+    async def show(self, visit: PersonVisit) -> Shown:
+        """Ask for the application id, or show what the platform says of it with the form."""
+        self._refuse_quarantined(visit)
+        bot_id = visit.request.query.get("id", "").strip()
+        if not bot_id:
+            return self._first(bot_id, {})
+        if not is_snowflake(bot_id):
+            return self._first(bot_id, {"id": "must be 17 to 20 digits"}, 400)
+        if BOTS + bot_id in self._state.listings:
+            return self._listed(visit, bot_id)
+        found = await self._obstacles(visit, bot_id)
+        if found:
+            return self._first(bot_id, _in_words(found), 409)
+        card = self._applications.card(bot_id)
+        name = card.application.name if card is not None else ""
+        return self._form(bot_id, {**EMPTY, "name": name})
+
+    async def submit(self, visit: PersonVisit) -> Shown:
+        """Submit the bot, or preview its description."""
+        form = visit.form()
+        bot_id, extra_owners = form.text("id"), form.lines("extra_owners")
+        profile = {**bot_profile(form), "extra_owners": extra_owners}
+        if form.text("act") == "preview":
+            html = await self._markdown.html(profile["description"])
+            return self._form(bot_id, profile, preview=html)
+        owner_id = visit.visitor.id if visit.visitor is not None else ""
+        body = {"id": bot_id, "owner_id": owner_id, **profile}
+        try:
+            read(BotSubmission, body)  # before the platform is asked, which may take seconds
+            found = await self._obstacles(visit, bot_id)
+            if found:
+                return self._form(bot_id, profile, _in_words(found), 409)
+            self._refuse_quarantined(visit)
+            await self._answers.reply("submitBot", visit.request, body=body)
+        except Invalid as refused:
+            return self._form(bot_id, profile, by_field(refused.fields), 400)
+        except AnswerRefused as refused:
+            return self._again(bot_id, profile, refused)
+        except Conflict:
+            return self._listed(visit, bot_id)
+        except SPOKEN as error:
+            return self._again(bot_id, profile, AnswerRefused(reply_to(error)))
+        return see_other(f"/bots/{bot_id}/manage?notice=submitted")
+
+    def _refuse_quarantined(self, visit: PersonVisit) -> None:
+        if visit.visitor is not None:
+            refuse_quarantined(self._state, visit.visitor.id, "submit", self._clock.now_ms())
+
+    async def _obstacles(self, visit: PersonVisit, bot_id: str) -> Sequence[Obstacle]:
+        """Return what the platform says against the bot; nothing while it gives no answer."""
+        user_id = visit.visitor.id if visit.visitor is not None else ""
+        try:
+            told = await self._applications.ask(user_id, bot_id)
+        except PlatformAway:
+            return ()
+        return obstacles(told.application)
+
+    def _listed(self, visit: PersonVisit, bot_id: str) -> Page:
+        """Say that the bot is there already, and to whom it belongs if that is the visitor."""
+        row, person = self._state.listings.get(BOTS + bot_id), visit.visitor
+        is_own = row is not None and person is not None and row.owner_id == person.id
+        why = "You have submitted this bot already." if is_own else "A bot with this id is listed already."
+        return self._first(bot_id, {"id": why}, 409, own_id=bot_id if is_own else None)
+
+    def _first(
+        self, bot_id: str, errors: Mapping[str, str], status: int = 200, own_id: str | None = None
+    ) -> Page:
+        values = {
+            "id": bot_id,
+            "errors": errors,
+            "labels": LABELS,
+            "card": self._applications.card(bot_id),
+            "own_id": own_id,
+        }
+        return Page("people/submit_id.html", TITLE, values, status)
+
+    def _form(
+        self,
+        bot_id: str,
+        values: Mapping[str, Any],
+        errors: Mapping[str, str] = NO_HEADERS,
+        status: int = 200,
+        *,
+        preview: object = None,
+    ) -> Page:
+        shown = {
+            "id": bot_id,
+            "values": values,
+            "errors": errors,
+            "labels": LABELS,
+            "choices": CHOICES["bots"],
+            "card": self._applications.card(bot_id),
+            "preview": preview,
+        }
+        return Page("people/submit.html", TITLE, shown, status)
+
+    def _again(self, bot_id: str, values: Mapping[str, Any], refused: AnswerRefused) -> Page:
+        reply = refused.reply
+        page = self._form(bot_id, values, {"": error_text(reply)}, reply.status)
+        return page._replace(headers=reply.headers, limits=reply.limits)
+
+
+def _in_words(found: Sequence[Obstacle]) -> dict[str, str]:
+    return {"id": " ".join(WORDS[each] for each in found)}
