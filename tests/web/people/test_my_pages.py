@@ -94,6 +94,12 @@ def test_a_session_ends_when_it_is_idle_or_too_old(gateway: PeopleGateway) -> No
     assert person.get("/me").status_code == 303
 
 
+@pytest.mark.parametrize("path", ["/", "/me", "/me/notices", "/me/sessions", "/me/data"])
+def test_a_part_of_a_page_can_be_drawn_alone(ada: Person, path: str) -> None:
+    answer = ada.get(path, **{"HX-Request": "true"})
+    assert (answer.status_code, "<html" in answer.text) == (200, False)
+
+
 def test_pages_of_people_are_in_no_cache(ada: Person) -> None:
     for path in ("/", "/me", "/me/data.json"):
         assert ada.get(path).headers["Cache-Control"] == "no-store"
