@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 import pytest
-import requests
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import Visitor, visiting
-from tests.support.gateways import WAIT_SECONDS
-from tests.support.owned_listings import SERVER, list_bot, list_server
+from tests.support.owned_listings import SERVER, describe, list_bot, list_server
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import BEN, NO_BOT, PRIVATE, READY, SILENT
 
@@ -62,8 +60,7 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         expect(page.get_by_text("It is submitted.")).to_be_visible()
 
         code = page.locator("code").inner_text()
-        where = f"{gateway.stand_in.url}/stand-in/applications/{READY}"
-        assert requests.post(where, json={"description": f"Music. {code}"}, timeout=WAIT_SECONDS).ok
+        describe(gateway, f"Music. {code}")
         page.get_by_role("button", name="Look for the code").click()
         expect(page.get_by_text("It is proven that the bot is yours.")).to_be_visible()
 

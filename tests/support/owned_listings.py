@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
+import requests
+
+from core.actors import OPERATOR
+from people.quarantine import impose
+from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION, WAIT_SECONDS
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, READY
 
@@ -35,3 +39,20 @@ def list_server(gateway: PeopleGateway, owner: str = ADA, **profile: object) -> 
     """List a server anew."""
     gateway.operate("DELETE", f"/manage/servers/{SERVER}")
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": owner, **profile})
+
+
+def forbid_to_submit(gateway: PeopleGateway, user: str, seconds: int) -> None:
+    """Put a user under quarantine, for so long."""
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    why, until_ms = "It was <b>spam</b>.", now_ms + seconds * 1_000
+
+    def commit() -> int:
+        return ledger.commit(impose(ledger.state, user, "submit", why, until_ms, now_ms, by=OPERATOR))
+
+    gateway.on_loop(commit)
+
+
+def describe(gateway: PeopleGateway, description: str, bot: str = READY) -> None:
+    """Write the public description of an application at the platform, as its owner would."""
+    where = f"{gateway.stand_in.url}/stand-in/applications/{bot}"
+    assert requests.post(where, json={"description": description}, timeout=WAIT_SECONDS).ok

@@ -10,8 +10,9 @@ from core.clock import Clock
 from core.refusals import Invalid
 from core.state import State
 from handlers.manage_listings import Kind
-from handlers.reply import NO_HEADERS
+from handlers.reply import NO_HEADERS, SPOKEN, reply_to
 from people.quarantine import refuse_quarantined
+from web.error_pages import error_text
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.pages import Page, Shown, see_other
@@ -42,13 +43,17 @@ class ProfilePages:
         if form.text("act") == "preview":
             return _page(access, kind, profile, preview=await self._markdown.html(profile["description"]))
         row, is_sent_again = access.row, access.row.review == "denied"
-        if is_sent_again:
-            refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
         body = {**owners_of(row), **profile}
         try:
+            if is_sent_again:
+                refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
             await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
         except Invalid as refused:
             return _page(access, kind, profile, by_field(refused.fields), 400)
+        except SPOKEN as error:
+            reply = reply_to(error)
+            page = _page(access, kind, profile, {"": error_text(reply)}, reply.status)
+            return page._replace(headers=reply.headers)
         notice = "sent-again" if is_sent_again else "saved"
         return see_other(f"/{row.ref}/manage?notice={notice}")
 

@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-import requests
 
-from tests.support.gateways import BOT, WAIT_SECONDS
-from tests.support.owned_listings import SERVER, TYPED, list_bot, list_server
+from tests.support.gateways import BOT
+from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
@@ -18,7 +17,8 @@ HERE = f"/bots/{READY}/manage"
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
+    kept = {"chat_platform.cache_seconds": 600}  # to prove something is to ask anew all the same
+    with serving(tmp_path_factory.mktemp("people") / "data", **kept) as gateway:
         yield gateway
 
 
@@ -110,11 +110,6 @@ def test_a_server_has_its_own_page_and_json(gateway: PeopleGateway, ada: Person)
 def code_on(page: str) -> str:
     (code,) = re.findall(r"votegate-[0-9a-f]{10}(?![0-9a-f])", page)
     return str(code)
-
-
-def describe(gateway: PeopleGateway, description: str) -> None:
-    where = f"{gateway.stand_in.url}/stand-in/applications/{READY}"
-    assert requests.post(where, json={"description": description}, timeout=WAIT_SECONDS).ok
 
 
 def test_the_owner_proves_with_the_code_in_the_public_description(

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.refusals import Unavailable
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
-from tests.support.owned_listings import SERVER, list_bot, list_server
+from tests.support.owned_listings import SERVER, forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, BEN, READY
+from tests.support.platform_stand_in import ADA, BEN, DAN, READY
 
 HERE, OF_SERVER = f"/bots/{READY}/manage", f"/servers/{SERVER}/manage"
 TYPED = {name: value for name, value in BOT_SUBMISSION.items() if name not in {"id", "owner_id"}}
@@ -80,6 +81,31 @@ def test_a_denied_bot_is_sent_again_by_saving(gateway: PeopleGateway, ada: Perso
     assert "Save and send again" in ada.page(HERE + "/profile")
     assert "waits for another look" in words(ada.acted(HERE + "/profile", TYPED))
     assert gateway.done("GET", f"/manage/bots/{READY}")["state"] == "in_review"
+
+
+def test_who_may_not_submit_does_not_send_again_and_keeps_what_was_typed(gateway: PeopleGateway) -> None:
+    gateway.clock.advance(600)
+    dan = gateway.person(DAN)
+    list_bot(gateway, owner=DAN, decision="deny")
+    forbid_to_submit(gateway, DAN, 60)
+    answer = dan.post(HERE + "/profile", {**TYPED, "name": "Another name"})
+    assert (answer.status_code, 'value="Another name"' in answer.text) == (403, True)
+    assert "It was &lt;b&gt;spam&lt;/b&gt;." in answer.text
+    assert gateway.done("GET", f"/manage/bots/{READY}")["state"] == "denied"
+
+
+def test_while_nothing_can_be_written_what_was_typed_is_kept(
+    gateway: PeopleGateway, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_bot(gateway)
+
+    def refuse(_: object) -> int:
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(gateway.gateway.ledger, "commit", refuse)
+    answer = ada.post(HERE + "/profile", {**TYPED, "name": "Another name"})
+    assert (answer.status_code, 'value="Another name"' in answer.text) == (503, True)
+    assert answer.headers["Retry-After"]
 
 
 def test_an_extra_owner_may_edit(gateway: PeopleGateway) -> None:

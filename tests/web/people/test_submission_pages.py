@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.actors import OPERATOR
-from people.quarantine import impose
+from core.refusals import Unavailable
 from tests.support.gateways import BOT
-from tests.support.owned_listings import TYPED, list_bot
+from tests.support.owned_listings import TYPED, describe, forbid_to_submit, list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN, DAN, NO_BOT, PRIVATE, READY, SILENT
@@ -31,16 +30,6 @@ def nothing_is_listed(gateway: PeopleGateway) -> None:
         gateway.operate("DELETE", f"/manage/bots/{bot}")
 
 
-def quarantine(gateway: PeopleGateway, user: str, until_ms: int | None) -> None:
-    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
-
-    def commit() -> int:
-        reason = "It was <b>spam</b>."
-        return ledger.commit(impose(ledger.state, user, "submit", reason, until_ms, now_ms, by=OPERATOR))
-
-    gateway.on_loop(commit)
-
-
 # -- The application --------------------------------------------------------------------------------------
 
 
@@ -51,13 +40,22 @@ def test_the_page_asks_for_the_application_first(ada: Person) -> None:
 
 
 def test_what_the_platform_says_is_shown_with_its_time(gateway: PeopleGateway, ada: Person) -> None:
+    describe(gateway, "A bot.")
     page = ada.page(f"/bots/new?id={READY}")
     shown = words(page)
-    assert "Ready bot was made to try Votegate with." in shown
+    assert "A bot." in shown
     assert "Everybody may add it yes Slash commands everywhere yes" in shown
     assert "Made 2018-01-08 18:57:11" in shown
     assert f'<img src="{gateway.stand_in.url}/app-icons/{READY}/' in page
     assert 'value="Ready bot"' in page
+
+
+def test_what_the_platform_says_is_text_and_no_markup(gateway: PeopleGateway, ada: Person) -> None:
+    describe(gateway, "<script>alert(1)</script>")
+    page = ada.page(f"/bots/new?id={READY}")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "<script>alert" not in page
+    describe(gateway, "A bot.")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,7 @@ def test_the_longest_description_in_any_script_can_be_sent(gateway: PeopleGatewa
 def test_who_may_not_submit_is_told_why(gateway: PeopleGateway) -> None:
     gateway.clock.advance(600)
     dan = gateway.person(DAN)
-    quarantine(gateway, DAN, gateway.clock.now_ms() + 60_000)
+    forbid_to_submit(gateway, DAN, 60)
     for answer in (dan.get("/bots/new"), dan.get(f"/bots/new?id={READY}"), dan.post("/bots/new", TYPED)):
         assert answer.status_code == 403
         assert "The user is under quarantine: It was &lt;b&gt;spam&lt;/b&gt;." in answer.text
@@ -205,3 +203,15 @@ def test_who_asks_too_often_keeps_what_was_typed(ada: Person) -> None:
     answer = ada.post("/bots/new", TYPED)
     assert (answer.status_code, "A bot for the tests" in answer.text) == (429, True)
     assert answer.headers["RateLimit-Reset"] == "60"
+
+
+def test_while_nothing_can_be_written_what_was_typed_is_kept(
+    gateway: PeopleGateway, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: object) -> int:
+        raise Unavailable("the disk is full")
+
+    monkeypatch.setattr(gateway.gateway.ledger, "commit", refuse)
+    answer = ada.post("/bots/new", TYPED)
+    assert (answer.status_code, "A bot for the tests" in answer.text) == (503, True)
+    assert answer.headers["Retry-After"]
