@@ -17,6 +17,7 @@ from core.actors import Actor
 Review = Literal["in_review", "approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
+DeliveryState = Literal["pending", "delivered", "failed"]
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
 Deed = Literal[
@@ -315,6 +316,12 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     dropped_ms: int | None = None
     owner: str = ""
     owned_ms: int = 0
+
+    @property
+    def state(self) -> DeliveryState:
+        if self.next_attempt_ms is not None:
+            return "pending"
+        return "delivered" if self.delivered else "failed"
 
     @property
     def since_ms(self) -> int:

@@ -18,7 +18,7 @@ from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from core.rows import Review
+from core.rows import DeliveryState, Review
 from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import (
     InvalidOperatorToken,
@@ -199,6 +199,7 @@ def user_id(request: Request) -> str:
 # -- Queries ----------------------------------------------------------------------------------------------
 
 _AFTER = Meta(description="The `next` of the page before.")
+_STATE = Meta(description="Only those in this state.")
 PageLimit = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many there are on a page at most.")]
 
 
@@ -207,7 +208,7 @@ class ListingsQuery(Struct, frozen=True):
 
     after: Annotated[Snowflake | None, _AFTER] = None
     limit: PageLimit = PAGE
-    state: Annotated[Review | None, Meta(description="Only those in this state.")] = None
+    state: Annotated[Review | None, _STATE] = None
 
 
 class UsersQuery(Struct, frozen=True):
@@ -222,14 +223,13 @@ class DeliveriesQuery(Struct, frozen=True):
 
     after: Annotated[DeliveryCursor | None, _AFTER] = None
     limit: PageLimit = PAGE
+    state: Annotated[DeliveryState | None, _STATE] = None
 
 
 def listings_query(query: Mapping[str, str]) -> ListingsQuery:
     """Read the query of a list of listings. Raises Invalid."""
-    after, limit, state = _after(query, is_snowflake), _limit(query), query.get("state")
-    if state is not None and state not in get_args(Review):
-        raise Invalid({"state": f"must be one of {', '.join(get_args(Review))}"})
-    return ListingsQuery(after, limit, cast(Review | None, state))
+    state = cast(Review | None, _state(query, get_args(Review)))
+    return ListingsQuery(_after(query, is_snowflake), _limit(query), state)
 
 
 def users_query(query: Mapping[str, str]) -> UsersQuery:
@@ -239,7 +239,8 @@ def users_query(query: Mapping[str, str]) -> UsersQuery:
 
 def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
     """Read the query of a list of deliveries. Raises Invalid."""
-    return DeliveriesQuery(_after(query, _is_delivery_cursor), _limit(query))
+    state = cast(DeliveryState | None, _state(query, get_args(DeliveryState)))
+    return DeliveriesQuery(_after(query, _is_delivery_cursor), _limit(query), state)
 
 
 def _after(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
@@ -247,6 +248,13 @@ def _after(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | 
     if after is not None and not is_cursor(after):
         raise Invalid({"after": "must be the `next` of another page"})
     return after
+
+
+def _state(query: Mapping[str, str], states: tuple[str, ...]) -> str | None:
+    state = query.get("state")
+    if state is not None and state not in states:
+        raise Invalid({"state": f"must be one of {', '.join(states)}"})
+    return state
 
 
 def _limit(query: Mapping[str, str]) -> int:

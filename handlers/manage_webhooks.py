@@ -168,7 +168,9 @@ class ManageWebhooks:
         ref = self._ref(request)
         listing_of(self._state, ref)
         asked = deliveries_query(request.query)
-        shown, following = deliveries_page(self._state, ref, after=asked.after, limit=asked.limit)
+        shown, following = deliveries_page(
+            self._state, ref, after=asked.after, limit=asked.limit, only=asked.state
+        )
         webhook = listing_of(self._state, ref).webhook
         views = tuple(delivery_view(row, webhook) for row in shown)
         return success(DeliveryPage(deliveries=views, next=following))

@@ -11,7 +11,7 @@ needs no line here.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, StructMeta, UnsetType
 from msgspec.structs import asdict, fields
@@ -21,6 +21,7 @@ from core.rows import (
     BotProfile,
     Deed,
     Delivery,
+    DeliveryState,
     Key,
     Language,
     Listing,
@@ -480,7 +481,7 @@ class DeliveryView(View):
     id: OurId
     user: Snowflake
     test: bool
-    state: Literal["pending", "delivered", "failed"]
+    state: DeliveryState
     queued_at: Moment
     next_attempt_at: Annotated[
         Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
@@ -547,7 +548,7 @@ def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
         id=delivery.id,
         user=delivery.user,
         test=delivery.test,
-        state=_delivery_state(delivery),
+        state=delivery.state,
         queued_at=delivery.queued_ms,
         next_attempt_at=next_ms,
         status=last.status if last else None,
@@ -556,12 +557,6 @@ def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
         excerpt=last.excerpt if last else None,
         attempts=tuple(_attempt_view(attempt) for attempt in delivery.attempts),
     )
-
-
-def _delivery_state(delivery: Delivery) -> Literal["pending", "delivered", "failed"]:
-    if delivery.next_attempt_ms is not None:
-        return "pending"
-    return "delivered" if delivery.delivered else "failed"
 
 
 def _attempt_view(attempt: Attempt) -> AttemptView:

@@ -205,10 +205,12 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
 def _query_parameter(name: str, schema: Node) -> Node:
     bare = {key: value for key, value in schema.items() if key != "description"}
     example = _QUERIES.get(name, f"{NOW_MS}-{DELIVERY_ID}" if "pattern" in schema else BOT)
+    if "enum" in bare:
+        example = bare["enum"][0]
     return _parameter(name, "query", schema["description"], bare, example)
 
 
-_QUERIES: Mapping[str, Any] = {"limit": 50, "state": "in_review", "before": 1_024, "q": "example"}
+_QUERIES: Mapping[str, Any] = {"limit": 50, "before": 1_024, "q": "example"}
 _SNOWFLAKE, _OUR_ID = ref("Snowflake"), {"type": "string", "pattern": ID_PATTERN}
 _SESSION_ID = {"type": "string", "pattern": SESSION_PATTERN}
 _OF_WEBHOOKS: Node = {

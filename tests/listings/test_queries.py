@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
-from core.rows import BOTS, SERVERS, Delivery, Listing, Review
+from core.rows import BOTS, SERVERS, Delivery, DeliveryState, Listing, Review
 from core.state import State
 from listings.queries import count_of, deliveries_page, page
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
@@ -135,6 +135,22 @@ def test_the_pages_of_a_log_together_are_the_log_newest_first(
     found = [ids(shown)]
     while after is not None:
         shown, after = deliveries_page(state, BOT_REF, after=after, limit=limit)
+        found.append(ids(shown))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [("pending", [["d4", "d3"], ["d2"]]), ("delivered", [["d1", "d0"]]), ("failed", [[]])],
+)
+@pytest.mark.usefixtures("five_deliveries")
+def test_the_pages_of_one_state_leave_out_all_others(
+    state: State, only: DeliveryState, expected: list[list[str]]
+) -> None:
+    shown, after = deliveries_page(state, BOT_REF, after=None, limit=2, only=only)
+    found = [ids(shown)]
+    while after is not None:
+        shown, after = deliveries_page(state, BOT_REF, after=after, limit=2, only=only)
         found.append(ids(shown))
     assert found == expected
 

@@ -67,6 +67,23 @@ def test_the_log_comes_in_pages(gateway: ThreadGateway) -> None:
     assert ([row["user"] for row in second["deliveries"]], second["next"]) == ([USER], None)
 
 
+def test_the_log_is_asked_for_one_state(gateway: ThreadGateway, receiver: Receiver) -> None:
+    receiver.answers = [status(204), status(500)]
+    for user in (USER, OTHER_USER):
+        gateway.cast(user)
+        eventually(lambda: all(row["attempts"] for row in deliveries(gateway)))
+
+    found = {
+        state: [
+            row["user"] for row in gateway.done("GET", f"{WEBHOOK}/deliveries?state={state}")["deliveries"]
+        ]
+        for state in ("delivered", "pending", "failed")
+    }
+    assert found == {"delivered": [USER], "pending": [OTHER_USER], "failed": []}
+    response = gateway.operate("GET", f"{WEBHOOK}/deliveries?state=lost")
+    assert (response.status_code, list(response.json()["fields"])) == (400, ["state"])
+
+
 def test_behind_a_delivery_that_is_no_longer_kept_come_the_older_ones(gateway: ThreadGateway) -> None:
     gateway.cast()
     queued_ms = gateway.clock.now_ms()
