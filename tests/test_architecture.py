@@ -19,7 +19,16 @@ PURE = [
     *("core", "grammars", "votes", "listings", "people", "ratelimit"),
     *(
         f"webhook/{name}.py"
-        for name in ("attempts", "chat", "endpoint_queue", "messages", "outbox", "payloads", "signature")
+        for name in (
+            "attempts",
+            "chat",
+            "curl",
+            "endpoint_queue",
+            "messages",
+            "outbox",
+            "payloads",
+            "signature",
+        )
     ),
     *(
         f"outbound/{name}.py"
