@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from core.clock import Clock, moment
+from core.version import VERSION
 from gateway.store import Store
 from grammars.service_urls import read_proxy_url
 from listings.webhooks import WebhookPolicy
@@ -21,6 +22,9 @@ from webhook.messages import RequestBuilder
 from webhook.outbox import Outbox, OutboxPolicy
 from webhook.signature import new_secret
 from webhook.suspension_log import SuspensionLog
+
+USER_AGENT = f"Votegate/{VERSION}"
+"""The name under which webhooks are sent."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,10 @@ from chatplatform.platform_client import ChatPlatform
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Policy
+from gateway.delivery import USER_AGENT
 from gateway.endpoints import PeopleRules
 from gateway.platform import open_platform
+from handlers.manage_listings import KINDS
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
@@ -22,6 +24,8 @@ from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.people.applications import Applications
+from web.people.delivery_pages import DeliveryPages
+from web.people.key_pages import KeyPages
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
@@ -35,9 +39,11 @@ from web.people.removal_pages import RemovalPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
+from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
 from web.templates import Templates
+from webhook.curl import curl_command
 
 SIGN_INS = Policy(20, 300)
 """How often an address may begin a sign-in, or come back from one."""
@@ -81,6 +87,7 @@ class PeopleSite:
         self._applications = Applications(platform, clock, cdn_url)
         self._digest = digester.digest
         self._markdown = markdown
+        self._public_url = web.public_url or ""
         self._ledger = ledger
         self._clock = clock
 
@@ -89,6 +96,7 @@ class PeopleSite:
         answers = JsonAnswers(ROUTES, endpoints)
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state, markdown = ledger.state, self._markdown
+        curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             sign_in=self._sign_in,
             mine=self._mine,
@@ -98,6 +106,9 @@ class PeopleSite:
             profile=ProfilePages(state, clock, access, answers, markdown),
             owners=OwnerPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
+            keys=KeyPages(access, answers, self._public_url),
+            webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
+            deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -14,8 +14,7 @@ from secrets import token_bytes
 
 from core.clock import Clock
 from core.ledger import Ledger
-from core.version import VERSION
-from gateway.delivery import delivering, open_egress, webhook_policy
+from gateway.delivery import USER_AGENT, delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
     Managed,
@@ -140,7 +139,7 @@ async def serve(
         state = store.ledger.state
         callers = known_callers(settings.limits, secrets, clock)
         egress = await stack.enter_async_context(
-            open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, f"Votegate/{VERSION}")
+            open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
         counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())

@@ -26,6 +26,14 @@ _NOTICES: Mapping[str, Notice] = {
     "proven": Notice("It is proven that the bot is yours. You can take the code out again."),
     "handed-over": Notice("The bot has a new owner. You are an extra owner now."),
     "removed": Notice("It is removed, with all that belonged to it."),
+    "key-deleted": Notice("The key is deleted. It opens nothing any more."),
+    "webhook-saved": Notice("The webhook is saved."),
+    "webhook-removed": Notice("The webhook is removed. Votes are counted, and nobody is told."),
+    "probe-arrived": Notice("The probe arrived. Votes flow again."),
+    "probe-failed": Notice("The probe failed. The webhook stays suspended.", is_problem=True),
+    "resumed": Notice("The webhook is resumed. What waited is on its way."),
+    "failed-again": Notice("What failed is on its way again. The log shows what becomes of it."),
+    "nothing-failed": Notice("Nothing has failed since then."),
 }
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""
 

@@ -4,10 +4,14 @@ A page that changes something is a POST, and leads to a page by 303. The callbac
 exception: the chat platform sends the browser there by a GET.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from handlers.manage_listings import Kind
 from web.pages import PageRow
+from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.for_robots import robots
+from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
@@ -17,6 +21,7 @@ from web.people.profile_pages import ProfilePages
 from web.people.removal_pages import RemovalPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
+from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,9 @@ class PeoplePages:
     profile: ProfilePages
     owners: OwnerPages
     removal: RemovalPages
+    keys: KeyPages
+    webhooks: Mapping[Kind, WebhookPages]
+    deliveries: Mapping[Kind, DeliveryPages]
 
 
 SIGN_IN_PAGES = (
@@ -52,4 +60,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *OWNED_PAGES,
+    *KEY_PAGES,
+    *WEBHOOK_PAGES,
+    *DELIVERY_PAGES,
 )

@@ -24,6 +24,21 @@
   document.addEventListener("htmx:sse:error", () => say("Not live: the gateway does not answer"));
   document.addEventListener("signed-out", () => say("Not live: your session has ended"));
 
+  // A button copies a text. Where the browser forbids that, the text is selected, for the keyboard to copy.
+  document.addEventListener("click", async (click) => {
+    const button = click.target.closest("[data-copy]");
+    if (!button) return;
+    const text = document.getElementById(button.dataset.copy);
+    const state = button.parentElement.querySelector("[role=status]");
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      state.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(text);
+      state.textContent = "Selected: press Ctrl or ⌘ and C";
+    }
+  });
+
   // The first field of a refused form gets the focus, by way of the list of what is wrong.
   document.getElementById("problems")?.focus();
 })();

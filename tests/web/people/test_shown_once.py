@@ -1,0 +1,31 @@
+"""web/people/shown_once.py: what stands on the page that shows a secret."""
+
+from core.rows import Listing
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
+from web.people.listing_access import Access
+from web.people.shown_once import ShownOnce, shown_once
+from web.people.visitors import Person
+from web.templates import load_drawing
+
+ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
+ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, "d1", NOW_MS), frozenset({"see", "keys"}))
+SHOWN = ShownOnce("It is made", "API key", "vg_<secret>", "Keep it.", f"/{BOT_REF}/manage/keys")
+
+
+def drawn(shown: ShownOnce) -> str:
+    page = shown_once(ACCESS, "keys", shown)
+    assert (page.status, page.title) == (200, "Test bot - keys")
+    return load_drawing().fragment(page.template, page.values)
+
+
+def test_a_secret_is_one_text_that_is_selected_as_a_whole_and_copied_by_a_button() -> None:
+    text = drawn(SHOWN)
+    assert '<pre class="written whole" id="secret">vg_&lt;secret&gt;</pre>' in text
+    assert '<button type="button" class="quiet" data-copy="secret"' in text
+    assert text.count("vg_&lt;secret&gt;") == 1
+    assert f'href="/{BOT_REF}/manage/keys">I have saved it' in text
+
+
+def test_an_example_is_beside_it_only_if_there_is_one() -> None:
+    assert 'data-copy="example"' not in drawn(SHOWN)
+    assert 'data-copy="example"' in drawn(SHOWN._replace(example="curl"))

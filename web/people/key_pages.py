@@ -1,0 +1,174 @@
+"""A bot's API keys: listed, made, rotated, deleted. Law: a key is on one page only, the answer that made it.
+
+.../keys                      the list, with a form for a new one
+.../keys/{key_id}/rotate      asks when the old value stops, and shows the new one
+.../keys/{key_id}/delete      asks for the key's name
+"""
+
+import shlex
+
+from core.refusals import NotFound
+from core.rows import Key
+from handlers.views import IssuedKey, KeyList, RotatedKey
+from web.json_answers import JsonAnswers
+from web.pages import PageRow, Shown, see_other
+from web.people.listing_access import Access, ListingAccess
+from web.people.people_audience import PersonVisit
+from web.people.questions import (
+    NOT_REFUSED,
+    OVERLAPS,
+    REFUSALS,
+    FormRefusal,
+    Question,
+    asked,
+    listing_page,
+    not_confirmed,
+    refused_by,
+)
+from web.people.shown_once import ShownOnce, shown_once
+
+TAB = "keys"
+KEEP_IT = (
+    "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."
+)
+
+
+class KeyPages:
+    """The pages.
+
+    Args:
+        public_url: where bots reach this gateway.
+    """
+
+    def __init__(self, access: ListingAccess, answers: JsonAnswers, public_url: str) -> None:
+        self._access = access
+        self._answers = answers
+        self._public_url = public_url
+
+    async def show(self, visit: PersonVisit) -> Shown:
+        return await self._list(visit, self._of(visit))
+
+    async def twin(self, visit: PersonVisit) -> Shown:
+        return await self._answers.reply("listKeys", visit.request, self._of(visit).row.id)
+
+    async def issue(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        again = self._access.again(visit, _here(access))
+        if again is not None:
+            return again
+        name = visit.form().text("name")
+        try:
+            issued = await self._answers.ask(
+                IssuedKey, "issueKey", visit.request, access.row.id, body={"name": name}
+            )
+        except REFUSALS as error:
+            return await self._list(visit, access, refused_by(error), name)
+        return self._shown(access, f"The key {issued.name} is made", issued.key)
+
+    def ask_rotation(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        again = self._access.again(visit, visit.path)
+        return again or asked(access, TAB, _rotation(access, _key(access, visit)))
+
+    async def rotate(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        key = _key(access, visit)
+        again = self._access.again(visit, visit.path)
+        if again is not None:
+            return again
+        overlap = visit.form().number("overlap_seconds")
+        try:
+            rotated = await self._answers.ask(
+                RotatedKey,
+                "rotateKey",
+                visit.request,
+                access.row.id,
+                key.id,
+                body={"overlap_seconds": overlap},
+            )
+        except REFUSALS as error:
+            return asked(access, TAB, _rotation(access, key), refused_by(error), overlap)
+        stops = dict(OVERLAPS).get(overlap, "later").lower() if isinstance(overlap, int) else "later"
+        return self._shown(
+            access, f"The key {key.name} has a new value; the old one stops {stops}", rotated.key
+        )
+
+    def ask_deletion(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        again = self._access.again(visit, visit.path)
+        return again or asked(access, TAB, _deletion(access, _key(access, visit)), value="")
+
+    async def delete(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        key = _key(access, visit)
+        again = self._access.again(visit, visit.path)
+        if again is not None:
+            return again
+        question, typed = _deletion(access, key), visit.form().text("confirmation")
+        if not question.is_confirmed(typed):
+            return asked(access, TAB, question, not_confirmed(question), typed)
+        await self._answers.reply("deleteKey", visit.request, access.row.id, key.id)
+        return see_other(f"{_here(access)}?notice=key-deleted")
+
+    def _of(self, visit: PersonVisit) -> Access:
+        return self._access.of(visit, "bots", "keys")
+
+    async def _list(
+        self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED, name: str = ""
+    ) -> Shown:
+        listed = await self._answers.ask(KeyList, "listKeys", visit.request, access.row.id)
+        values = {"keys": listed.keys, "errors": refused.errors, "name": name}
+        return listing_page(access, TAB, "manage_keys", values, refused.status)
+
+    def _shown(self, access: Access, title: str, value: str) -> Shown:
+        url = f"{self._public_url}/bots/{access.row.id}/voters/{access.person.id}"
+        header = shlex.quote(f"Authorization: {value}")
+        example = f"curl -H {header} {shlex.quote(url)}"
+        return shown_once(access, TAB, ShownOnce(title, "API key", value, KEEP_IT, _here(access), example))
+
+
+def _here(access: Access) -> str:
+    return f"/{access.row.ref}/manage/keys"
+
+
+def _key(access: Access, visit: PersonVisit) -> Key:
+    """Return the key of the page's second parameter. Raises NotFound."""
+    key = access.row.key(visit.request.params[1])
+    if key is None:
+        raise NotFound("key")
+    return key
+
+
+def _rotation(access: Access, key: Key) -> Question:
+    return Question(
+        f"Rotate the key {key.name}",
+        "The key gets a new value, which the next page shows once. The old value can go on working for a "
+        "while, so that your bot is never without a key. Choose “At once” if somebody else may know it.",
+        "Make a new value",
+        _here(access),
+        asks_overlap=True,
+    )
+
+
+def _deletion(access: Access, key: Key) -> Question:
+    return Question(
+        f"Delete the key {key.name}",
+        "The key stops at once, and so does its old value if there is one. Whatever uses it gets 401 from "
+        "then on. It cannot be undone.",
+        "Delete the key",
+        _here(access),
+        typed=key.name,
+        is_grave=True,
+    )
+
+
+_KEYS = "/bots/{id}/manage/keys"
+KEY_PAGES = (
+    PageRow("GET", _KEYS, lambda to: to.keys.show, "signed in"),
+    PageRow("GET", f"{_KEYS}.json", lambda to: to.keys.twin, "signed in"),
+    PageRow("POST", _KEYS, lambda to: to.keys.issue, "signed in"),
+    PageRow("GET", f"{_KEYS}/{{key_id}}/rotate", lambda to: to.keys.ask_rotation, "signed in"),
+    PageRow("POST", f"{_KEYS}/{{key_id}}/rotate", lambda to: to.keys.rotate, "signed in"),
+    PageRow("GET", f"{_KEYS}/{{key_id}}/delete", lambda to: to.keys.ask_deletion, "signed in"),
+    PageRow("POST", f"{_KEYS}/{{key_id}}/delete", lambda to: to.keys.delete, "signed in"),
+)

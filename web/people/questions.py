@@ -1,0 +1,93 @@
+"""What is asked before something is done with a listing. Law: asking changes nothing, and says what will.
+
+A question is a page of its own under the tab that it belongs to. Its form is posted to the same address.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from core.refusals import Conflict, Invalid, Unavailable
+from handlers.reply import reply_to
+from web.error_pages import error_text
+from web.pages import Page
+from web.people.listing_access import Access
+
+OVERLAPS = ((0, "At once"), (3_600, "After 1 hour"), (86_400, "After 24 hours"), (604_800, "After 7 days"))
+"""When an old key or secret stops, in seconds and in words."""
+REFUSALS = (Invalid, Conflict, Unavailable)
+"""The refusals after which a form is shown again."""
+
+
+class Question(NamedTuple):
+    """A question.
+
+    Args:
+        what: what will be done, and what will not.
+        back: the page that asked.
+        asks_overlap: true to ask when the old one stops.
+        typed: what one types to confirm; None if the button is enough.
+        is_grave: true if something is taken away.
+    """
+
+    title: str
+    what: str
+    button: str
+    back: str
+    asks_overlap: bool = False
+    typed: str | None = None
+    is_grave: bool = False
+
+    def is_confirmed(self, text: str) -> bool:
+        """Tell whether the text is what one has to type. A browser shows any white space as one space."""
+        return self.typed is None or text.split() == self.typed.split()
+
+
+class FormRefusal(NamedTuple):
+    """Why a form is shown again: what is wrong by field, and the status. The field "" is the whole form."""
+
+    errors: Mapping[str, str]
+    status: int
+
+
+NOT_REFUSED = FormRefusal({}, 200)
+
+
+def refused_by(error: Invalid | Conflict | Unavailable) -> FormRefusal:
+    reply = reply_to(error)
+    return FormRefusal(error.fields if isinstance(error, Invalid) else {"": error_text(reply)}, reply.status)
+
+
+def listing_page(
+    access: Access, at: str, template: str, values: Mapping[str, Any], status: int = 200
+) -> Page:
+    """Return a page with the tabs of a listing.
+
+    Args:
+        at: the name of the tab that is open.
+    """
+    row = access.row
+    shown = {
+        "row": row,
+        "kind": row.ref.partition("/")[0],
+        "at": at,
+        "rights": access.rights,
+        "here": f"/{row.ref}/manage",
+        **values,
+    }
+    return Page(f"people/{template}.html", f"{row.profile.name} - {at}", shown, status)
+
+
+def asked(
+    access: Access, at: str, question: Question, refused: FormRefusal = NOT_REFUSED, value: Any = 0
+) -> Page:
+    """Return the page of a question.
+
+    Args:
+        value: what its field held.
+    """
+    values = {"question": question, "errors": refused.errors, "value": value, "overlaps": OVERLAPS}
+    return listing_page(access, at, "manage_question", values, refused.status)
+
+
+def not_confirmed(question: Question) -> FormRefusal:
+    return FormRefusal({"confirmation": f"Type {question.typed}, as it is written here."}, 400)

@@ -1,0 +1,267 @@
+"""The webhook of a listing: settings, health, signing secret, test, removal. Law: a token is never shown.
+
+    .../webhook             where votes go, and how that goes
+    .../webhook/settings    the form
+    .../webhook/secret      asks when the old signing secret stops, and shows the new one
+    .../webhook/remove      asks before everything is gone
+    .../webhook/probe, resume, test    do what their buttons say
+
+The API replaces address, token and language together. So that an empty field can keep what nobody may see,
+the form sends it again: the token only to the server that has it already, or whoever may change the address
+could read the token at another one.
+"""
+
+from typing import Any
+
+from msgspec.structs import asdict
+
+from core.refusals import Invalid, NotFound
+from core.rows import Webhook
+from handlers.manage_listings import Kind
+from handlers.views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
+from listings.forms import WebhookSettings, read
+from web.form_posts import FormPost
+from web.json_answers import JsonAnswers
+from web.pages import PageRow, Shown, see_other
+from web.people.delivery_words import words_of_error
+from web.people.listing_access import Access, ListingAccess
+from web.people.people_audience import PersonVisit, origin
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, listing_page, refused_by
+from web.people.shown_once import ShownOnce, shown_once
+
+TAB = "webhook"
+LANGUAGES = (
+    ("", "None, or English for a chat platform"),
+    ("en", "English"),
+    ("tr", "Türkçe", "tr"),
+    ("de", "Deutsch", "de"),
+    ("fr", "Français", "fr"),
+    ("es", "Español", "es"),
+    ("pt-BR", "Português do Brasil", "pt-BR"),
+    ("ru", "Русский", "ru"),
+    ("ja", "日本語", "ja"),
+)
+CHECK_IT = (
+    "Save it now where your receiver keeps its secrets, and let it check the signature of every request: "
+    "so it knows that a vote comes from here."
+)
+ELSEWHERE = "is not taken along to another server: type it again, or tick the box to send none"
+
+
+class WebhookPages:
+    """The pages of one kind of listing."""
+
+    def __init__(self, kind: Kind, access: ListingAccess, answers: JsonAnswers) -> None:
+        self._kind: Kind = kind
+        self._form = "Bot" if kind == "bots" else "Server"
+        self._access = access
+        self._answers = answers
+
+    async def show(self, visit: PersonVisit) -> Shown:
+        return await self._page(visit, self._of(visit))
+
+    async def twin(self, visit: PersonVisit) -> Shown:
+        return await self._answers.reply(f"show{self._form}Webhook", visit.request, self._of(visit).row.id)
+
+    def edit(self, visit: PersonVisit) -> Shown:
+        access = self._of(visit)
+        again = self._access.again(visit, visit.path)
+        return again or _settings(access)
+
+    async def save(self, visit: PersonVisit) -> Shown:
+        access, form = self._of(visit), visit.form()
+        again = self._access.again(visit, visit.path)
+        if again is not None:
+            return again
+        name, before = f"save{self._form}Webhook", access.row.webhook
+        try:
+            body = _body(form, before)
+            saved = await self._answers.ask(SavedWebhook, name, visit.request, access.row.id, body=body)
+        except REFUSALS as error:
+            return _settings(access, _with_token(refused_by(error), form), form)
+        if saved.secret is None:
+            return see_other(f"{_here(access)}?notice=webhook-saved")
+        title = "The webhook is saved, and its requests are signed"
+        return _shown(access, title, saved.secret)
+
+    def ask_rotation(self, visit: PersonVisit) -> Shown:
+        access = self._with_webhook(visit)
+        again = self._access.again(visit, visit.path)
+        return again or asked(access, TAB, _rotation(access))
+
+    async def rotate(self, visit: PersonVisit) -> Shown:
+        access = self._with_webhook(visit)
+        again = self._access.again(visit, visit.path)
+        if again is not None:
+            return again
+        name, overlap = f"rotate{self._form}WebhookSecret", visit.form().number("overlap_seconds")
+        try:
+            rotated = await self._answers.ask(
+                RotatedSecret, name, visit.request, access.row.id, body={"overlap_seconds": overlap}
+            )
+        except REFUSALS as error:
+            return asked(access, TAB, _rotation(access), refused_by(error), overlap)
+        return _shown(access, "Requests are signed with a new secret", rotated.secret)
+
+    def ask_removal(self, visit: PersonVisit) -> Shown:
+        access = self._with_webhook(visit)
+        again = self._access.again(visit, visit.path)
+        return again or asked(access, TAB, _removal(access))
+
+    async def remove(self, visit: PersonVisit) -> Shown:
+        access = self._with_webhook(visit)
+        again = self._access.again(visit, visit.path)
+        if again is not None:
+            return again
+        await self._answers.reply(f"remove{self._form}Webhook", visit.request, access.row.id)
+        return see_other(f"{_here(access)}?notice=webhook-removed")
+
+    async def probe(self, visit: PersonVisit) -> Shown:
+        access, name = self._of(visit), f"probe{self._form}Webhook"
+        try:
+            probed = await self._answers.ask(WebhookAnswer, name, visit.request, access.row.id, body={})
+        except REFUSALS as error:
+            return await self._page(visit, access, refused_by(error))
+        notice = "probe-arrived" if asdict(probed)["suspension"] is None else "probe-failed"
+        return see_other(f"{_here(access)}?notice={notice}")
+
+    async def resume(self, visit: PersonVisit) -> Shown:
+        access, name = self._of(visit), f"resume{self._form}Webhook"
+        try:
+            await self._answers.reply(name, visit.request, access.row.id, body={})
+        except REFUSALS as error:
+            return await self._page(visit, access, refused_by(error))
+        return see_other(f"{_here(access)}?notice=resumed")
+
+    async def test(self, visit: PersonVisit) -> Shown:
+        """Send a test that names the visitor, and lead to what became of it."""
+        access, name = self._of(visit), f"test{self._form}Webhook"
+        body = {"user": access.person.id}
+        try:
+            sent = await self._answers.ask(DeliveryAnswer, name, visit.request, access.row.id, body=body)
+        except REFUSALS as error:
+            return await self._page(visit, access, refused_by(error))
+        return see_other(f"{_here(access)}/deliveries/{asdict(sent)['id']}")
+
+    def _of(self, visit: PersonVisit) -> Access:
+        return self._access.of(visit, self._kind, "webhook")
+
+    def _with_webhook(self, visit: PersonVisit) -> Access:
+        """Return a listing that has a webhook. Raises NotFound and NotPermitted."""
+        access = self._of(visit)
+        if access.row.webhook is None:
+            raise NotFound("webhook")
+        return access
+
+    async def _page(self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED) -> Shown:
+        webhook = None
+        if access.row.webhook is not None:
+            name = f"show{self._form}Webhook"
+            webhook = await self._answers.ask(WebhookAnswer, name, visit.request, access.row.id)
+        values = {
+            "webhook": webhook,
+            "languages": {each[0]: each[1] for each in LANGUAGES},
+            "errors": refused.errors,
+            "in_words": words_of_error,
+        }
+        return listing_page(access, TAB, "manage_webhook", values, refused.status)
+
+
+def _here(access: Access) -> str:
+    return f"/{access.row.ref}/manage/webhook"
+
+
+def _settings(access: Access, refused: FormRefusal = NOT_REFUSED, form: FormPost | None = None) -> Shown:
+    """Return the form: as it was sent, but for the token, or with what is set.
+
+    The address of a chat platform's webhook is a password, so the form does not show the one that is set.
+    """
+    webhook = access.row.webhook
+    is_chat = webhook is not None and webhook.language is not None
+    given: dict[str, Any] = {"url": "", "language": "", "no_token": False}
+    if form is not None:
+        given = {
+            "url": form.text("url"),
+            "language": form.text("language"),
+            "no_token": bool(form.text("no_token")),
+        }
+    elif webhook is not None:
+        given["url"] = "" if is_chat else webhook.url
+        given["language"] = webhook.language or ""
+    values = {
+        **given,
+        "is_set": webhook is not None,
+        "kept_url": webhook.shown_url if webhook is not None and is_chat else None,
+        "has_token": webhook is not None and webhook.token is not None,
+        "languages": LANGUAGES,
+        "errors": refused.errors,
+    }
+    return listing_page(access, TAB, "webhook_settings", values, refused.status)
+
+
+def _with_token(refused: FormRefusal, form: FormPost) -> FormRefusal:
+    """Return the refusal with a word on the token that was typed: the form does not show it again."""
+    if not form.text("token"):
+        return refused
+    return refused._replace(errors={"token": "is not shown again: type it once more", **refused.errors})
+
+
+def _body(form: FormPost, before: Webhook | None) -> dict[str, Any]:
+    """Return the settings that a form asks for. Raises Invalid."""
+    url, token = form.text("url"), form.text("token") or None
+    language = form.text("language") or None
+    if not url and before is not None and before.language is not None:
+        url = before.url
+    read(WebhookSettings, {"url": url})
+    if token is None and before is not None and before.token is not None and not form.text("no_token"):
+        if origin(url) != origin(before.url):
+            raise Invalid({"token": ELSEWHERE})
+        token = before.token
+    return {"url": url, "token": token, "language": language}
+
+
+def _shown(access: Access, title: str, secret: str) -> Shown:
+    return shown_once(access, TAB, ShownOnce(title, "Signing secret", secret, CHECK_IT, _here(access)))
+
+
+def _rotation(access: Access) -> Question:
+    return Question(
+        "Rotate the signing secret",
+        "Requests are signed with a new secret, which the next page shows once. The old one can go on "
+        "signing beside it for a while, so that your receiver can change over. Choose “At once” if somebody "
+        "else may know it.",
+        "Make a new secret",
+        _here(access),
+        asks_overlap=True,
+    )
+
+
+def _removal(access: Access) -> Question:
+    return Question(
+        "Remove the webhook",
+        "Nobody is told of votes any more. What waits is not delivered, and the log and the signing secret "
+        "go, too. Votes are counted as before. It cannot be undone.",
+        "Remove the webhook",
+        _here(access),
+        is_grave=True,
+    )
+
+
+def _rows(kind: Kind) -> tuple[PageRow, ...]:
+    here = f"/{kind}/{{id}}/manage/webhook"
+    return (
+        PageRow("GET", here, lambda to: to.webhooks[kind].show, "signed in"),
+        PageRow("GET", f"{here}.json", lambda to: to.webhooks[kind].twin, "signed in"),
+        PageRow("GET", f"{here}/settings", lambda to: to.webhooks[kind].edit, "signed in"),
+        PageRow("POST", f"{here}/settings", lambda to: to.webhooks[kind].save, "signed in"),
+        PageRow("GET", f"{here}/secret", lambda to: to.webhooks[kind].ask_rotation, "signed in"),
+        PageRow("POST", f"{here}/secret", lambda to: to.webhooks[kind].rotate, "signed in"),
+        PageRow("GET", f"{here}/remove", lambda to: to.webhooks[kind].ask_removal, "signed in"),
+        PageRow("POST", f"{here}/remove", lambda to: to.webhooks[kind].remove, "signed in"),
+        PageRow("POST", f"{here}/probe", lambda to: to.webhooks[kind].probe, "signed in"),
+        PageRow("POST", f"{here}/resume", lambda to: to.webhooks[kind].resume, "signed in"),
+        PageRow("POST", f"{here}/test", lambda to: to.webhooks[kind].test, "signed in"),
+    )
+
+
+WEBHOOK_PAGES = (*_rows("bots"), *_rows("servers"))
