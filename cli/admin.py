@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from cli import bot_commands, user_commands, vote_commands
+from cli import bot_commands, review_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
@@ -24,6 +24,7 @@ from cli.words import JsonObject, ListingRef, ListingWord
 GROUPS = {
     "bots": "Submit, review, edit and remove bots.",
     "servers": "Submit, review, edit and remove servers.",
+    "review": "See what waits for a decision, say that you are at it, note something.",
     "keys": "Issue, rotate and revoke the API keys of a bot.",
     "webhook": "Set and test a webhook, and see its deliveries.",
     "votes": "Cast votes and look them up.",
@@ -158,6 +159,7 @@ def _build() -> None:
         **bot_commands.COMMANDS,
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
+        **review_commands.COMMANDS,
         "backup": admin_backup,
         "metrics": metrics,
     }

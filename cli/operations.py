@@ -77,6 +77,10 @@ def _of_kind(kind: str) -> Iterator[Operation]:
             *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
             *(f"Look many users' votes for a {thing} up", True),
         ),
+        ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
+        ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
+        ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
+        ("review note", f"note{form}", "POST", f"{one}/notes", f"Note something on a {thing}", True),
     ):
         yield Operation(*row)
 
@@ -85,6 +89,10 @@ _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[Operation, ...] = (
     *_of_kind("bots"),
     *_of_kind("servers"),
+    Operation(
+        *("review queue", "showQueue", "GET", "/manage/queue", "Show what waits for a decision"),
+        query=("after", "limit"),
+    ),
     Operation(
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),

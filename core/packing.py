@@ -33,12 +33,13 @@ class Brief(NamedTuple):
     name: str
     owners: tuple[str, ...]
     review: Review
+    reviewed_ms: int | None
 
 
 def brief_of(row: Listing) -> Brief:
     profile = row.profile
     others = profile.extra_owners if isinstance(profile, BotProfile) else ()
-    return Brief(profile.name, (row.owner_id, *others), row.review)
+    return Brief(profile.name, (row.owner_id, *others), row.review, row.reviewed_ms)
 
 
 class PackedRow(NamedTuple):
@@ -70,10 +71,12 @@ class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
     review: Review
+    reviewed_ms: int | None = None
 
     @property
     def brief(self) -> Brief:
-        return Brief(self.profile.name, (self.owner_id, *self.profile.extra_owners), self.review)
+        owners = (self.owner_id, *self.profile.extra_owners)
+        return Brief(self.profile.name, owners, self.review, self.reviewed_ms)
 
 
 _keys = msgspec.msgpack.Decoder(_Keys).decode

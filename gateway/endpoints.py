@@ -31,6 +31,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
@@ -43,6 +44,7 @@ from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.user_views import UserViews
 from listings.keys import KeyDigester
+from listings.ownership import Ownership
 from listings.webhooks import WebhookPolicy
 from openapi.deployment import Deployment
 from openapi.document import openapi_reply
@@ -123,6 +125,7 @@ class Managed:
     people: PeopleRules
     webhooks: WebhookPolicy
     searches: Searches
+    ownership: Ownership
     counts: GuildCounts
     fleet: Membership | None
     watch: AttemptWatch
@@ -242,6 +245,8 @@ def all_endpoints(
         },
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
         users=ManageUsers(context),
+        queue=ManageQueue(store.ledger.state, managed.ownership),
+        review={kind: ManageReview(context, ref) for kind, ref in refs.items()},
         debug=debug,
         is_signed_in=is_signed_in,
         scrape=scrape,

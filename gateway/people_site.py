@@ -59,6 +59,7 @@ class PeopleSite:
         clock: Clock,
         digester: KeyDigester,
         rules: PeopleRules,
+        ownership: Ownership,
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
@@ -66,7 +67,6 @@ class PeopleSite:
         web, sessions = settings.web, rules.sessions
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        self.ownership = Ownership(ledger.state)
         self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -82,12 +82,13 @@ class PeopleSite:
         self._sign_in = SignInPages(
             self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
         )
-        self._mine = MyPages(ledger, clock, self._people, sessions, self.ownership)
+        self._mine = MyPages(ledger, clock, self._people, sessions, ownership)
         self._access = ListingAccess(ledger.state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._digest = digester.digest
         self._markdown = markdown
         self._public_url = web.public_url or ""
+        self._ownership = ownership
         self._ledger = ledger
         self._clock = clock
 
@@ -100,9 +101,9 @@ class PeopleSite:
         pages = PeoplePages(
             sign_in=self._sign_in,
             mine=self._mine,
-            data=MyData(state, clock, self.ownership, answers, self._cookies.session),
+            data=MyData(state, clock, self._ownership, answers, self._cookies.session),
             submission=SubmissionPages(state, clock, applications, answers, markdown),
-            overview=OverviewPages(ledger, clock, access, self.ownership, applications, self._digest),
+            overview=OverviewPages(ledger, clock, access, self._ownership, applications, self._digest),
             profile=ProfilePages(state, clock, access, answers, markdown),
             owners=OwnerPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
@@ -114,7 +115,7 @@ class PeopleSite:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Learn whose the listings are; then end sessions that are over, until `stop` is set."""
-        await in_slices(self.ownership.survey())
+        await in_slices(self._ownership.survey())
         await self._sweeping.run(stop)
 
 
@@ -125,10 +126,11 @@ async def open_people_site(
     clock: Clock,
     digester: KeyDigester,
     rules: PeopleRules,
+    ownership: Ownership,
     templates: Templates,
     markdown: Markdown,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
-        yield PeopleSite(settings, ledger, clock, digester, rules, platform, templates, markdown)
+        yield PeopleSite(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown)

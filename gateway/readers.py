@@ -54,7 +54,7 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, `ownership` without people's pages."""
+    """The readers of one gateway: `fleet` is None outside of a fleet."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -62,7 +62,7 @@ class Readers:
     public: PublicApi
     fleet: FleetReaders | None
     failing: FailingEndpoints
-    ownership: Ownership | None
+    ownership: Ownership
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
@@ -86,7 +86,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
-        *([readers.ownership.on_record] if readers.ownership else []),
+        readers.ownership.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,

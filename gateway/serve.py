@@ -46,6 +46,7 @@ from handlers.routes import ROUTES
 from handlers.scrape import Scrape
 from handlers.slices import in_slices
 from listings.keys import KeyDigester
+from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
@@ -161,7 +162,10 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        sites = await stack.enter_async_context(open_sites(settings, store.ledger, clock, callers, people))
+        ownership = Ownership(state)
+        sites = await stack.enter_async_context(
+            open_sites(settings, store.ledger, clock, callers, people, ownership)
+        )
 
         # Connect.
         readers = Readers(
@@ -171,7 +175,7 @@ async def serve(
             public,
             fleet.readers if fleet is not None else None,
             failing,
-            sites.ownership,
+            ownership,
             tail,
             votes,
             attempts,
@@ -188,7 +192,7 @@ async def serve(
             scraping(settings, store, clock, public, delivery, Tallies(votes, attempts), life, fleet, process)
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
-        managed = Managed(people, webhooks, searches, counts, fleet, watch)
+        managed = Managed(people, webhooks, searches, ownership, counts, fleet, watch)
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in

@@ -31,10 +31,6 @@ class Sites:
     debug: "DebugSite | None" = None
     people: "PeopleSite | None" = None
 
-    @property
-    def ownership(self) -> Ownership | None:
-        return self.people.ownership if self.people is not None else None
-
     def is_signed_in(self, request: Request) -> bool:
         """Tell whether the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
@@ -57,7 +53,12 @@ class Sites:
 
 @asynccontextmanager
 async def open_sites(
-    settings: Settings, ledger: Ledger, clock: Clock, callers: Callers, rules: PeopleRules
+    settings: Settings,
+    ledger: Ledger,
+    clock: Clock,
+    callers: Callers,
+    rules: PeopleRules,
+    ownership: Ownership,
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -76,7 +77,8 @@ async def open_sites(
         return
     from gateway.people_site import open_people_site
 
-    async with open_people_site(
-        settings, ledger, clock, callers.digester, rules, templates, markdown
-    ) as people:
+    opening = open_people_site(
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown
+    )
+    async with opening as people:
         yield Sites(templates, debug, people)

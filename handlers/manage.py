@@ -229,21 +229,22 @@ class DeliveriesQuery(Struct, frozen=True):
 def listings_query(query: Mapping[str, str]) -> ListingsQuery:
     """Read the query of a list of listings. Raises Invalid."""
     state = cast(Review | None, _state(query, get_args(Review)))
-    return ListingsQuery(_after(query, is_snowflake), _limit(query), state)
+    return ListingsQuery(after_in(query, is_snowflake), limit_in(query), state)
 
 
 def users_query(query: Mapping[str, str]) -> UsersQuery:
     """Read the query of a list of users. Raises Invalid."""
-    return UsersQuery(_after(query, is_snowflake), _limit(query))
+    return UsersQuery(after_in(query, is_snowflake), limit_in(query))
 
 
 def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
     """Read the query of a list of deliveries. Raises Invalid."""
     state = cast(DeliveryState | None, _state(query, get_args(DeliveryState)))
-    return DeliveriesQuery(_after(query, _is_delivery_cursor), _limit(query), state)
+    return DeliveriesQuery(after_in(query, _is_delivery_cursor), limit_in(query), state)
 
 
-def _after(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
+def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
+    """Return the cursor in a query. Raises Invalid."""
     after = query.get("after")
     if after is not None and not is_cursor(after):
         raise Invalid({"after": "must be the `next` of another page"})
@@ -257,7 +258,8 @@ def _state(query: Mapping[str, str], states: tuple[str, ...]) -> str | None:
     return state
 
 
-def _limit(query: Mapping[str, str]) -> int:
+def limit_in(query: Mapping[str, str]) -> int:
+    """Return how many a query asks for at most. Raises Invalid."""
     limit = query.get("limit", str(PAGE))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
         raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})

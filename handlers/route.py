@@ -18,6 +18,7 @@ from handlers.debug import Debug
 from handlers.manage import Operator
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
@@ -73,6 +74,8 @@ class Endpoints:
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
     users: ManageUsers
+    queue: ManageQueue
+    review: Mapping[Kind, ManageReview]
     debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""

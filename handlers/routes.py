@@ -17,6 +17,7 @@ from handlers.reply import (
     MalformedUser,
     NotReady,
 )
+from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import (
     BAD_ACT,
     BAD_ID,
@@ -65,6 +66,7 @@ TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
     "Service": "Whether the gateway is well, and what it can do.",
     "Listings": "Bots and servers: submit, review, edit, remove.",
+    "Review": "What waits for a decision, who is at it, and what moderators note.",
     "Keys": "API keys of a bot. A key's value is in one answer only, the one that made it.",
     "Webhooks": "Where votes are sent to, and what became of each.",
     "Votes": "Cast a vote, look many up.",
@@ -783,6 +785,7 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *_of_kinds(_listings),
     *_OF_BOTS,
+    *REVIEW_ROUTES,
     *_KEYS,
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),

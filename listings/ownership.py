@@ -1,7 +1,8 @@
-"""Which listings are whose, and which wait for a decision. Law: known without a walk through all listings.
+"""Which listings are whose, which wait for a decision, and which got one lately. Law: known without a walk
+through all listings.
 
 A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
-tells what changes. Both are complete once the survey has ended.
+tells what changes. All three are complete once the survey has ended.
 """
 
 from bisect import bisect_left, insort
@@ -12,7 +13,30 @@ from core.state import State
 from listings.finding import ref_slices
 from listings.review import waiting_since
 
+DECIDED_KEPT = 100
+"""How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged)
+
+
+class _ByTime:
+    """Refs in the order of their times (Unix ms). With a bound, the newest alone."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.order: list[tuple[int, str]] = []
+        self.times: dict[str, int] = {}
+        self._most = most
+
+    def put(self, ref: str, at_ms: int | None) -> None:
+        """Note the time of a ref, in place of the one before; None takes it out."""
+        before = self.times.pop(ref, None)
+        if before is not None:
+            del self.order[bisect_left(self.order, (before, ref))]
+        if at_ms is None:
+            return
+        self.times[ref] = at_ms
+        insort(self.order, (at_ms, ref))
+        if self._most is not None and len(self.order) > self._most:
+            del self.times[self.order.pop(0)[1]]
 
 
 class Ownership:
@@ -20,8 +44,8 @@ class Ownership:
         self._listings = state.listings
         self._refs_of: dict[str, tuple[str, ...]] = {}
         self._owners_of: dict[str, tuple[str, ...]] = {}
-        self._queue: list[tuple[int, str]] = []
-        self._since: dict[str, int] = {}
+        self._waiting = _ByTime()
+        self._decided = _ByTime(DECIDED_KEPT)
         self.is_complete = False
 
     def refs_of(self, user_id: str) -> Sequence[str]:
@@ -31,12 +55,17 @@ class Ownership:
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
         """The listings in review: since when (Unix ms), and ref; the one that waits for longest first."""
-        return self._queue
+        return self._waiting.order
+
+    @property
+    def decided(self) -> Sequence[tuple[int, str]]:
+        """The last decisions that hold: when (Unix ms), and on which listing; the newest last."""
+        return self._decided.order
 
     def place(self, ref: str) -> int | None:
         """Return the place of a listing in the queue, from 1; None for one that is not in it."""
-        since_ms = self._since.get(ref)
-        return None if since_ms is None else bisect_left(self._queue, (since_ms, ref)) + 1
+        since_ms = self._waiting.times.get(ref)
+        return None if since_ms is None else bisect_left(self.queue, (since_ms, ref)) + 1
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
@@ -58,7 +87,8 @@ class Ownership:
         brief = self._listings.brief(ref) if ref in self._listings else None
         self._own(ref, brief.owners if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
-        self._wait(ref, waiting_since(self._listings.peek(ref)) if is_waiting else None)
+        self._waiting.put(ref, waiting_since(self._listings.peek(ref)) if is_waiting else None)
+        self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_waiting else None)
 
     def _own(self, ref: str, owners: tuple[str, ...]) -> None:
         before = self._owners_of.pop(ref, ())
@@ -70,11 +100,3 @@ class Ownership:
                 refs.add(ref)
             if refs:
                 self._refs_of[owner] = tuple(sorted(refs))
-
-    def _wait(self, ref: str, since_ms: int | None) -> None:
-        before = self._since.pop(ref, None)
-        if before is not None:
-            del self._queue[bisect_left(self._queue, (before, ref))]
-        if since_ms is not None:
-            self._since[ref] = since_ms
-            insort(self._queue, (since_ms, ref))

@@ -203,11 +203,12 @@ def _parameter(name: str, place: str, description: str, schema: Node, example: A
 
 
 def _query_parameter(name: str, schema: Node) -> Node:
-    bare = {key: value for key, value in schema.items() if key != "description"}
+    bare = {key: value for key, value in schema.items() if key not in {"description", "examples"}}
     example = _QUERIES.get(name, f"{NOW_MS}-{DELIVERY_ID}" if "pattern" in schema else BOT)
     if "enum" in bare:
         example = bare["enum"][0]
-    return _parameter(name, "query", schema["description"], bare, example)
+    own = schema.get("examples", [example])
+    return _parameter(name, "query", schema["description"], bare, own[0])
 
 
 _QUERIES: Mapping[str, Any] = {"limit": 50, "before": 1_024, "q": "example"}

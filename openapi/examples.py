@@ -84,6 +84,7 @@ from openapi.cast import (
     WEBHOOK,
 )
 from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
+from openapi.review_examples import REVIEW_ANSWERS
 from openapi.schemas import name_of
 from votes.queries import NEVER, VoteStatus
 
@@ -231,6 +232,7 @@ _ANSWERS: Mapping[str, Example] = {
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
     **{name: _example(summary, view) for name, (summary, view) in DEBUG_ANSWERS.items()},
+    **{name: _example(summary, view) for name, (summary, view) in REVIEW_ANSWERS.items()},
 }
 
 

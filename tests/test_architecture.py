@@ -278,8 +278,9 @@ TESTED_ELSEWHERE = {
         *("handlers/debug_process", "handlers/debug_routes"),
         *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
-        *("handlers/manage_users", "handlers/manage_votes", "handlers/manage_webhooks", "handlers/public"),
-        *("handlers/request", "handlers/user_views"),
+        *("handlers/manage_review", "handlers/manage_users", "handlers/manage_votes"),
+        *("handlers/manage_webhooks", "handlers/public"),
+        *("handlers/request", "handlers/review_routes", "handlers/user_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
         *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
@@ -311,7 +312,8 @@ TESTED_ELSEWHERE = {
     ],
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
-        *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/schemas"),
+        *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/review_examples"),
+        "openapi/schemas",
     ],
     "tests/web judges whole pages, over sockets.": [
         *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),
@@ -324,7 +326,7 @@ TESTED_ELSEWHERE = {
     "tests/cli and tests/snapshot test the commands and files that need it.": [
         *("cli/demo", "cli/fold_disk", "cli/place", "cli/settings_port"),
         *("cli/bars", "cli/bot_commands", "cli/listing_commands", "cli/passphrases", "cli/vote_commands"),
-        *("cli/user_commands", "cli/words"),
+        *("cli/review_commands", "cli/user_commands", "cli/words"),
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
     "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],

@@ -116,6 +116,12 @@ def test_every_operation_is_done_by_its_command(
         assert (edited["name"], edited["state"]) == ("Jukebox", "in_review")
         assert edited["description"] == text.strip()
         assert edited["owner_id"] == OWNER, "what is not told is kept"
+        assert listing in {each["id"] for each in did("review queue --limit 5")["queue"]}
+        assert did(f"review claim {ref}")["claimed_by"] == "operator"
+        assert did(f"review release {ref}")["claimed_by"] is None
+        said = run_admin(gateway.base_url, "review", "note", ref, "The invite works.")
+        assert "The invite works." in said.output
+        assert did(f"review notes {ref}")["notes"][0]["text"] == "The invite works."
         assert did(f"{kind} approve {listing}")["state"] == "approved"
         assert did(f"{kind} list --state approved")[kind][0]["id"] == listing
         assert did(f"webhook set {ref} {receiver.url} --auth-file -", input="a-secret")["has_token"] is True

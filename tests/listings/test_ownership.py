@@ -2,11 +2,11 @@
 
 from hypothesis import given
 
-from core.events import Event, ListingSaved
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import BotProfile
 from core.state import State
-from listings.ownership import Ownership
+from listings.ownership import DECIDED_KEPT, Ownership
 from listings.review import waiting_since
 from tests.support.examples import examples
 from tests.support.generated_events import sequences, users
@@ -35,6 +35,11 @@ def queue_of(state: State) -> list[tuple[int, str]]:
     return sorted((waiting_since(row), row.ref) for row in rows if row.review == "in_review")
 
 
+def decided_in(state: State) -> list[tuple[int, str]]:
+    rows = state.listings.values()
+    return sorted((row.reviewed_ms, row.ref) for row in rows if row.reviewed_ms is not None)
+
+
 def owned(state: State, user: str) -> list[str]:
     found = []
     for row in state.listings.values():
@@ -55,6 +60,7 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event],
     for ownership in (reading, surveyed(state)):
         assert list(ownership.refs_of(user)) == owned(state, user)
         assert list(ownership.queue) == queue_of(state)
+        assert list(ownership.decided) == decided_in(state)
         assert [ownership.place(ref) for _, ref in queue_of(state)] == [*range(1, len(queue_of(state)) + 1)]
 
 
@@ -72,8 +78,29 @@ def test_a_survey_leaves_packed_rows_packed_and_is_made_once() -> None:
     ownership = surveyed(state)
     assert list(ownership.refs_of(OWNER)) == refs
     assert list(ownership.queue) == [(5, SERVER_REF)]
+    assert list(ownership.decided) == [(NOW_MS, BOT_REF), (NOW_MS, OTHER_REF)]
     assert not list(state.listings.unpacked())
     assert list(ownership.survey()) == []
+
+
+def test_of_many_decisions_the_newest_are_known() -> None:
+    state = empty_state()
+    ownership = surveyed(state)
+
+    def happen(*events: Event) -> None:
+        for event in events:
+            state.apply(event)
+        ownership.on_record(1, events)
+
+    refs = [f"bots/{10**17 + number}" for number in range(DECIDED_KEPT + 5)]
+    for at_ms, ref in enumerate(refs):
+        happen(
+            ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", 0), ListingReviewed(ref, "denied", "No", at_ms)
+        )
+    assert [ref for _, ref in ownership.decided] == refs[5:]
+    assert list(surveyed(state).decided) == list(ownership.decided)
+    happen(ListingRemoved(refs[-1], 0), ListingSaved(refs[-2], OWNER, BOT_PROFILE, "in_review", 0))
+    assert [ref for _, ref in ownership.decided] == refs[5:-2]
 
 
 def test_who_has_left_a_listing_owns_it_no_more() -> None:

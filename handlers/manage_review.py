@@ -1,0 +1,194 @@
+"""Management of the review desk: the queue, claims, and the notes of moderators. Law: parse, rule, commit,
+reply.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Mapping
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from pydantic import Field
+
+from core.review_notes import KEPT
+from core.rows import Listing
+from core.state import State
+from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
+from handlers.manage_listings import Kind
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.slices import in_slices
+from handlers.views import ActorName, Moment, NoMore, Snowflake, Success, View
+from listings import review
+from listings.fields import IN_PROSE, IS_PROSE, sized
+from listings.forms import Form, Nothing, read
+from listings.ownership import Ownership
+from listings.patterns import PROSE
+from listings.rules import listing_of
+
+QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"
+QueueCursor = Annotated[
+    str, Meta(pattern=QUEUE_CURSOR_PATTERN, examples=["1750000000000-bots-123456789012345678"])
+]
+
+
+class NewNote(Form):
+    """A note for other moderators. The owner of the listing never sees it."""
+
+    text: Annotated[
+        str,
+        sized(1, review.NOTE_CHARACTERS, f"For moderators alone. {IN_PROSE}", pattern=PROSE),
+        Field(examples=["The invite works. I ask the owner about the permissions that it wants."]),
+        IS_PROSE,
+    ]
+
+
+class QueueQuery(Struct, frozen=True):
+    """The query of the queue. A parameter that is None was left out."""
+
+    after: Annotated[QueueCursor | None, Meta(description="The `next` of the page before.")] = None
+    limit: PageLimit = PAGE
+
+
+class WaitingListing(View):
+    """A listing that waits for a decision."""
+
+    ref: Annotated[str, Meta(description="Its path in the API: the kind, a slash, the id.")]
+    kind: Kind
+    id: Snowflake
+    name: str
+    owner_id: Snowflake
+    since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
+    claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
+    proven: Annotated[bool, Meta(description="True if its owner has proven to control it.")]
+
+
+class QueuePage(Success):
+    """The listings in review, the one that waits for longest first."""
+
+    queue: tuple[WaitingListing, ...]
+    next: Annotated[
+        QueueCursor | None,
+        Meta(description="Give it as `after` to get the next page; null on the last one."),
+    ]
+
+
+class ClaimAnswer(Success):
+    """Who is at the review."""
+
+    claimed_by: Annotated[ActorName | None, Meta(description="Null for nobody.")]
+    claimed_at: Moment | None
+
+
+class NoteView(View):
+    """A note of a moderator."""
+
+    at: Moment
+    by: ActorName
+    text: str
+
+
+class NoteList(Success):
+    """The notes of moderators on a listing."""
+
+    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {KEPT}, the newest first.")]
+    next: NoMore = None
+
+
+class ManageQueue:
+    """The queue. A gateway that nobody has asked for it yet looks through all listings once, in slices."""
+
+    def __init__(self, state: State, ownership: Ownership) -> None:
+        self._state = state
+        self._ownership = ownership
+
+    async def show(self, request: Request) -> Reply:
+        asked = queue_query(request.query)
+        await in_slices(self._ownership.survey())
+        queue = self._ownership.queue
+        start = bisect_right(queue, _place(asked.after)) if asked.after is not None else 0
+        shown = queue[start : start + asked.limit]
+        entries = tuple(waiting_listing(self._state.listings[ref]) for _, ref in shown)
+        is_last = start + asked.limit >= len(queue)
+        return success(QueuePage(queue=entries, next=None if is_last else _cursor(*shown[-1])))
+
+
+class ManageReview:
+    """Claims and notes."""
+
+    def __init__(self, context: ManageContext, ref: Callable[[Request], str]) -> None:
+        self._context = context
+        self._state = context.ledger.state
+        self._clock = context.clock
+        self._ref = ref
+
+    async def claim(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        listing_of(self._state, ref)
+        read(Nothing, request.json_object())
+        events = review.claim(self._state, ref, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events, lambda: self._claimed(ref))
+
+    async def release(self, request: Request) -> Reply:
+        """Give one's own claim back. That of another moderator stays."""
+        ref = self._ref(request)
+        events = review.release(self._state, ref, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(events, lambda: self._claimed(ref))
+
+    def notes(self, request: Request) -> Reply:
+        return success(note_list(listing_of(self._state, self._ref(request))))
+
+    async def note(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        listing_of(self._state, ref)
+        form = read(NewNote, request.json_object())
+        events = review.add_note(self._state, ref, form.text, self._clock.now_ms(), by=request.by)
+        return await self._context.commit(
+            events, lambda: success(note_list(listing_of(self._state, ref)), 201)
+        )
+
+    def _claimed(self, ref: str) -> Reply:
+        claim = review.claim_of(listing_of(self._state, ref))
+        if claim is None:
+            return success(ClaimAnswer(claimed_by=None, claimed_at=None))
+        return success(ClaimAnswer(claimed_by=claim.by, claimed_at=claim.at_ms))
+
+
+def queue_query(query: Mapping[str, str]) -> QueueQuery:
+    """Read the query of the queue. Raises Invalid."""
+    return QueueQuery(after_in(query, _is_cursor), limit_in(query))
+
+
+def waiting_listing(row: Listing) -> WaitingListing:
+    """Return a listing in review as the queue shows it."""
+    claim = review.claim_of(row)
+    return WaitingListing(
+        ref=row.ref,
+        kind="bots" if row.ref.startswith("bots/") else "servers",
+        id=row.id,
+        name=row.profile.name,
+        owner_id=row.owner_id,
+        since=review.waiting_since(row),
+        claimed_by=claim.by if claim is not None else None,
+        proven=review.is_proven(row),
+    )
+
+
+def note_list(row: Listing) -> NoteList:
+    return NoteList(
+        notes=tuple(NoteView(at=note.at_ms, by=note.by, text=note.text) for note in reversed(row.notes))
+    )
+
+
+def _cursor(since_ms: int, ref: str) -> str:
+    return f"{since_ms}-{ref.replace('/', '-')}"
+
+
+def _place(cursor: str) -> tuple[int, str]:
+    """Return the place in the queue that a cursor names."""
+    since_ms, kind, its_id = cursor.split("-")
+    return int(since_ms), f"{kind}/{its_id}"
+
+
+def _is_cursor(text: str) -> bool:
+    return re.fullmatch(QUEUE_CURSOR_PATTERN, text, re.ASCII) is not None
