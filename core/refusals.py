@@ -33,6 +33,7 @@ ConflictReason = Literal[
     "not_suspended",
     "nothing_to_probe",
     "moderator_by_settings",
+    "is_moderator",
     "owner_proves",
     "no_code",
     "own_quarantine",

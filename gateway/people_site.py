@@ -17,8 +17,10 @@ from handlers.manage_listings import KINDS
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
+from handlers.user_views import UserViews
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from listings.review import PresetReason
 from settings.model import Settings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
@@ -35,7 +37,12 @@ from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.profile_pages import ProfilePages
+from web.people.quarantine_pages import QuarantinePages
+from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
+from web.people.review_desk import ReviewDesk
+from web.people.review_pages import ReviewPages
+from web.people.review_views import ReviewViews
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
@@ -65,6 +72,7 @@ class PeopleSite:
         markdown: Markdown,
     ) -> None:
         web, sessions = settings.web, rules.sessions
+        self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
         self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
@@ -91,12 +99,17 @@ class PeopleSite:
         self._ownership = ownership
         self._ledger = ledger
         self._clock = clock
+        self._platform = platform
+        self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers(ROUTES, endpoints)
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state, markdown = ledger.state, self._markdown
+        users = UserViews(state, self._rules.moderators, self._rules.sessions)
+        views = ReviewViews(state, self._ownership, users, self._platform)
+        desk = ReviewDesk(state, clock, access, views, answers, markdown, self._reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             sign_in=self._sign_in,
@@ -110,6 +123,9 @@ class PeopleSite:
             keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
+            queue=QueuePages(state, self._ownership, views, answers),
+            review=ReviewPages(desk),
+            quarantines=QuarantinePages(self._rules.moderators, desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

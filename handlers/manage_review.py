@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from pydantic import Field
 
 from core.review_notes import KEPT
-from core.rows import Listing
+from core.rows import BOTS, Listing
 from core.state import State
 from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
 from handlers.manage_listings import Kind
@@ -164,7 +164,7 @@ def waiting_listing(row: Listing) -> WaitingListing:
     claim = review.claim_of(row)
     return WaitingListing(
         ref=row.ref,
-        kind="bots" if row.ref.startswith("bots/") else "servers",
+        kind=kind_of_ref(row.ref),
         id=row.id,
         name=row.profile.name,
         owner_id=row.owner_id,
@@ -172,6 +172,11 @@ def waiting_listing(row: Listing) -> WaitingListing:
         claimed_by=claim.by if claim is not None else None,
         proven=review.is_proven(row),
     )
+
+
+def kind_of_ref(ref: str) -> Kind:
+    """Return the kind of a listing as paths and answers name it."""
+    return "bots" if ref.startswith(BOTS) else "servers"
 
 
 def note_list(row: Listing) -> NoteList:

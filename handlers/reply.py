@@ -266,6 +266,7 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "too_many_pending": "Too many deliveries wait for this endpoint.",
     "not_suspended": "The endpoint is not suspended.",
     "moderator_by_settings": "The settings name this moderator; take the id out of web.moderators.",
+    "is_moderator": "The user moderates, too: only the operator can do that.",
     "owner_proves": "Only its owner can prove to own the listing.",
     "no_code": "The description at the chat platform does not hold the code.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",

@@ -5,6 +5,7 @@ submission twice, because it is in review once only.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from core.actors import Actor, user_actor
 from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
@@ -14,6 +15,14 @@ from core.state import State
 from listings.rules import listing_of
 
 NOTE_CHARACTERS = 1_000
+
+
+class PresetReason(NamedTuple):
+    """A reason for a denial that moderators choose from a list. Its owner reads title and text."""
+
+    key: str
+    title: str
+    text: str
 
 
 def waiting_since(row: Listing) -> int:
@@ -52,6 +61,12 @@ def earlier_denials(row: Listing) -> Sequence[Act]:
 def is_proven(row: Listing) -> bool:
     """Tell if the present owner has proven to control the bot."""
     return row.proof is not None and row.proof.by == user_actor(row.owner_id)
+
+
+def denial_text(*parts: str) -> str:
+    """Return the reason of a denial, made of texts of which each becomes a sentence of its own."""
+    sentences = [part.strip() for part in parts if part.strip()]
+    return " ".join(part if part[-1] in ".!?…" else f"{part}." for part in sentences)
 
 
 def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:

@@ -42,6 +42,12 @@ class Moderators:
         ids = sorted(self._named | appointed)
         return {user_id: "settings" if user_id in self._named else "appointed" for user_id in ids}
 
+    def refuse_moderator(self, user_id: str) -> None:
+        """Raise Conflict for a user who moderates: no moderator has power over another one, or over
+        themselves."""
+        if self.has(user_id):
+            raise Conflict("is_moderator")
+
     def appoint(self, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
         """Make a user a moderator, also one who has never signed in."""
         return [] if self.has(user_id) else [RoleSet(user_ref(user_id), "moderator", now_ms, by=by)]

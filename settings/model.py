@@ -27,6 +27,7 @@ from settings.names import unknown
 from settings.sources import SourceUnreadable, merged_sources
 from settings.values import (
     DATABASE_PORTS,
+    FROM_JSON,
     MAIL_PORTS,
     OTHER_PORTS,
     REMOTE_PORTS,
@@ -48,6 +49,9 @@ from settings.values import (
     Proxies,
     ProxyUrl,
     PublicUrl,
+    ReasonKey,
+    ReasonText,
+    ReasonTitle,
     RedisUrl,
     SealingKeys,
     Seconds,
@@ -303,6 +307,77 @@ class WebSettings(_Section):
         return self
 
 
+class DenialReason(_Section):
+    key: ReasonKey
+    title: ReasonTitle
+    text: ReasonText
+
+
+_REASONS = (
+    DenialReason(
+        key="silent",
+        title="It does not answer",
+        text="It was offline, or did not answer its commands, when a moderator tried it.",
+    ),
+    DenialReason(
+        key="not-inviteable",
+        title="It cannot be added",
+        text="Only its owner can add it to a server. Make it public, and turn its code grant off.",
+    ),
+    DenialReason(
+        key="no-slash-commands",
+        title="It has no slash commands",
+        text="Its main functions must be there as slash commands that work on every server.",
+    ),
+    DenialReason(
+        key="broken",
+        title="Its main functions do not work",
+        text="A moderator tried what its page promises, and it failed.",
+    ),
+    DenialReason(
+        key="misleading",
+        title="Its page is misleading",
+        text="The page must say what it does, completely and truthfully.",
+    ),
+    DenialReason(
+        key="copied",
+        title="It is a copy",
+        text="It is somebody else's work without changes that matter, or it is listed already.",
+    ),
+    DenialReason(
+        key="offensive",
+        title="It is offensive",
+        text="Its name, picture, texts or answers offend people, or are not for everybody.",
+    ),
+    DenialReason(
+        key="unsafe",
+        title="It is not safe",
+        text="It has a security hole, or asks for permissions that it does not need.",
+    ),
+    DenialReason(
+        key="platform-terms",
+        title="It breaks the rules of the chat platform",
+        text="The platform's terms and its rules for developers hold here, too.",
+    ),
+    DenialReason(
+        key="owner",
+        title="Its owner is not confirmed",
+        text="Prove on its page that it is yours, and send it again.",
+    ),
+)
+
+
+class ReviewSettings(_Section):
+    reasons: Annotated[tuple[DenialReason, ...], Field(max_length=30), FROM_JSON] = _REASONS
+
+    @field_validator("reasons")
+    @classmethod
+    def _keys_differ(cls, reasons: tuple[DenialReason, ...]) -> tuple[DenialReason, ...]:
+        if len({reason.key for reason in reasons}) != len(reasons):
+            raise ValueError("must not have two reasons of one key")
+        return reasons
+
+
 class MetricsSettings(_Section):
     address: InnerAddress | None = None
     port: Annotated[int, Field(ge=0, le=65_535)] = 9464
@@ -329,6 +404,7 @@ class Settings(_Section):
     redis: RedisSettings = RedisSettings()
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
+    review: ReviewSettings = ReviewSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

@@ -4,6 +4,7 @@ Times are in seconds. The reason of a refusal follows the name of the setting. G
 too stand in `grammars/`.
 """
 
+import json
 import re
 from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -196,6 +197,31 @@ def _platform_id(text: str) -> str:
     return text
 
 
+def _line(most: int) -> AfterValidator:
+    """Accept a text on one line that people can read."""
+
+    def check(text: str) -> str:
+        if not 1 <= len(text.strip()) == len(text) <= most or not text.isprintable():
+            raise ValueError(f"must be 1 to {most} characters on one line, without spaces around them")
+        return text
+
+    return AfterValidator(check)
+
+
+ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
+ReasonTitle = Annotated[str, _line(80)]
+ReasonText = Annotated[str, _line(400)]
+
+
+def _from_json(value: object) -> object:
+    """Read a list of objects that is one string in JSON, as in the environment."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        raise ValueError("must be a list, or one in JSON") from None
+
+
+FROM_JSON = BeforeValidator(_from_json)
 PlatformId = Annotated[str, BeforeValidator(_digits), AfterValidator(_platform_id)]
 PlatformIds = Annotated[tuple[PlatformId, ...], BeforeValidator(_split)]
 NodeName = Annotated[

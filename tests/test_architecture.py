@@ -318,7 +318,8 @@ TESTED_ELSEWHERE = {
     "tests/web judges whole pages, over sockets.": [
         *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),
         *("web/debug/operator_audience", "web/debug/page_table"),
-        *("web/people/people_pages", "web/people/visitors"),
+        *("web/people/people_pages", "web/people/review_desk", "web/people/review_table"),
+        "web/people/visitors",
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

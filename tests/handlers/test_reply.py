@@ -25,6 +25,7 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
         {},
         "The settings name this moderator; take the id out of web.moderators.",
     ),
+    "is_moderator": ({}, "The user moderates, too: only the operator can do that."),
     "owner_proves": ({}, "Only its owner can prove to own the listing."),
     "no_code": ({}, "The description at the chat platform does not hold the code."),
     "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),

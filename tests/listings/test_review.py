@@ -127,3 +127,11 @@ def test_a_new_owner_has_proven_nothing(ledger: Ledger, state: State) -> None:
     handed_over = BotEdit(**{**FIELDS, "owner_id": USER})
     ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=owner))
     assert not review.is_proven(state.listings[BOT_REF])
+
+
+def test_the_parts_of_a_reason_are_sentences() -> None:
+    assert (
+        review.denial_text("It is a copy", " Of what? ", "", "Write to us")
+        == "It is a copy. Of what? Write to us."
+    )
+    assert review.denial_text("", " ") == ""

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT
-from tests.support.owned_listings import KEYS, WEBHOOK, own_bot
 from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.suspended_endpoints import ONCE, hold
+from tests.support.visited_listings import KEYS, WEBHOOK, own_bot
 from tests.support.webhook_receiver import Receiver, receiving, status
 
 WIDTHS = (320, 768, 1_280)

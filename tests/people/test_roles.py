@@ -45,3 +45,11 @@ def test_what_is_so_already_changes_nothing(ledger: Ledger, moderators: Moderato
 def test_one_whom_the_settings_name_is_dismissed_there(moderators: Moderators) -> None:
     with pytest.raises(Conflict, match="moderator_by_settings"):
         moderators.dismiss(OWNER, NOW_MS, by=OPERATOR)
+
+
+def test_no_moderator_is_in_the_power_of_another_one(ledger: Ledger, moderators: Moderators) -> None:
+    moderators.refuse_moderator(USER)
+    ledger.commit(moderators.appoint(USER, NOW_MS, by=OPERATOR))
+    for each in (OWNER, USER):
+        with pytest.raises(Conflict, match="is_moderator"):
+            moderators.refuse_moderator(each)

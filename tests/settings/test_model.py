@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
 from settings.model import SECRETS, Settings, load_settings
 from tests.support.gateways import ROOT
@@ -40,9 +40,14 @@ def test_config_yaml_shows_every_setting_with_its_default_and_no_other() -> None
     shown = dict(yaml_leaves(yaml.safe_load((ROOT / "config.yaml").read_text())))
     defaults = dict(leaves(Settings()))
     assert shown == {
-        name: str(value) if isinstance(value, Path) else list(value) if isinstance(value, tuple) else value
-        for name, value in defaults.items()
+        name: str(value) if isinstance(value, Path) else _as_yaml(value) for name, value in defaults.items()
     }
+
+
+def _as_yaml(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [each.model_dump() if isinstance(each, BaseModel) else each for each in value]
+    return value
 
 
 def test_config_yaml_is_read_as_the_defaults() -> None:
@@ -89,6 +94,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "redis.ca": str(ROOT / "config.yaml"),
         "web.public_url": "https://bots.example",
         "web.moderators": "200000000000000003, 200000000000000004",
+        "review.reasons": '[{"key": "spam", "title": "It is spam", "text": "It sends adverts."}]',
         "chat_platform.client_id": "900000000000000001",
     }
 
@@ -100,6 +106,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
     assert settings.webhooks.name_servers == ("192.0.2.1", "[::1]:5353")
     assert settings.webhooks.chat_hosts == ("chat.example", "other.example:8443")
     assert settings.web.moderators == ("200000000000000003", "200000000000000004")
+    assert [reason.key for reason in settings.review.reasons] == ["spam"]
     assert settings.operator.token == SecretStr(TOKEN)
     defaults = dict(leaves(Settings()))
     assert {name for name, value in leaves(settings) if value != defaults[name]} == {*given, *SECRETS}

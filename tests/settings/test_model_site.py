@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from core.snowflake import is_snowflake
+from listings.review import denial_text
 from settings.model import ChatPlatformSettings, Settings, SettingsError, load_settings
 from tests.support.examples import examples
 from tests.support.given_settings import CLIENT_SECRET, from_environment, from_file, mistakes
@@ -183,3 +184,40 @@ def test_a_stand_in_for_the_platform_is_for_loopback_alone(
 
     told = TOLD.format(" and ".join(beyond))
     assert [mistake.partition(told)[0] for mistake in found] == [f"{name}: " for name in refused]
+
+
+# -- Reasons for a denial ---------------------------------------------------------------------------------
+
+SPAM = {"key": "spam", "title": "It is spam", "text": "It sends adverts."}
+
+
+def test_reasons_for_a_denial_replace_the_defaults() -> None:
+    reasons = loaded(**{"review.reasons": [SPAM]}).review.reasons
+    assert [reason.model_dump() for reason in reasons] == [SPAM]
+    assert loaded(**{"review.reasons": []}).review.reasons == ()
+
+
+def test_every_default_reason_fits_a_denial_with_words_beside_it() -> None:
+    for reason in Settings().review.reasons:
+        assert len(denial_text(reason.title, reason.text)) < 500
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"key": "Sp am"}, "review.reasons.0.key"),
+        ({"title": ""}, "review.reasons.0.title"),
+        ({"title": "x" * 81}, "review.reasons.0.title"),
+        ({"title": "It is\nspam"}, "review.reasons.0.title"),
+        ({"text": " It sends adverts."}, "review.reasons.0.text"),
+        ({"texts": "It sends adverts."}, "review.reasons.0.texts"),
+    ],
+)
+def test_a_reason_that_no_page_can_show_is_refused(change: dict[str, str], name: str) -> None:
+    (mistake,) = wrong(**{"review.reasons": [{**SPAM, **change}]})
+    assert mistake.startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("reasons", [[SPAM, SPAM], "spam", '{"key": "spam"}', "[" * 9_999])
+def test_reasons_are_a_list_with_keys_that_differ(reasons: object) -> None:
+    assert wrong(**{"review.reasons": reasons})

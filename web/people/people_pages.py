@@ -18,7 +18,11 @@ from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import OwnerPages
 from web.people.profile_pages import ProfilePages
+from web.people.quarantine_pages import QuarantinePages
+from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
+from web.people.review_pages import ReviewPages
+from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
@@ -39,6 +43,9 @@ class PeoplePages:
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
+    queue: QueuePages
+    review: ReviewPages
+    quarantines: QuarantinePages
 
 
 SIGN_IN_PAGES = (
@@ -63,4 +70,5 @@ PEOPLE_PAGES = (
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
+    *REVIEW_PAGES,
 )

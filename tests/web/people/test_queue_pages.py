@@ -1,0 +1,112 @@
+"""web/people/queue_pages.py: the lists of moderators, on a whole gateway."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from core.actors import user_actor
+from tests.support.gateways import BOT_SUBMISSION
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.platform_stand_in import ADA, CLEO, DAN
+
+BOTS = [str(400000000000000000 + number) for number in range(1, 5)]
+
+
+@pytest.fixture
+def gateway(shared: PeopleGateway) -> PeopleGateway:
+    for bot in BOTS:
+        shared.operate("DELETE", f"/manage/bots/{bot}")
+    shared.clock.advance(600)
+    return shared
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
+    with serving(tmp_path_factory.mktemp("queue") / "data", **{"web.moderators": f"{CLEO},{DAN}"}) as gateway:
+        yield gateway
+
+
+def submit(gateway: PeopleGateway, bot: str) -> None:
+    form = {**BOT_SUBMISSION, "id": bot, "owner_id": ADA, "name": f"Bot {bot[-1]}"}
+    gateway.done("POST", "/manage/bots", form)
+    gateway.clock.advance(1)
+
+
+def ids(person: Person, show: str) -> list[str]:
+    answer: dict[str, Any] = person.get(f"/review.json?show={show}").json()
+    return [each["id"] for each in answer["decided" if show == "decided" else "queue"]]
+
+
+def order(page: str) -> list[str]:
+    return [each[:18] for each in page.split('href="/review/bots/')[1:]]
+
+
+def test_what_waits_for_longest_stands_first(gateway: PeopleGateway) -> None:
+    cleo = gateway.person(CLEO)
+    assert "Nothing waits for a decision." in cleo.page("/review")
+    for bot in reversed(BOTS):
+        submit(gateway, bot)
+    page = cleo.page("/review")
+    assert order(page) == [*reversed(BOTS)]
+    assert f"Bot 4 Bot {ADA} unproven 4.0 s nobody" in words(page)
+    assert "Waiting (4)" in words(page)
+    assert ids(cleo, "waiting") == [*reversed(BOTS)]
+    gateway.done("POST", f"/manage/bots/{BOTS[3]}/approve", {})
+    assert order(cleo.page("/review")) == [*reversed(BOTS[:3])]
+
+
+def test_the_queue_has_pages(gateway: PeopleGateway) -> None:
+    cleo = gateway.person(CLEO)
+    for bot in BOTS:
+        submit(gateway, bot)
+    first = cleo.page("/review?limit=3")
+    assert order(first) == BOTS[:3]
+    following = first.partition('href="/review?after=')[2].partition('"')[0]
+    rest = cleo.page(f"/review?after={following}")
+    assert order(rest) == BOTS[3:]
+    assert 'href="/review?after=' not in rest
+    for query in ("after=1", "limit=0"):
+        assert cleo.get(f"/review?{query}").status_code == 400
+
+
+def test_mine_are_those_that_i_have_claimed(gateway: PeopleGateway) -> None:
+    cleo, dan = gateway.person(CLEO), gateway.person(DAN)
+    for bot in BOTS:
+        submit(gateway, bot)
+    assert "You have claimed nothing." in cleo.page("/review?show=mine")
+    cleo.acted(f"/review/bots/{BOTS[1]}/claim")
+    dan.acted(f"/review/bots/{BOTS[2]}/claim")
+    assert order(cleo.page("/review?show=mine")) == [BOTS[1]]
+    assert (ids(cleo, "mine"), ids(dan, "mine")) == ([BOTS[1]], [BOTS[2]])
+    shown = words(cleo.page("/review"))
+    assert "s you" in shown
+    assert f"user {DAN}" in shown
+    gateway.done("POST", f"/manage/bots/{BOTS[1]}/approve", {})
+    assert ids(cleo, "mine") == []
+
+
+def test_decided_are_the_last_decisions_the_newest_first(gateway: PeopleGateway) -> None:
+    cleo = gateway.person(CLEO)
+    assert "Nothing is decided yet." in cleo.page("/review?show=decided")
+    for bot in BOTS:
+        submit(gateway, bot)
+    gateway.done("POST", f"/manage/bots/{BOTS[2]}/approve", {})
+    gateway.clock.advance(1)
+    version = str(gateway.done("GET", f"/manage/bots/{BOTS[0]}")["updated_at"])
+    cleo.acted(f"/review/bots/{BOTS[0]}/deny", {"seen": version, "words": "It is <b>silent</b>"})
+    page = cleo.page("/review?show=decided")
+    assert order(page) == [BOTS[0], BOTS[2]]
+    assert "It is &lt;b&gt;silent&lt;/b&gt;." in page
+    decided = cleo.get("/review.json?show=decided").json()["decided"]
+    assert [(each["id"], each["decision"], each["by"]) for each in decided] == [
+        (BOTS[0], "denied", user_actor(CLEO)),
+        (BOTS[2], "approved", "operator"),
+    ]
+
+
+def test_a_list_that_is_none_is_the_first_one(gateway: PeopleGateway) -> None:
+    cleo = gateway.person(CLEO)
+    submit(gateway, BOTS[0])
+    assert order(cleo.page("/review?show=all")) == BOTS[:1]

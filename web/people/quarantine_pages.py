@@ -1,0 +1,55 @@
+"""Quarantines by moderators, from the page of a listing under review. Law: moderators have no power over each
+other, nor over themselves.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.refusals import Conflict, Invalid, NotFound
+from handlers.reply import reply_to
+from people.roles import Moderators
+from web.error_pages import error_text
+from web.pages import Shown, see_other
+from web.people.people_audience import PersonVisit
+from web.people.review_desk import LENGTHS, OWN, ReviewDesk
+
+_FIELDS = {"reason": "quarantine"}
+"""The fields of the form whose names differ from those of the endpoint's body: another form has a reason."""
+
+
+class QuarantinePages:
+    def __init__(self, moderators: Moderators, desk: ReviewDesk) -> None:
+        self._moderators = moderators
+        self._desk = desk
+
+    async def impose(self, visit: PersonVisit) -> Shown:
+        form = visit.form()
+        length = LENGTHS.get(form.text("length"))
+        if length is None:
+            errors = {"length": "Choose how long it lasts."}
+            return await self._desk.page(visit, self._desk.listing(visit), form, errors, 400)
+        until_ms = self._desk.clock.now_ms() + length.ms if length.ms is not None else None
+        body = {"reason": form.text("quarantine"), "until": until_ms}
+        return await self._asked(visit, "quarantineUser", body, "quarantined")
+
+    async def lift(self, visit: PersonVisit) -> Shown:
+        return await self._asked(visit, "liftQuarantine", None, "lifted")
+
+    async def _asked(
+        self, visit: PersonVisit, operation: str, body: Mapping[str, Any] | None, notice: str
+    ) -> Shown:
+        """Ask for it on behalf of the moderator, or show the form again."""
+        desk, form, access = self._desk, visit.form(), self._desk.listing(visit)
+        if "decide" not in access.rights:
+            return await desk.page(visit, access, form, {"": OWN}, 403)
+        owner, act = access.row.owner_id, form.text("act")
+        try:
+            self._moderators.refuse_moderator(owner)
+            await desk.answers.reply(operation, visit.request, owner, act, body=body)
+        except Invalid as refused:
+            errors = {_FIELDS.get(name, name): reason for name, reason in refused.fields.items()}
+            return await desk.page(visit, access, form, errors, 400)
+        except (Conflict, NotFound) as refused:
+            answer = reply_to(refused)
+            return await desk.page(visit, access, form, {"": error_text(answer)}, answer.status)
+        return see_other(f"/review/{access.row.ref}?notice={notice}")

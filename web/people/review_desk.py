@@ -1,0 +1,101 @@
+"""The page about one listing under review. Law: whatever a form of it comes to, the same page shows it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from core.clock import Clock
+from core.refusals import NotFound
+from core.state import State
+from core.user_rows import QuarantinedAct
+from handlers.manage_listings import KINDS
+from handlers.manage_review import kind_of_ref
+from listings.review import PresetReason
+from people.permissions import Right
+from web.json_answers import JsonAnswers
+from web.markdown import Markdown
+from web.pages import Page
+from web.people.listing_access import Access, ListingAccess
+from web.people.people_audience import PersonVisit
+from web.people.review_views import ReviewViews
+
+Errors = Mapping[str, str]
+OWN = "This listing is yours. Another moderator decides about it."
+DAY_MS = 86_400_000
+ACTS: Mapping[QuarantinedAct, str] = {
+    "submit": "Submit listings",
+    "vote": "Vote",
+    "sign_in": "Sign in",
+}
+
+
+class Length(NamedTuple):
+    """How long a quarantine lasts. `ms` is None for one without an end."""
+
+    words: str
+    ms: int | None
+
+
+LENGTHS: Mapping[str, Length] = {
+    "day": Length("1 day", DAY_MS),
+    "week": Length("7 days", 7 * DAY_MS),
+    "month": Length("30 days", 30 * DAY_MS),
+    "ever": Length("Without end", None),
+}
+
+
+@dataclass(frozen=True)
+class ReviewDesk:
+    """What the pages of a review look at and ask."""
+
+    state: State
+    clock: Clock
+    access: ListingAccess
+    views: ReviewViews
+    answers: JsonAnswers
+    markdown: Markdown
+    reasons: Sequence[PresetReason]
+
+    def listing(self, visit: PersonVisit, right: Right = "review") -> Access:
+        """Return the listing of an address with a kind and an id. Raises as ListingAccess does."""
+        kind, its_id = visit.request.params
+        if kind not in KINDS:
+            raise NotFound("listing")
+        inner = visit._replace(request=visit.request._replace(params=(its_id,)))
+        return self.access.of(inner, kind, right)
+
+    async def page(
+        self,
+        visit: PersonVisit,
+        access: Access,
+        values: Mapping[str, str] | None = None,
+        errors: Errors | None = None,
+        status: int = 200,
+    ) -> Page:
+        """Return the page about a listing.
+
+        Args:
+            values: what a form that was refused held.
+            errors: why it was refused, by its fields.
+        """
+        now_ms, kind = self.clock.now_ms(), kind_of_ref(access.row.ref)
+        platform = await self.views.platform(kind, access.row.id)
+        # The row is read again, because others went on while the platform was asked.
+        row = self.state.listings.get(access.row.ref)
+        if row is None:
+            raise NotFound("listing")
+        description = await self.markdown.html(row.profile.description)
+        shown: dict[str, Any] = {
+            "shown": self.views.review(row, platform, now_ms),
+            "row": row,
+            "here": f"/review/{row.ref}",
+            "me": visit.request.by,
+            "acts": ACTS,
+            "lengths": LENGTHS,
+            "may_decide": "decide" in access.rights,
+            "description": description,
+            "reasons": self.reasons,
+            "values": values or {},
+            "errors": errors or {},
+        }
+        return Page("people/review.html", f"{row.profile.name} - review", shown, status)

@@ -1,0 +1,116 @@
+"""The page on which a moderator decides. Law: one submission is decided once, by somebody who has seen it.
+
+A decision is asked of the same endpoints as the operator's. The page sends the time of the version that it
+showed, so nobody decides on a version that they have not seen: an owner may edit meanwhile, and another
+moderator may be faster. Nobody decides on a listing of their own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.refusals import Conflict, Invalid
+from core.rows import Listing
+from handlers.manage_review import kind_of_ref
+from handlers.reply import Reply, success
+from listings.review import decision_of, denial_text, is_proven
+from web.pages import Page, Shown, see_other
+from web.people.listing_access import Access
+from web.people.people_audience import PersonVisit
+from web.people.review_desk import OWN, ReviewDesk
+
+UNCONFIRMED = "Confirm the owner: nobody has proven to control this listing."
+
+
+class ReviewPages:
+    def __init__(self, desk: ReviewDesk) -> None:
+        self._desk = desk
+        self._answers = desk.answers
+
+    async def show(self, visit: PersonVisit) -> Shown:
+        return await self._desk.page(visit, self._desk.listing(visit))
+
+    async def twin(self, visit: PersonVisit) -> Reply:
+        desk, row = self._desk, self._desk.listing(visit).row
+        platform = await desk.views.platform(kind_of_ref(row.ref), row.id)
+        return success(desk.views.review(row, platform, desk.clock.now_ms()))
+
+    async def claim(self, visit: PersonVisit) -> Shown:
+        return await self._asked(visit, "claim", "claimed")
+
+    async def release(self, visit: PersonVisit) -> Shown:
+        return await self._asked(visit, "release", "released")
+
+    async def note(self, visit: PersonVisit) -> Shown:
+        """Keep a note. The field is named apart from those of other forms of the page."""
+        access, form = self._desk.listing(visit), visit.form()
+        body = {"text": form.text("note")}
+        try:
+            await self._answers.reply(_operation("note", access.row), visit.request, access.row.id, body=body)
+        except Invalid as refused:
+            errors = {"note": refused.fields["text"]}
+            return await self._desk.page(visit, access, form, errors, 400)
+        return see_other(f"/review/{access.row.ref}?notice=noted")
+
+    async def approve(self, visit: PersonVisit) -> Shown:
+        access, form = self._desk.listing(visit), visit.form()
+        if "decide" not in access.rights:
+            return await self._desk.page(visit, access, form, {"": OWN}, 403)
+        if not _is_as_seen(access.row, form):
+            return self._overtaken(visit, access.row)
+        if not is_proven(access.row) and not form.text("confirmed"):
+            return await self._desk.page(visit, access, form, {"confirmed": UNCONFIRMED}, 400)
+        return await self._decided(visit, access, "approve", {}, form)
+
+    async def deny(self, visit: PersonVisit) -> Shown:
+        access, form = self._desk.listing(visit), visit.form()
+        if "decide" not in access.rights:
+            return await self._desk.page(visit, access, form, {"": OWN}, 403)
+        if not _is_as_seen(access.row, form):
+            return self._overtaken(visit, access.row)
+        preset = next((each for each in self._desk.reasons if each.key == form.text("reason")), None)
+        words = form.text("words")
+        if preset is None and not words:
+            return await self._desk.page(
+                visit, access, form, {"reason": "Choose a reason, or write one."}, 400
+            )
+        parts = (preset.title, preset.text, words) if preset is not None else (words,)
+        return await self._decided(visit, access, "deny", {"reason": denial_text(*parts)}, form)
+
+    async def _decided(
+        self, visit: PersonVisit, access: Access, verb: str, body: Mapping[str, Any], form: Mapping[str, str]
+    ) -> Shown:
+        row = access.row
+        try:
+            await self._answers.reply(_operation(verb, row), visit.request, row.id, body=body)
+        except Invalid as refused:
+            errors = {"words": refused.fields["reason"]}
+            return await self._desk.page(visit, access, form, errors, 400)
+        return see_other(f"/review?notice={'approved' if verb == 'approve' else 'denied'}")
+
+    async def _asked(self, visit: PersonVisit, verb: str, notice: str) -> Shown:
+        row = self._desk.listing(visit).row
+        try:
+            await self._answers.reply(_operation(verb, row), visit.request, row.id)
+        except Conflict:
+            return self._overtaken(visit, row)
+        return see_other(f"/review/{row.ref}?notice={notice}")
+
+    def _overtaken(self, visit: PersonVisit, row: Listing) -> Page:
+        """Return the page that says who was faster: another moderator, or the owner."""
+        values = {
+            "row": row,
+            "here": f"/review/{row.ref}",
+            "decision": decision_of(row) if row.review != "in_review" else None,
+            "me": visit.request.by,
+        }
+        title = "The owner has changed it" if row.review == "in_review" else "It is decided already"
+        return Page("people/review_overtaken.html", title, values, 409)
+
+
+def _operation(verb: str, row: Listing) -> str:
+    return f"{verb}{'Bot' if kind_of_ref(row.ref) == 'bots' else 'Server'}"
+
+
+def _is_as_seen(row: Listing, form: Mapping[str, str]) -> bool:
+    """Tell whether the listing is in review as the moderator has seen it."""
+    return row.review == "in_review" and form.get("seen", "") == str(row.updated_ms)
