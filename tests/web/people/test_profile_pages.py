@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.refusals import Unavailable
@@ -156,6 +156,7 @@ def agree(gateway: PeopleGateway, person: Person, kind: str, listing: str, profi
     description=st.one_of(text(32, 60), st.just("x" * 8_192), st.just("x" * 8_193)),
     support=st.sampled_from([None, "https://example.com/", "ftp://example.com", "x"]),
 )
+@example(name="a", short="b" * 16, description="    code" * 8 + "\n", support=None)
 def test_page_and_api_take_the_same_profiles_of_bots(
     gateway: PeopleGateway, ada: Person, name: str, short: str, description: str, support: str | None
 ) -> None:

@@ -1,0 +1,150 @@
+"""Every page for people, asked for by everybody: who may not see it does not, whatever the page is.
+
+What a listing's page needs stands here once more, by its address, as SITE's sentence on roles says it: a page
+that asks for less than that fails.
+"""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+
+from people.permissions import Right
+from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
+from tests.support.page_visitor import COOKIE, PageVisitor
+from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_scene import SESSION
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
+from web.pages import PageRow
+from web.people.people_pages import PEOPLE_PAGES
+
+Visitor = Literal["stranger", "operator", "expired", "user", "extra owner", "owner", "moderator"]
+OUTSIDE: tuple[Visitor, ...] = ("stranger", "operator", "expired")
+INSIDE: tuple[Visitor, ...] = ("user", "extra owner", "owner", "moderator")
+NEEDS: dict[str, Right] = {
+    "": "see",
+    "profile": "edit",
+    "prove": "prove",
+    "keys": "keys",
+    "webhook": "webhook",
+    "owners": "own",
+    "danger": "remove",
+}
+"""The right that a listing's page needs, by the word behind `manage`."""
+MAY: dict[Visitor, set[Right]] = {
+    "user": set(),
+    "extra owner": {"see", "edit", "keys", "webhook"},
+    "owner": {"see", "edit", "keys", "webhook", "prove", "own", "remove"},
+    "moderator": {"see", "review", "decide"},
+}
+ROWS = [row for row in PEOPLE_PAGES if row.access != "anyone"]
+OF_LISTINGS = [row for row in ROWS if "/manage" in row.path]
+every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
+    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
+        submission = {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [DAN]}
+        gateway.done("POST", "/manage/bots", submission)
+        gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+        gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
+        for listing in (f"bots/{BOT}", f"servers/{SERVER}"):
+            gateway.done("PUT", f"/manage/{listing}/webhook", {"url": "http://127.0.0.1:9/votes"})
+        yield gateway
+
+
+@pytest.fixture(scope="module")
+def visitors(gateway: PeopleGateway) -> dict[Visitor, PageVisitor]:
+    operator = PageVisitor(gateway)
+    operator.sign_in()
+    assert COOKIE in operator.cookies
+    expired = gateway.person(BEN)
+    ended = gateway.person(None)
+    ended.cookies[SESSION] = expired.cookies[SESSION]
+    expired.post("/signout")
+    people: dict[Visitor, str] = {"user": BEN, "extra owner": DAN, "owner": ADA, "moderator": CLEO}
+    return {
+        "stranger": gateway.person(None),
+        "operator": operator,
+        "expired": ended,
+        **{who: gateway.person(user) for who, user in people.items()},
+    }
+
+
+def address(row: PageRow) -> str:
+    path = row.path.replace("{kind}", "bots").replace("{key_id}", "0" * 24).replace("{delivery_id}", "0" * 24)
+    return path.replace("{id}", SERVER if path.startswith("/servers/") else BOT)
+
+
+def asked(visitor: PageVisitor, row: PageRow) -> int:
+    return visitor.request(row.method, address(row), data={} if row.method == "POST" else None).status_code
+
+
+def needed(row: PageRow) -> Right:
+    return NEEDS[row.path.partition("/manage")[2].lstrip("/").partition("/")[0].removesuffix(".json")]
+
+
+@every_row
+@pytest.mark.parametrize("who", OUTSIDE)
+def test_who_is_not_signed_in_is_sent_to_sign_in(
+    visitors: dict[Visitor, PageVisitor], row: PageRow, who: Visitor
+) -> None:
+    answer = visitors[who].request(row.method, address(row), data={} if row.method == "POST" else None)
+    assert answer.status_code == 303
+    assert answer.headers["Location"].startswith("/signin")
+
+
+@pytest.mark.parametrize("row", OF_LISTINGS, ids=lambda row: f"{row.method} {row.path}")
+@pytest.mark.parametrize("who", INSIDE)
+def test_a_listing_s_page_is_for_those_with_the_right(
+    visitors: dict[Visitor, PageVisitor], row: PageRow, who: Visitor
+) -> None:
+    if row.method == "POST" and needed(row) in MAY[who]:
+        return  # what it does is tested beside the page
+    status = asked(visitors[who], row)
+    if "see" not in MAY[who] or (who == "extra owner" and row.path.startswith("/servers/")):
+        assert status == 404
+    elif needed(row) not in MAY[who]:
+        assert status == 403
+    elif "{key_id}" in row.path or "{delivery_id}" in row.path:
+        assert status == 404  # there is none with this id
+    else:
+        assert status == 200
+
+
+@every_row
+@pytest.mark.parametrize("who", [each for each in INSIDE if each != "moderator"])
+def test_a_moderator_s_page_is_for_moderators(
+    visitors: dict[Visitor, PageVisitor], row: PageRow, who: Visitor
+) -> None:
+    if row.access == "moderator":
+        assert asked(visitors[who], row) == 403
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "GET"], ids=lambda row: row.path)
+def test_every_page_can_be_drawn_alone(visitors: dict[Visitor, PageVisitor], row: PageRow) -> None:
+    who: Visitor = "moderator" if row.access == "moderator" else "owner"
+    whole, part = (visitors[who].get(address(row), **headers) for headers in ({}, {"HX-Request": "true"}))
+    assert part.status_code == whole.status_code < 500
+    if whole.headers["Content-Type"].startswith("text/html"):
+        assert "<!doctype html>" in whole.text
+        assert "<!doctype html>" not in part.text
+
+
+def test_there_are_pages_of_each_kind() -> None:
+    assert {row.access for row in PEOPLE_PAGES} == {"anyone", "signed in", "moderator"}
+    assert {needed(row) for row in OF_LISTINGS} == {*NEEDS.values()}
+
+
+@pytest.mark.parametrize("row", PEOPLE_PAGES, ids=lambda row: f"{row.method} {row.path}")
+def test_no_page_changes_anything_for_another_site(
+    gateway: PeopleGateway, visitors: dict[Visitor, PageVisitor], row: PageRow
+) -> None:
+    owner = visitors["owner"]
+    assert isinstance(owner, Person)
+    if row.method == "POST":
+        before = gateway.done("GET", "/debug/state")["positions"]["head"]
+        answer = owner.request("POST", address(row), {"Sec-Fetch-Site": "cross-site"}, data={})
+        assert answer.status_code == 403
+        assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
