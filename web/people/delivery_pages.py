@@ -15,8 +15,9 @@ from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import words_of_error
 from web.people.listing_access import Access, ListingAccess
+from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
-from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, listing_page, refused_by
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 
 TAB = "webhook"
 ON_A_PAGE = 25
@@ -107,7 +108,7 @@ class DeliveryPages:
             "errors": refused.errors,
             "in_words": words_of_error,
         }
-        return listing_page(access, TAB, "delivery_log", values, refused.status)
+        return tab_page(access, TAB, values, refused.status, template="delivery_log")
 
     def _delivery(self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED) -> Shown:
         row, state = access.row, self._access.state
@@ -120,7 +121,7 @@ class DeliveryPages:
             "errors": refused.errors,
             "in_words": words_of_error,
         }
-        return listing_page(access, TAB, "delivery", values, refused.status)
+        return tab_page(access, TAB, values, refused.status, template="delivery")
 
 
 def _here(access: Access) -> str:

@@ -13,6 +13,7 @@ from handlers.views import IssuedKey, KeyList, RotatedKey
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.listing_access import Access, ListingAccess
+from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.questions import (
     NOT_REFUSED,
@@ -21,7 +22,6 @@ from web.people.questions import (
     FormRefusal,
     Question,
     asked,
-    listing_page,
     not_confirmed,
     refused_by,
 )
@@ -118,7 +118,7 @@ class KeyPages:
     ) -> Shown:
         listed = await self._answers.ask(KeyList, "listKeys", visit.request, access.row.id)
         values = {"keys": listed.keys, "errors": refused.errors, "name": name}
-        return listing_page(access, TAB, "manage_keys", values, refused.status)
+        return tab_page(access, TAB, values, refused.status)
 
     def _shown(self, access: Access, title: str, value: str) -> Shown:
         url = f"{self._public_url}/bots/{access.row.id}/voters/{access.person.id}"

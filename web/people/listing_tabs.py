@@ -15,11 +15,14 @@ def tab_page(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
     limits: Decision | None = None,
+    *,
+    template: str | None = None,
 ) -> Page:
-    """Return the page of a tab.
+    """Return the page of a tab, or one that stands under it.
 
     Args:
-        at: the name of the tab: the template is `people/manage_<at>.html`.
+        at: the name of the tab: its template is `people/manage_<at>.html`.
+        template: the name of another one in that folder.
     """
     row = access.row
     shown = {
@@ -31,4 +34,4 @@ def tab_page(
         **values,
     }
     title = f"{row.profile.name} - {at}"
-    return Page(f"people/manage_{at}.html", title, shown, status, headers or {}, limits)
+    return Page(f"people/{template or f'manage_{at}'}.html", title, shown, status, headers or {}, limits)

@@ -11,6 +11,7 @@ from handlers.reply import reply_to
 from web.error_pages import error_text
 from web.pages import Page
 from web.people.listing_access import Access
+from web.people.listing_tabs import tab_page
 
 OVERLAPS = ((0, "At once"), (3_600, "After 1 hour"), (86_400, "After 24 hours"), (604_800, "After 7 days"))
 """When an old key or secret stops, in seconds and in words."""
@@ -57,26 +58,6 @@ def refused_by(error: Invalid | Conflict | Unavailable) -> FormRefusal:
     return FormRefusal(error.fields if isinstance(error, Invalid) else {"": error_text(reply)}, reply.status)
 
 
-def listing_page(
-    access: Access, at: str, template: str, values: Mapping[str, Any], status: int = 200
-) -> Page:
-    """Return a page with the tabs of a listing.
-
-    Args:
-        at: the name of the tab that is open.
-    """
-    row = access.row
-    shown = {
-        "row": row,
-        "kind": row.ref.partition("/")[0],
-        "at": at,
-        "rights": access.rights,
-        "here": f"/{row.ref}/manage",
-        **values,
-    }
-    return Page(f"people/{template}.html", f"{row.profile.name} - {at}", shown, status)
-
-
 def asked(
     access: Access, at: str, question: Question, refused: FormRefusal = NOT_REFUSED, value: Any = 0
 ) -> Page:
@@ -86,7 +67,7 @@ def asked(
         value: what its field held.
     """
     values = {"question": question, "errors": refused.errors, "value": value, "overlaps": OVERLAPS}
-    return listing_page(access, at, "manage_question", values, refused.status)
+    return tab_page(access, at, values, refused.status, template="manage_question")
 
 
 def not_confirmed(question: Question) -> FormRefusal:

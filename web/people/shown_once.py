@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from web.pages import Page
 from web.people.listing_access import Access
-from web.people.questions import listing_page
+from web.people.listing_tabs import tab_page
 
 
 class ShownOnce(NamedTuple):
@@ -29,4 +29,4 @@ class ShownOnce(NamedTuple):
 
 
 def shown_once(access: Access, at: str, shown: ShownOnce) -> Page:
-    return listing_page(access, at, "shown_once", {"shown": shown})
+    return tab_page(access, at, {"shown": shown}, template="shown_once")

@@ -25,8 +25,9 @@ from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import words_of_error
 from web.people.listing_access import Access, ListingAccess
+from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, origin
-from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, listing_page, refused_by
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.shown_once import ShownOnce, shown_once
 
 TAB = "webhook"
@@ -164,7 +165,7 @@ class WebhookPages:
             "errors": refused.errors,
             "in_words": words_of_error,
         }
-        return listing_page(access, TAB, "manage_webhook", values, refused.status)
+        return tab_page(access, TAB, values, refused.status)
 
 
 def _here(access: Access) -> str:
@@ -196,7 +197,7 @@ def _settings(access: Access, refused: FormRefusal = NOT_REFUSED, form: FormPost
         "languages": LANGUAGES,
         "errors": refused.errors,
     }
-    return listing_page(access, TAB, "webhook_settings", values, refused.status)
+    return tab_page(access, TAB, values, refused.status, template="webhook_settings")
 
 
 def _with_token(refused: FormRefusal, form: FormPost) -> FormRefusal:
