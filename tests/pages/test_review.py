@@ -1,4 +1,4 @@
-"""The desk of moderators in a real browser: a submission is claimed, denied, sent again, and approved."""
+"""The desk of moderators in a real browser: a bot is claimed, noted on, denied, sent again and approved."""
 
 from collections.abc import Iterator
 from typing import Literal
