@@ -148,6 +148,7 @@ class Platform:
             application(2, "Private bot", bot_public=False),
             application(3, "Silent bot", flags=0),
             application(4, "No bot", bot_public=None, bot_require_code_grant=None),
+            application(5, "Fresh bot"),
         ):
             shown = {name: value for name, value in each.items() if value is not None or name == "type"}
             self.applications[each["id"]] = shown

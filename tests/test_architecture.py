@@ -337,6 +337,7 @@ TESTED_ELSEWHERE = {
 
 ASPECTS = {
     "chatplatform/stand_in",
+    "web/people/every_page",
     *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",

@@ -1,4 +1,4 @@
-"""The screenshots of the docs, by `make screens`: a gateway with something to see, under a little load."""
+"""The screenshots of the docs, by `make screens`: gateways with something to see, one under a little load."""
 
 import random
 import tempfile
@@ -9,9 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from playwright.sync_api import Browser
+
 from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, ThreadGateway
+from tests.support.people_filled import FRESH_BOT, READY_BOT, filled_site, signed_in
+from tests.support.platform_stand_in import ADA, CLEO
 from tests.support.webhook_receiver import receiving
 
 FOLDER = ROOT / "docs" / "screens"
@@ -20,11 +24,14 @@ LOAD_SECONDS = 60.0
 
 
 class Screen(NamedTuple):
+    """A picture. `user` is whose browser it is, on a page for people."""
+
     name: str
     path: str
     width: int = 1_280
     height: int = 900
     theme: Any = "light"
+    user: str | None = None
 
 
 SCREENS = (
@@ -32,6 +39,26 @@ SCREENS = (
     Screen("webhooks", "/debug/webhooks"),
     Screen("listing", f"/debug/listings/bots/{BOT}"),
     Screen("phone", "/debug", 390, 844, "dark"),
+)
+
+OF_PEOPLE = (
+    Screen("home", "/"),
+    Screen("sign-in", "/signin?to=/me", 390, 844),
+    Screen("my-listings", "/me", user=ADA),
+    Screen("notices", "/me/notices", theme="dark", user=ADA),
+    Screen("sessions", "/me/sessions", 390, 844, user=ADA),
+    Screen("my-data", "/me/data", theme="dark", user=ADA),
+    Screen("new-bot", f"/bots/new?id={FRESH_BOT}", height=1_400, user=ADA),
+    Screen("manage", f"/bots/{BOT}/manage", user=ADA),
+    Screen("profile", f"/bots/{BOT}/manage/profile", height=1_400, theme="dark", user=ADA),
+    Screen("keys", f"/bots/{BOT}/manage/keys", user=ADA),
+    Screen("webhook", f"/bots/{BOT}/manage/webhook", height=1_400, user=ADA),
+    Screen("deliveries", f"/bots/{BOT}/manage/webhook/deliveries", theme="dark", user=ADA),
+    Screen("owners", f"/bots/{BOT}/manage/owners", 390, 844, user=ADA),
+    Screen("danger", f"/bots/{BOT}/manage/danger", 390, 844, "dark", ADA),
+    Screen("queue", "/review", user=CLEO),
+    Screen("review", f"/review/bots/{READY_BOT}", height=1_400, user=CLEO),
+    Screen("review-phone", f"/review/bots/{READY_BOT}", 360, 1_200, "dark", CLEO),
 )
 
 
@@ -56,13 +83,11 @@ def loaded(gateway: ThreadGateway, key: str) -> Iterator[None]:
         thread.join()
 
 
-def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
+def debug_screens(browser: Browser) -> None:
     limits: dict[str, object] = {"limits.voters.requests": 1_000_000}
     with (
         tempfile.TemporaryDirectory() as name,
         receiving() as receiver,
-        browsing() as browser,
         filled_scene(Path(name) / "data", receiver, **limits) as gateway,
     ):
         gateway.done("PUT", f"/manage/bots/{OTHER_BOT}/limits", {})
@@ -78,6 +103,25 @@ def main() -> None:
                     visitor.see(screen.path)
                     page.wait_for_timeout(2_500)  # one live update
                     page.screenshot(path=FOLDER / f"{screen.name}.png")
+
+
+def people_screens(browser: Browser) -> None:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        receiving() as receiver,
+        filled_site(Path(name) / "data", receiver) as gateway,
+    ):
+        for screen in OF_PEOPLE:
+            with signed_in(browser, gateway, screen.user, color_scheme=screen.theme) as visitor:
+                visitor.page.set_viewport_size({"width": screen.width, "height": screen.height})
+                visitor.see(screen.path).screenshot(path=FOLDER / f"{screen.name}.png")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    with browsing() as browser:
+        people_screens(browser)
+        debug_screens(browser)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,13 @@
 """Every page, in both themes and at three widths: no barrier, no sideways scroll, nothing in the console."""
 
-from typing import Literal
-
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visitor, visiting
+from tests.support.browser import THEMES, WIDTHS, Theme, Visitor, visiting
 from tests.support.debug_scene import paths
 from tests.support.gateways import ThreadGateway
 
-WIDTHS = (320, 768, 1_280)
 EMPTY_PATHS = [path for path in paths() if "/listings/" not in path]
-Theme = Literal["light", "dark"]
-THEMES: tuple[Theme, ...] = ("light", "dark")
 
 
 @pytest.mark.parametrize("theme", THEMES)

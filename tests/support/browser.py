@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +14,9 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 from tests.support.gateways import WAIT_SECONDS, Client
 
 RULES = ("wcag2a", "wcag2aa", "wcag22aa", "best-practice")
+WIDTHS = (320, 768, 1_280)
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 WAIT_MS = WAIT_SECONDS * 1_000
 
 

@@ -1,0 +1,103 @@
+"""A site with something on every page for people, and browsers that are signed in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from tests.support.browser import Visitor, visiting
+from tests.support.contract import set_webhook, webhook
+from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
+from tests.support.people_gateway import PeopleGateway, serving
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
+from tests.support.webhook_receiver import Receiver, status
+
+READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
+"""Bots that the stand-in knows: one in review, and one that nobody has submitted."""
+DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
+
+## Commands
+
+| command | what it does |
+| --- | --- |
+| `/play` | plays a song |
+| `/skip` | plays the next one |
+
+* **Free**, and without limits.
+* Made by [its users](https://jukebox.example).
+"""
+
+
+@contextmanager
+def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
+    """Ada owns a bot that people vote for, one that was denied, and one in review. Dan owns the first with
+    her, and a server."""
+    with serving(folder, **{"webhooks.retries": 0}) as gateway:
+        jukebox = {
+            **BOT_SUBMISSION,
+            "name": "Jukebox",
+            "owner_id": ADA,
+            "extra_owners": [DAN],
+            "short_description": "Plays music in voice channels.",
+            "description": DESCRIPTION,
+            "categories": ["Music"],
+        }
+        gateway.done("POST", "/manage/bots", jukebox)
+        gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+        gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1_200})
+        key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "production"})["key"]
+        gateway.stats(key, {"server_count": 1_210, "commands_count": 42})
+        set_webhook(gateway, f"{receiver.url}/votes", token="token-of-the-owner")
+        for user in (BEN, CLEO):
+            gateway.cast(user)
+            eventually(lambda: webhook(gateway)["pending"] == 0)
+            receiver.default = status(500)
+        receiver.default = status(204)
+        shy = {**BOT_SUBMISSION, "id": OTHER_BOT, "name": "Wallflower", "owner_id": ADA}
+        gateway.done("POST", "/manage/bots", shy)
+        gateway.clock.advance(3_600)
+        gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It answers no command."})
+        ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
+        gateway.done("POST", "/manage/bots", ready)
+        gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
+        gateway.clock.advance(3_600)
+        yield gateway
+
+
+@contextmanager
+def signed_in(
+    browser: Browser, gateway: PeopleGateway, user: str | None, **options: Any
+) -> Iterator[Visitor]:
+    """A browser of the user; of a stranger, for None."""
+    gateway.clock.advance(300)
+    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), **options) as visitor:
+        if user is not None:
+            visitor.expected.add(404)  # the icon of the stand-in
+            page = visitor.see("/signin?to=/me")
+            page.get_by_role("button", name="Continue to").click()
+            page.locator(f"input[value='{user}']").check()
+            page.get_by_role("button", name="Approve").click()
+            page.wait_for_url("**/me")
+            visitor.expected.remove(404)
+        yield visitor
+
+
+def pages() -> list[tuple[str | None, str]]:
+    """Every page of the site that shows something, and whose browser sees it."""
+    bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
+    tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
+    return [
+        (None, "/"),
+        (None, "/signin"),
+        *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
+        *((ADA, path) for path in ("/bots/new", f"/bots/new?id={FRESH_BOT}")),
+        *((ADA, bots + tab) for tab in tabs),
+        (ADA, f"/bots/{OTHER_BOT}/manage"),
+        (ADA, f"/bots/{READY_BOT}/manage"),
+        *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
+        *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided")),
+        (CLEO, f"/review/bots/{READY_BOT}"),
+        (CLEO, f"/review/servers/{SERVER}"),
+    ]
