@@ -50,7 +50,7 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         ),
         (
             *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit")),
+            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state")),
         ),
         (
             *("webhook redeliver", f"redeliver{form}Delivery", "POST"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.support.examples  # noqa: F401 (it says how properties are tested)
 from core.ledger import Ledger
 from core.state import State
 from journal import journal as journal_module

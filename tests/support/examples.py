@@ -19,7 +19,14 @@ def affordable(count: int) -> int:
 
 def examples(count: int) -> Callable[[F], F]:
     """Run a property on `count` examples, the same ones every time, however slow the machine."""
-    slow = [HealthCheck.too_slow]
-    return settings(
-        max_examples=affordable(count), derandomize=True, suppress_health_check=slow, deadline=None
-    )
+    return settings(max_examples=affordable(count))
+
+
+settings.register_profile(
+    "however slow the machine",
+    max_examples=affordable(100),
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
+)
+settings.load_profile("however slow the machine")
