@@ -44,7 +44,7 @@ def test_a_bot_is_submitted_approved_and_has_a_key(browser: Browser, tmp_path: P
             cleo.page.get_by_role("link", name="Ready bot").click()
             cleo.page.get_by_label("I have made sure").check()
             cleo.page.get_by_role("button", name="Approve it").click()
-            expect(cleo.page.get_by_text("It is approved, and everybody can see it.")).to_be_visible()
+            expect(cleo.page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
 
         ada.see(f"/bots/{READY}/manage")
         page.get_by_role("link", name=named("API keys"), exact=True).click()

@@ -65,7 +65,7 @@ def test_a_moderator_claims_notes_denies_and_approves(
         expect(page.get_by_role("alert")).to_contain_text("Confirm the owner")
         page.get_by_label("I have made sure").check()
         page.get_by_role("button", name="Approve it").click()
-        expect(page.get_by_text("It is approved, and everybody can see it.")).to_be_visible()
+        expect(page.get_by_text("It is approved: users can vote for it.")).to_be_visible()
         page.get_by_role("link", name="Decided").click()
         expect(page.get_by_role("link", name="Jukebox")).to_be_visible()
 

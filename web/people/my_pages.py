@@ -18,7 +18,7 @@ from web.people.people_in_state import PeopleInState
 NOTICES = 50
 ABOUT = "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 TOLD: Mapping[str, str] = {
-    "approved": "is approved, and everybody can see it",
+    "approved": "is approved: users can vote for it",
     "denied": "is denied",
     "actual_count_set": "has a new actual server count",
     "limits_set": "has new rate limits",

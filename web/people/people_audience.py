@@ -34,7 +34,7 @@ _NOTICES: Mapping[str, Notice] = {
     "resumed": Notice("The webhook is resumed. What waited is on its way."),
     "failed-again": Notice("What failed is on its way again. The log shows what becomes of it."),
     "nothing-failed": Notice("Nothing has failed since then."),
-    "approved": Notice("It is approved, and everybody can see it. Its owner is told."),
+    "approved": Notice("It is approved: users can vote for it. Its owner is told."),
     "denied": Notice("It is denied. Its owner reads the reason, and can send it again."),
     "claimed": Notice("You are at it. Other moderators see that."),
     "released": Notice("You are not at it any more."),

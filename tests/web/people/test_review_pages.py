@@ -230,7 +230,7 @@ def test_an_unproven_owner_is_confirmed_before_an_approval(gateway: PeopleGatewa
     assert "Confirm the owner" in alert(refused)
     assert 'aria-describedby="confirmed-problem"' in refused.text
     page = cleo.acted(f"{HERE}/approve", {**seen(gateway), "confirmed": "yes"})
-    assert "It is approved, and everybody can see it." in words(page)
+    assert "It is approved: users can vote for it." in words(page)
     assert acts(gateway)[-1] == ("approved", user_actor(CLEO))
     assert "is approved" in gateway.person(ADA).page("/me/notices")
 
