@@ -35,7 +35,8 @@ FIRST = 10**17
 RECORD = 50
 """Events of a record: as few as keep the loop short while the state is made."""
 ROUNDS = 300
-OWNER, MODERATOR = str(FIRST), str(FIRST + 1)
+OWNER, MODERATOR = str(FIRST + 2), str(FIRST + 1)
+BOT = f"/bots/{FIRST + 2}/manage"
 SITE = {
     "web.public_url": "http://127.0.0.1:8080",
     "web.moderators": MODERATOR,
@@ -45,7 +46,11 @@ SITE = {
     "chat_platform.client_secret": "a-secret-of-the-benchmark",
 }
 PAGES = {
-    OWNER: ("/", "/me", "/me/notices", "/me/sessions", "/me/data"),
+    OWNER: (
+        *("/", "/me", "/me/notices", "/me/sessions", "/me/data"),
+        *(BOT, f"{BOT}/profile", f"{BOT}/keys", f"{BOT}/webhook", f"{BOT}/webhook/deliveries"),
+    ),
+    MODERATOR: ("/review", "/review?show=decided"),
 }
 
 
@@ -95,7 +100,7 @@ async def fill(gateway: Gateway, count: int, users: int) -> None:
 def asked(base_url: str, clock_id: int) -> None:
     """Ask for every page again and again, and print the time of the loop's thread for each."""
     connection = http.client.HTTPConnection(urlsplit(base_url).netloc)
-    print(f"{'page':24} {'p50 ms':>7} {'p99 ms':>7} {'KB':>7}")
+    print(f"{'page':48} {'p50 ms':>7} {'p99 ms':>7} {'KB':>7}")
     for user_id, pages in PAGES.items():
         headers = {"Cookie": f"__Host-votegate-session={value_of(user_id)}", "Accept": "text/html"}
         for page in pages:
@@ -109,7 +114,7 @@ def asked(base_url: str, clock_id: int) -> None:
                 took.append((time.clock_gettime(clock_id) - before) * 1_000)
             took.sort()
             p50, p99 = took[len(took) // 2], took[len(took) * 99 // 100]
-            print(f"{page:24} {p50:7.2f} {p99:7.2f} {size / 1_000:7.1f}")
+            print(f"{page:48} {p50:7.2f} {p99:7.2f} {size / 1_000:7.1f}")
 
 
 async def once(settings: Settings, count: int, users: int, *, fills: bool) -> None:

@@ -19,6 +19,7 @@ from tornado.web import Application
 from core.clock import Clock
 from gateway.front import Front
 from handlers.public import PublicApi
+from handlers.refused import RefusedAddresses
 from handlers.reply import failure
 from serving.rendering import rendered
 from serving.request_ids import next_number
@@ -48,10 +49,11 @@ def _http_server(
     application: Application,
     public: PublicApi,
     traffic: Traffic,
+    refused: RefusedAddresses,
     webhooks_in_flight: int,
 ) -> "_Server":
     """Stands in for `gateway.front.http_server`."""
-    del clock, front, public, traffic, webhooks_in_flight
+    del clock, front, public, traffic, refused, webhooks_in_flight
     return _Server(
         application,
         max_header_size=server.max_header_bytes,
