@@ -142,7 +142,7 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
         return events
     for listing in (APPROVED_BOT, APPROVED_SERVER):
         events.append(ev.ListingSaved(listing.ref, listing.owner_id, listing.profile, "in_review", NOW_MS))
-        if operation_id.startswith(("approve", "deny")):
+        if operation_id.startswith(("approve", "deny", "claim", "release")):
             continue
         attempt = Attempt(NOW_MS, 1, 204, None, "")
         events += [
