@@ -21,7 +21,7 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, but for those of the targets below
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS) $(FUZZ))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS) $(FUZZ) $(ELSEWHERE))
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(FAULTS)
@@ -47,8 +47,8 @@ soak: SECONDS := 150
 soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minutes)
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (1 minute)
-	@$(BIN)/python -m pytest -m pages -n 2 tests/pages
+pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
+	@$(BIN)/python -m pytest -m pages -n 2 tests/pages $(CHOSEN)
 
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
