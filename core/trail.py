@@ -5,23 +5,35 @@ but its actor tells an act from others: striking a user out neither moves an act
 holds the newest acts. Pushes of counts and votes are no acts: there are too many of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import Act, Listing
+from core.rows import Act, Listing, Note
 
 KEPT = 20  # of one listing
+Place = tuple[int | str, ...]
+N = TypeVar("N", Act, Note)
 
 
 def newest(acts: Iterable[Act]) -> tuple[Act, ...]:
     """Return the acts that a listing remembers, in the order of their times."""
-    known: dict[tuple[int, str, str, str], Act] = {}
-    for act in acts:
-        key = (act.at_ms, act.node, act.deed, act.about)
-        known[key] = max(act, known.get(key, act), key=lambda each: (each.by == ERASED, each.by))
-    return tuple(known[key] for key in sorted(known)[-KEPT:])
+    return newest_once(acts, lambda act: (act.at_ms, act.node, act.deed, act.about), KEPT)
+
+
+def newest_once(found: Iterable[N], place: Callable[[N], Place], kept: int) -> tuple[N, ...]:
+    """Return so many of what somebody did, the newest, in order.
+
+    Args:
+        place: tells one from all others, whoever did it, and begins with its time.
+    """
+    known: dict[Place, N] = {}
+    for each in found:
+        at = place(each)
+        known[at] = max(each, known.get(at, each), key=lambda it: (it.by == ERASED, it.by))
+    return tuple(known[at] for at in sorted(known)[-kept:])
 
 
 def with_act(row: Listing, act: Act) -> Listing:
