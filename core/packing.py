@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.rows import BotProfile, Listing, Review
+from core.rows import Listing, Review
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -38,8 +38,7 @@ class Brief(NamedTuple):
 
 def brief_of(row: Listing) -> Brief:
     profile = row.profile
-    others = profile.extra_owners if isinstance(profile, BotProfile) else ()
-    return Brief(profile.name, (row.owner_id, *others), row.review, row.reviewed_ms)
+    return Brief(profile.name, (row.owner_id, *row.extra_owners), row.review, row.reviewed_ms)
 
 
 class PackedRow(NamedTuple):

@@ -274,6 +274,11 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     def id(self) -> str:
         return self.ref.partition("/")[2]
 
+    @property
+    def extra_owners(self) -> tuple[str, ...]:
+        """The ids of those who own it together with its owner. A server has none."""
+        return self.profile.extra_owners if isinstance(self.profile, BotProfile) else ()
+
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
+from core.rows import BOTS
 from handlers.manage import ManageContext, listings_query
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -42,6 +43,11 @@ from listings.queries import page
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def kind_of_ref(ref: str) -> Kind:
+    """Return the kind of a listing as paths and answers name it."""
+    return "bots" if ref.startswith(BOTS) else "servers"
 
 
 class ManageListings:

@@ -11,10 +11,10 @@ from msgspec import Meta, Struct
 from pydantic import Field
 
 from core.review_notes import KEPT
-from core.rows import BOTS, Listing
+from core.rows import Listing
 from core.state import State
 from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
-from handlers.manage_listings import Kind
+from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
@@ -172,11 +172,6 @@ def waiting_listing(row: Listing) -> WaitingListing:
         claimed_by=claim.by if claim is not None else None,
         proven=review.is_proven(row),
     )
-
-
-def kind_of_ref(ref: str) -> Kind:
-    """Return the kind of a listing as paths and answers name it."""
-    return "bots" if ref.startswith(BOTS) else "servers"
 
 
 def note_list(row: Listing) -> NoteList:

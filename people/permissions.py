@@ -12,7 +12,7 @@ operator may do everything, and is not asked about.
 from collections.abc import Mapping
 from typing import Literal
 
-from core.rows import BotProfile, Listing
+from core.rows import Listing
 
 Relation = Literal["owner", "extra owner", "moderator"]
 Right = Literal["see", "edit", "keys", "webhook", "prove", "own", "remove", "review", "decide"]
@@ -39,7 +39,7 @@ def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Re
     found = set[Relation]()
     if user_id == row.owner_id:
         found.add("owner")
-    elif isinstance(row.profile, BotProfile) and user_id in row.profile.extra_owners:
+    elif user_id in row.extra_owners:
         found.add("extra owner")
     if is_moderator:
         found.add("moderator")

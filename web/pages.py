@@ -47,6 +47,14 @@ class Page(NamedTuple):
     cookies: tuple[str, ...] = ()
 
 
+class Instead(Exception):
+    """A page that a visitor gets instead of the one that was asked for."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page.title)
+        self.page = page
+
+
 Shown = Page | Reply
 View = Callable[[Visit[Any]], Shown | Awaitable[Shown]]
 

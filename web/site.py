@@ -21,7 +21,7 @@ from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
 from web.json_answers import AnswerRefused
-from web.pages import Page, PageRow, V, Visit, see_other
+from web.pages import Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.templates import Drawing, Templates
 
@@ -75,13 +75,7 @@ class Site(Generic[V]):
             if visitor is not None:
                 request = request._replace(by=self._audience.actor(visitor))
             try:
-                self._refuse_other_sites(request)
-                if may_see is not None and visitor is None:
-                    return self._to_sign_in(request)
-                if may_see is not None and visitor is not None and not may_see(visitor):
-                    raise NotPermitted
-                shown = view(Visit(request, visitor))
-                shown = await shown if inspect.isawaitable(shown) else shown
+                shown = await self._shown(Visit(request, visitor), view, may_see)
             except SPOKEN as error:
                 return self._refused(drawing, request, visitor, reply_to(error))
             except AnswerRefused as refused:
@@ -91,6 +85,19 @@ class Site(Generic[V]):
             return replace(shown, headers={**self._audience.headers, **shown.headers})
 
         return serve
+
+    async def _shown(self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None) -> Shown:
+        """Return what the view shows to those who may see it."""
+        self._refuse_other_sites(visit.request)
+        if may_see is not None and visit.visitor is None:
+            return self._to_sign_in(visit.request)
+        if may_see is not None and visit.visitor is not None and not may_see(visit.visitor):
+            raise NotPermitted
+        try:
+            shown = view(visit)
+            return await shown if inspect.isawaitable(shown) else shown
+        except Instead as instead:
+            return instead.page
 
     def _refuse_other_sites(self, request: Request) -> None:
         if request.method not in SAFE_METHODS:

@@ -52,10 +52,7 @@ class KeyPages:
         return await self._answers.reply("listKeys", visit.request, self._of(visit).row.id)
 
     async def issue(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
-        again = self._access.again(visit, _here(access))
-        if again is not None:
-            return again
+        access = self._fresh(visit)
         name = visit.form().text("name")
         try:
             issued = await self._answers.ask(
@@ -66,16 +63,12 @@ class KeyPages:
         return self._shown(access, f"The key {issued.name} is made", issued.key)
 
     def ask_rotation(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
-        again = self._access.again(visit, visit.path)
-        return again or asked(access, TAB, _rotation(access, _key(access, visit)))
+        access = self._fresh(visit)
+        return asked(access, TAB, _rotation(access, _key(access, visit)))
 
     async def rotate(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
+        access = self._fresh(visit)
         key = _key(access, visit)
-        again = self._access.again(visit, visit.path)
-        if again is not None:
-            return again
         overlap = visit.form().number("overlap_seconds")
         try:
             rotated = await self._answers.ask(
@@ -94,16 +87,12 @@ class KeyPages:
         )
 
     def ask_deletion(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
-        again = self._access.again(visit, visit.path)
-        return again or asked(access, TAB, _deletion(access, _key(access, visit)), value="")
+        access = self._fresh(visit)
+        return asked(access, TAB, _deletion(access, _key(access, visit)), value="")
 
     async def delete(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
+        access = self._fresh(visit)
         key = _key(access, visit)
-        again = self._access.again(visit, visit.path)
-        if again is not None:
-            return again
         question, typed = _deletion(access, key), visit.form().text("confirmation")
         if not question.is_confirmed(typed):
             return asked(access, TAB, question, not_confirmed(question), typed)
@@ -112,6 +101,9 @@ class KeyPages:
 
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, "bots", "keys")
+
+    def _fresh(self, visit: PersonVisit) -> Access:
+        return self._access.fresh(visit, "bots", "keys")
 
     async def _list(
         self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED, name: str = ""

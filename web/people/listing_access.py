@@ -13,8 +13,8 @@ from core.rows import Listing
 from core.state import State
 from handlers.reply import NotPermitted
 from people.permissions import Right, rights
-from web.pages import Page, Shown
-from web.people.people_audience import PersonVisit
+from web.pages import Instead, Page
+from web.people.people_audience import PersonVisit, signed_in
 from web.people.visitors import Person
 
 FRESH_MS = 3_600_000
@@ -44,9 +44,9 @@ class ListingAccess:
         Raises NotFound for one that is not there, or that the person may not see; NotPermitted for one with
         which the person may not do that.
         """
-        person = visit.visitor
+        person = signed_in(visit)
         row = self.state.listings.get(f"{kind}/{visit.request.params[0]}")
-        if row is None or person is None:
+        if row is None:
             raise NotFound("listing")
         allowed = rights(person.id, row, is_moderator=person.is_moderator)
         if "see" not in allowed:
@@ -55,13 +55,9 @@ class ListingAccess:
             raise NotPermitted
         return Access(row, person, allowed)
 
-    def again(self, visit: PersonVisit, back: str) -> Shown | None:
-        """Return the page that asks for a fresh sign-in; None if the last one is fresh.
-
-        Args:
-            back: the page to come back to.
-        """
-        person = visit.visitor
-        if person is not None and self.clock.now_ms() - person.signed_in_ms < FRESH_MS:
-            return None
-        return Page("people/sign_in_again.html", "Is it still you?", {"back": back}, 403)
+    def fresh(self, visit: PersonVisit, kind: str, right: Right) -> Access:
+        """Return the same, for an act that takes a fresh sign-in. Raises what `of` raises, and Instead."""
+        access = self.of(visit, kind, right)
+        if self.clock.now_ms() - access.person.signed_in_ms >= FRESH_MS:
+            raise Instead(Page("people/sign_in_again.html", "Is it still you?", {"back": visit.path}, 403))
+        return access

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from handlers.manage_listings import kind_of_ref
 from ratelimit.bucket import Decision
 from web.pages import Page
 from web.people.listing_access import Access
@@ -27,7 +28,7 @@ def tab_page(
     row = access.row
     shown = {
         "row": row,
-        "kind": row.ref.partition("/")[0],
+        "kind": kind_of_ref(row.ref),
         "at": at,
         "rights": access.rights,
         "here": f"/{row.ref}/manage",

@@ -20,7 +20,7 @@ from votes.queries import refs_that_know
 from web.cookies import Cookie
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
-from web.people.people_audience import ERASED_HOME, PersonVisit
+from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
 
 WORD = "erase"
 """What one types to be forgotten, so that no slip of the hand does it."""
@@ -41,8 +41,7 @@ class MyData:
 
     async def download(self, visit: PersonVisit) -> Shown:
         """Hand out everything that is known of the person, as JSON."""
-        person = visit.visitor
-        user_id = person.id if person is not None else ""
+        user_id = signed_in(visit).id
         known = _Known(self._state, user_id)
         await in_slices(known.slices())
         body = msgspec.json.format(msgspec.json.encode(self._everything(user_id, known)), indent=2)
@@ -53,13 +52,12 @@ class MyData:
         """Forget the person, as the operator would."""
         if visit.form().text("word").lower() != WORD:
             return self._page(visit, {"word": f"Type {WORD} to be forgotten."}, 400)
-        user_id = visit.visitor.id if visit.visitor is not None else ""
+        user_id = signed_in(visit).id
         await self._answers.reply("forgetUser", visit.request, user_id)
         return see_other(ERASED_HOME, {"clear-site-data": '"cache"'}, (self._session.cleared(),))
 
     def _page(self, visit: PersonVisit, errors: dict[str, str], status: int = 200) -> Page:
-        person = visit.visitor
-        owned = self._ownership.refs_of(person.id) if person is not None else ()
+        owned = self._ownership.refs_of(signed_in(visit).id)
         values = {"errors": errors, "word": WORD, "owned": len(owned)}
         return Page("people/my_data.html", "My data", values, status)
 

@@ -9,10 +9,11 @@ from core.events import NoticesRead
 from core.ledger import Ledger
 from core.rows import Act, Listing
 from core.user_rows import UserSession, user_ref
+from handlers.manage_listings import kind_of_ref
 from listings.ownership import Ownership
-from people.user_sessions import Sessions
+from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
 
 NOTICES = 50
@@ -64,8 +65,8 @@ class MyPages:
         return Page("people/home.html", "Bots and servers, voted for by their users", {"about": ABOUT})
 
     def listings(self, visit: PersonVisit) -> Shown:
-        rows = [self._state.listings[ref] for ref in self._ownership.refs_of(_id(visit))]
-        shown = [OwnListing(row, row.ref.partition("/")[0], self._ownership.place(row.ref)) for row in rows]
+        rows = [self._state.listings[ref] for ref in self._ownership.refs_of(signed_in(visit).id)]
+        shown = [OwnListing(row, kind_of_ref(row.ref), self._ownership.place(row.ref)) for row in rows]
         unread = sum(notice.is_new for notice in self._notices(visit))
         return Page(
             "people/listings.html",
@@ -78,31 +79,30 @@ class MyPages:
         return Page("people/notices.html", "Notices", {"notices": shown[:NOTICES]})
 
     async def notices_read(self, visit: PersonVisit) -> Shown:
-        event = NoticesRead(user_ref(_id(visit)), self._clock.now_ms())
+        event = NoticesRead(user_ref(signed_in(visit).id), self._clock.now_ms())
         await self._ledger.durable(self._ledger.commit([event]))
         return see_other("/me/notices")
 
     def sessions(self, visit: PersonVisit) -> Shown:
-        person, row = visit.visitor, self._state.users.get(user_ref(_id(visit)))
+        person = signed_in(visit)
+        row = self._state.users.get(user_ref(person.id))
         open_ = self._sessions.open_of(row, self._clock.now_ms()) if row is not None else []
-        this = person.session_digest if person is not None else ""
-        shown = [OwnSession(each.digest[:16], each, each.digest == this) for each in open_]
+        shown = [OwnSession(session_id(each), each, each.digest == person.session_digest) for each in open_]
         return Page("people/sessions.html", "Sessions", {"sessions": shown})
 
     async def end_session(self, visit: PersonVisit) -> Shown:
         """End one session by its id, or all others."""
-        person, wanted = visit.visitor, visit.form().text("session")
-        row = self._state.users.get(user_ref(_id(visit)))
-        this = person.session_digest if person is not None else ""
-        others = [each.digest for each in row.sessions if each.digest != this] if row is not None else []
-        ended = others if wanted == "others" else [each for each in others if each.startswith(wanted or "-")]
+        person, wanted = signed_in(visit), visit.form().text("session")
+        row = self._state.users.get(user_ref(person.id))
+        others = [each for each in row.sessions if each.digest != person.session_digest] if row else []
+        ended = [each.digest for each in others if wanted in {"others", session_id(each)}]
         if ended:
-            await self._people.end(_id(visit), ended)
+            await self._people.end(person.id, ended)
         return see_other("/me/sessions")
 
     def _notices(self, visit: PersonVisit) -> Iterator[OwnNotice]:
         """Yield what others have done with one's listings, as far as their trails remember it."""
-        user_id = _id(visit)
+        user_id = signed_in(visit).id
         account = self._state.users.get(user_ref(user_id))
         read_ms = account.read_ms if account is not None else 0
         for ref in self._ownership.refs_of(user_id):
@@ -110,8 +110,3 @@ class MyPages:
             for act in row.trail:
                 if act.deed in TOLD and act.by != user_actor(user_id):
                     yield OwnNotice(row, act, TOLD[act.deed], act.at_ms > read_ms)
-
-
-def _id(visit: PersonVisit) -> str:
-    """Return the id of who is signed in; a row of pages lets nobody else in."""
-    return visit.visitor.id if visit.visitor is not None else ""

@@ -14,7 +14,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Conflict
 from core.rows import Listing
-from handlers.manage_listings import Kind
+from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json, reply_to
 from handlers.views import ActView, BotView, ServerView, act_views, bot_view, server_view
 from listings.ownership import Ownership
@@ -122,7 +122,7 @@ class OverviewPages:
     def _page(self, access: Access, problem: str | None = None, status: int = 200) -> Page:
         row = access.row
         standing = self._standing(access)
-        owners = row.owner_id, *getattr(row.profile, "extra_owners", ())
+        owners = row.owner_id, *row.extra_owners
         values = {
             "standing": standing,
             "problem": problem,
@@ -136,7 +136,7 @@ class OverviewPages:
 
     def _standing(self, access: Access) -> ListingStanding:
         row = access.row
-        kind: Kind = "bots" if row.ref.startswith("bots/") else "servers"
+        kind = kind_of_ref(row.ref)
         return ListingStanding(
             kind=kind,
             listing=bot_view(row) if kind == "bots" else server_view(row),

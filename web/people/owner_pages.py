@@ -9,7 +9,6 @@ from typing import Any
 
 from core.clock import Clock
 from core.refusals import Invalid
-from core.rows import BotProfile
 from core.state import State
 from handlers.reply import NO_HEADERS
 from people.quarantine import refuse_quarantined
@@ -32,18 +31,15 @@ class OwnerPages:
         self._answers = answers
 
     def show(self, visit: PersonVisit) -> Shown:
-        access = self._access.of(visit, "bots", "own")
-        return self._access.again(visit, visit.path) or self._page(access, _extra_owners(access))
+        access = self._access.fresh(visit, "bots", "own")
+        return self._page(access, access.row.extra_owners)
 
     async def save(self, visit: PersonVisit) -> Shown:
         """Name the extra owners, or hand the bot over."""
-        access, form = self._access.of(visit, "bots", "own"), visit.form()
-        stale = self._access.again(visit, visit.path)
-        if stale is not None:
-            return stale
+        access, form = self._access.fresh(visit, "bots", "own"), visit.form()
         if form.text("act") != "hand_over":
             return await self._saved(visit, access, {"extra_owners": form.lines("extra_owners")}, "saved")
-        heir, extra = form.text("heir"), _extra_owners(access)
+        heir, extra = form.text("heir"), access.row.extra_owners
         if heir not in extra:
             return self._page(access, extra, {"heir": NOBODY}, 400)
         others = [access.row.owner_id, *(each for each in extra if each != heir)]
@@ -69,7 +65,7 @@ class OwnerPages:
         errors: Mapping[str, str] = NO_HEADERS,
         status: int = 200,
     ) -> Page:
-        extra = _extra_owners(access)
+        extra = access.row.extra_owners
         values = {
             "typed": typed,
             "extra": extra,
@@ -78,8 +74,3 @@ class OwnerPages:
             "labels": {**LABELS, "heir": "New owner"},
         }
         return tab_page(access, "owners", values, status)
-
-
-def _extra_owners(access: Access) -> Sequence[str]:
-    profile = access.row.profile
-    return profile.extra_owners if isinstance(profile, BotProfile) else ()

@@ -69,6 +69,13 @@ ERROR_TEXTS = ErrorTexts(
 )
 
 
+def signed_in(visit: PersonVisit) -> Person:
+    """Return who is signed in. Raises SignInRequired; the row of a page refuses strangers before."""
+    if visit.visitor is None:
+        raise SignInRequired
+    return visit.visitor
+
+
 def people_audience(
     session: Cookie,
     known: Callable[[str | None], Person | None],

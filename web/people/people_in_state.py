@@ -15,9 +15,7 @@ from core.refusals import NotFound, Unavailable
 from core.user_rows import UserProfile
 from people.user_sessions import Known, Sessions, end_sessions, seen
 from web.people.visitors import Person
-
-VALUE_CHARACTERS = 43
-"""256 bits in base64."""
+from web.sessions import VALUE_CHARACTERS
 
 
 class PeopleInState:

@@ -16,15 +16,11 @@ class RemovalPages:
         self._answers = answers
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
-        access = self._access.of(visit, kind, "remove")
-        return self._access.again(visit, visit.path) or _page(access, {})
+        return _page(self._access.fresh(visit, kind, "remove"), {})
 
     async def remove(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Remove the listing with all that belongs to it."""
-        access, typed = self._access.of(visit, kind, "remove"), visit.form().text("name")
-        stale = self._access.again(visit, visit.path)
-        if stale is not None:
-            return stale
+        access, typed = self._access.fresh(visit, kind, "remove"), visit.form().text("name")
         if _as_shown(typed) != _as_shown(access.row.profile.name):
             return _page(access, {"name": OTHER_NAME}, 400)
         name = "removeBot" if kind == "bots" else "removeServer"

@@ -8,8 +8,7 @@ from core.clock import Clock
 from core.refusals import NotFound
 from core.state import State
 from core.user_rows import QuarantinedAct
-from handlers.manage_listings import KINDS
-from handlers.manage_review import kind_of_ref
+from handlers.manage_listings import KINDS, kind_of_ref
 from listings.review import PresetReason
 from people.permissions import Right
 from web.json_answers import JsonAnswers

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.refusals import Conflict, Invalid
 from core.rows import Listing
-from handlers.manage_review import kind_of_ref
+from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, success
 from listings.review import decision_of, denial_text, is_proven
 from web.pages import Page, Shown, see_other

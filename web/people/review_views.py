@@ -11,8 +11,8 @@ from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import BotProfile, Listing, Review
 from core.state import State
-from handlers.manage_listings import Kind
-from handlers.manage_review import NoteView, kind_of_ref, note_list
+from handlers.manage_listings import Kind, kind_of_ref
+from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
 from handlers.views import (
     ActorName,

@@ -24,7 +24,7 @@ from web.markdown import Markdown
 from web.pages import Page, Shown, see_other
 from web.people.applications import Applications
 from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, signed_in
 
 TITLE = "Submit a bot"
 WORDS: Mapping[Obstacle, str] = {
@@ -85,8 +85,7 @@ class SubmissionPages:
         if form.text("act") == "preview":
             html = await self._markdown.html(profile["description"])
             return self._form(bot_id, profile, preview=html)
-        owner_id = visit.visitor.id if visit.visitor is not None else ""
-        body = {"id": bot_id, "owner_id": owner_id, **profile}
+        body = {"id": bot_id, "owner_id": signed_in(visit).id, **profile}
         try:
             read(BotSubmission, body)  # before the platform is asked, which may take seconds
             found = await self._obstacles(visit, bot_id)
@@ -105,22 +104,20 @@ class SubmissionPages:
         return see_other(f"/bots/{bot_id}/manage?notice=submitted")
 
     def _refuse_quarantined(self, visit: PersonVisit) -> None:
-        if visit.visitor is not None:
-            refuse_quarantined(self._state, visit.visitor.id, "submit", self._clock.now_ms())
+        refuse_quarantined(self._state, signed_in(visit).id, "submit", self._clock.now_ms())
 
     async def _obstacles(self, visit: PersonVisit, bot_id: str) -> Sequence[Obstacle]:
         """Return what the platform says against the bot; nothing while it gives no answer."""
-        user_id = visit.visitor.id if visit.visitor is not None else ""
         try:
-            told = await self._applications.ask(user_id, bot_id)
+            told = await self._applications.ask(signed_in(visit).id, bot_id)
         except PlatformAway:
             return ()
         return obstacles(told.application)
 
     def _listed(self, visit: PersonVisit, bot_id: str) -> Page:
         """Say that the bot is there already, and to whom it belongs if that is the visitor."""
-        row, person = self._state.listings.get(BOTS + bot_id), visit.visitor
-        is_own = row is not None and person is not None and row.owner_id == person.id
+        row = self._state.listings.get(BOTS + bot_id)
+        is_own = row is not None and row.owner_id == signed_in(visit).id
         why = "You have submitted this bot already." if is_own else "A bot with this id is listed already."
         return self._first(bot_id, {"id": why}, 409, own_id=bot_id if is_own else None)
 

@@ -65,15 +65,11 @@ class WebhookPages:
         return await self._answers.reply(f"show{self._form}Webhook", visit.request, self._of(visit).row.id)
 
     def edit(self, visit: PersonVisit) -> Shown:
-        access = self._of(visit)
-        again = self._access.again(visit, visit.path)
-        return again or _settings(access)
+        access = self._fresh(visit)
+        return _settings(access)
 
     async def save(self, visit: PersonVisit) -> Shown:
-        access, form = self._of(visit), visit.form()
-        again = self._access.again(visit, visit.path)
-        if again is not None:
-            return again
+        access, form = self._fresh(visit), visit.form()
         name, before = f"save{self._form}Webhook", access.row.webhook
         try:
             body = _body(form, before)
@@ -87,14 +83,10 @@ class WebhookPages:
 
     def ask_rotation(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
-        again = self._access.again(visit, visit.path)
-        return again or asked(access, TAB, _rotation(access))
+        return asked(access, TAB, _rotation(access))
 
     async def rotate(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
-        again = self._access.again(visit, visit.path)
-        if again is not None:
-            return again
         name, overlap = f"rotate{self._form}WebhookSecret", visit.form().number("overlap_seconds")
         try:
             rotated = await self._answers.ask(
@@ -106,14 +98,10 @@ class WebhookPages:
 
     def ask_removal(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
-        again = self._access.again(visit, visit.path)
-        return again or asked(access, TAB, _removal(access))
+        return asked(access, TAB, _removal(access))
 
     async def remove(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
-        again = self._access.again(visit, visit.path)
-        if again is not None:
-            return again
         await self._answers.reply(f"remove{self._form}Webhook", visit.request, access.row.id)
         return see_other(f"{_here(access)}?notice=webhook-removed")
 
@@ -147,9 +135,12 @@ class WebhookPages:
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, self._kind, "webhook")
 
+    def _fresh(self, visit: PersonVisit) -> Access:
+        return self._access.fresh(visit, self._kind, "webhook")
+
     def _with_webhook(self, visit: PersonVisit) -> Access:
-        """Return a listing that has a webhook. Raises NotFound and NotPermitted."""
-        access = self._of(visit)
+        """Return a listing that has a webhook, after a fresh sign-in. Raises NotFound, too."""
+        access = self._fresh(visit)
         if access.row.webhook is None:
             raise NotFound("webhook")
         return access

@@ -12,7 +12,7 @@ from handlers.reply import NotPermitted
 from handlers.request import Request
 from people.permissions import Right
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
-from web.pages import Page, Visit
+from web.pages import Instead, Visit
 from web.people.listing_access import FRESH_MS, ListingAccess
 from web.people.visitors import Person
 
@@ -24,12 +24,8 @@ def access(ledger: Ledger, state: State) -> ListingAccess:
     return ListingAccess(state, FakeClock(NOW_MS))
 
 
-def visit(
-    user: str | None, bot: str = BOT_REF, *, is_moderator: bool = False, ago_ms: int = 0
-) -> Visit[Person]:
+def visit(user: str, bot: str = BOT_REF, *, is_moderator: bool = False, ago_ms: int = 0) -> Visit[Person]:
     request = Request("GET", "/", (bot.partition("/")[2],), {}, {}, "127.0.0.1", b"", 1_024)
-    if user is None:
-        return Visit(request, None)
     return Visit(request, Person(user, "Somebody", None, is_moderator, "d1", NOW_MS - ago_ms))
 
 
@@ -42,10 +38,9 @@ def test_who_may_gets_the_listing_and_what_else_is_allowed(
     assert right in found.rights
 
 
-@pytest.mark.parametrize("user", [USER, None])
-def test_a_stranger_does_not_learn_that_it_is_there(access: ListingAccess, user: str | None) -> None:
+def test_who_may_not_see_it_does_not_learn_that_it_is_there(access: ListingAccess) -> None:
     with pytest.raises(NotFound):
-        access.of(visit(user), "bots", "see")
+        access.of(visit(USER), "bots", "see")
     with pytest.raises(NotFound):
         access.of(visit(OWNER, "bots/1"), "bots", "see")
     with pytest.raises(NotFound):
@@ -60,8 +55,14 @@ def test_who_may_see_it_but_not_do_that_is_told_so(access: ListingAccess) -> Non
 
 
 def test_an_old_sign_in_has_to_be_made_again(access: ListingAccess) -> None:
-    assert access.again(visit(OWNER, ago_ms=FRESH_MS - 1), "/back") is None
-    for stale in (visit(OWNER, ago_ms=FRESH_MS), visit(None)):
-        page = access.again(stale, "/back")
-        assert isinstance(page, Page)
-        assert (page.status, page.values["back"]) == (403, "/back")
+    assert access.fresh(visit(OWNER, ago_ms=FRESH_MS - 1), "bots", "keys").row.ref == BOT_REF
+    stale = visit(OWNER, ago_ms=FRESH_MS)
+    with pytest.raises(Instead) as instead:
+        access.fresh(stale, "bots", "keys")
+    page = instead.value.page
+    assert (page.status, page.values["back"]) == (403, stale.path)
+
+
+def test_who_may_not_do_it_is_not_asked_to_sign_in_again(access: ListingAccess) -> None:
+    with pytest.raises(NotPermitted):
+        access.fresh(visit(OTHER_USER, ago_ms=FRESH_MS), "bots", "own")
