@@ -280,7 +280,7 @@ TESTED_ELSEWHERE = {
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_review", "handlers/manage_users", "handlers/manage_votes"),
         *("handlers/manage_webhooks", "handlers/public"),
-        *("handlers/request", "handlers/review_routes", "handlers/user_views"),
+        *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
         *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
