@@ -42,7 +42,7 @@ class _ByTime:
 class Ownership:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._refs_of: dict[str, tuple[str, ...]] = {}
+        self._refs_of: dict[str, list[str]] = {}
         self._owners_of: dict[str, tuple[str, ...]] = {}
         self._waiting = _ByTime()
         self._decided = _ByTime(DECIDED_KEPT)
@@ -94,9 +94,10 @@ class Ownership:
         before = self._owners_of.pop(ref, ())
         if owners:
             self._owners_of[ref] = owners
-        for owner in {*before, *owners}:
-            refs = {*self._refs_of.pop(owner, ())} - {ref}
-            if owner in owners:
-                refs.add(ref)
-            if refs:
-                self._refs_of[owner] = tuple(sorted(refs))
+        for owner in {*before} - {*owners}:
+            refs = self._refs_of[owner]
+            del refs[bisect_left(refs, ref)]
+            if not refs:
+                del self._refs_of[owner]
+        for owner in {*owners} - {*before}:
+            insort(self._refs_of.setdefault(owner, []), ref)

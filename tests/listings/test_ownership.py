@@ -110,5 +110,5 @@ def test_who_has_left_a_listing_owns_it_no_more() -> None:
         saved = ListingSaved(BOT_REF, owner, BOT_PROFILE, "in_review", NOW_MS)
         state.apply(saved)
         ownership.on_record(1, [saved])
-    assert (ownership.refs_of(OWNER), ownership.refs_of(OTHER_USER)) == ((), (BOT_REF,))
+    assert ([*ownership.refs_of(OWNER)], [*ownership.refs_of(OTHER_USER)]) == ([], [BOT_REF])
     assert ownership.place(OTHER_REF) is None

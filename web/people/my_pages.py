@@ -1,5 +1,6 @@
 """The first page, and the pages of a person: listings, notices, sessions. Law: they show one's own alone."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from core.ledger import Ledger
 from core.rows import Act, Listing
 from core.user_rows import UserSession, user_ref
 from handlers.manage_listings import kind_of_ref
+from handlers.slices import in_slices
+from listings.finding import SLICE
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
@@ -17,6 +20,8 @@ from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
 
 NOTICES = 50
+LISTINGS = 100
+"""Those on one page."""
 ABOUT = "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 TOLD: Mapping[str, str] = {
     "approved": "is approved: users can vote for it",
@@ -64,18 +69,21 @@ class MyPages:
     def home(self, _: PersonVisit) -> Shown:
         return Page("people/home.html", "Bots and servers, voted for by their users", {"about": ABOUT})
 
-    def listings(self, visit: PersonVisit) -> Shown:
-        rows = [self._state.listings[ref] for ref in self._ownership.refs_of(signed_in(visit).id)]
+    async def listings(self, visit: PersonVisit) -> Shown:
+        refs = self._ownership.refs_of(signed_in(visit).id)
+        first = bisect_right(refs, visit.request.query.get("after", ""))
+        rows = [self._state.listings[ref] for ref in refs[first : first + LISTINGS]]
         shown = [OwnListing(row, kind_of_ref(row.ref), self._ownership.place(row.ref)) for row in rows]
-        unread = sum(notice.is_new for notice in self._notices(visit))
-        return Page(
-            "people/listings.html",
-            "My listings",
-            {"listings": shown, "unread": unread, "is_complete": self._ownership.is_complete},
-        )
+        values = {
+            "listings": shown,
+            "next": rows[-1].ref if len(refs) > first + LISTINGS else None,
+            "unread": sum(notice.is_new for notice in await self._notices(visit)),
+            "is_complete": self._ownership.is_complete,
+        }
+        return Page("people/listings.html", "My listings", values)
 
-    def notices(self, visit: PersonVisit) -> Shown:
-        shown = sorted(self._notices(visit), key=lambda notice: notice.act.at_ms, reverse=True)
+    async def notices(self, visit: PersonVisit) -> Shown:
+        shown = sorted(await self._notices(visit), key=lambda notice: notice.act.at_ms, reverse=True)
         return Page("people/notices.html", "Notices", {"notices": shown[:NOTICES]})
 
     async def notices_read(self, visit: PersonVisit) -> Shown:
@@ -100,13 +108,20 @@ class MyPages:
             await self._people.end(person.id, ended)
         return see_other("/me/sessions")
 
-    def _notices(self, visit: PersonVisit) -> Iterator[OwnNotice]:
-        """Yield what others have done with one's listings, as far as their trails remember it."""
-        user_id = signed_in(visit).id
+    async def _notices(self, visit: PersonVisit) -> list[OwnNotice]:
+        found: list[OwnNotice] = []
+        await in_slices(self._told(signed_in(visit).id, found))
+        return found
+
+    def _told(self, user_id: str, found: list[OwnNotice]) -> Iterator[None]:
+        """Collect in slices what others have done with one's listings, as far as their trails remember it."""
         account = self._state.users.get(user_ref(user_id))
         read_ms = account.read_ms if account is not None else 0
-        for ref in self._ownership.refs_of(user_id):
-            row = self._state.listings[ref]
-            for act in row.trail:
-                if act.deed in TOLD and act.by != user_actor(user_id):
-                    yield OwnNotice(row, act, TOLD[act.deed], act.at_ms > read_ms)
+        refs = [*self._ownership.refs_of(user_id)]
+        for start in range(0, len(refs), SLICE):
+            for ref in refs[start : start + SLICE]:
+                if ref in self._state.listings:
+                    row = self._state.listings.peek(ref)
+                    acts = [act for act in row.trail if act.deed in TOLD and act.by != user_actor(user_id)]
+                    found += [OwnNotice(row, act, TOLD[act.deed], act.at_ms > read_ms) for act in acts]
+            yield

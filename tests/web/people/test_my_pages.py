@@ -1,5 +1,7 @@
 """web/people/my_pages.py: what is one's own, on a whole gateway."""
 
+import html
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +9,8 @@ import pytest
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
+from web.people.my_pages import LISTINGS
 
 HOUR_SECONDS = 3_600
 
@@ -48,6 +51,21 @@ def test_one_sees_one_s_own_listings_their_state_and_their_place_in_the_queue(
     assert "in review place 2" in shown
     assert f"/bots/{BOT}/manage" in ada.page("/me")
     assert OTHER_BOT not in ada.page("/me")
+
+
+def test_who_owns_many_sees_them_in_pages(gateway: PeopleGateway) -> None:
+    bots = [str(500_000_000_000_000_000 + number) for number in range(LISTINGS + 1)]
+    for bot in bots:
+        submit(gateway, bot, DAN)
+    dan = gateway.person(DAN)
+    first = dan.page("/me")
+    assert [bot in first for bot in bots] == [True] * LISTINGS + [False]
+    [following] = re.findall(r'href="(/me\?after=[^"]+)"', first)
+    second = dan.page(html.unescape(following))
+    assert [bot in second for bot in bots] == [False] * LISTINGS + [True]
+    assert "Next" not in words(second)
+    gateway.operate("POST", f"/manage/bots/{bots[-1]}/approve")
+    assert "1 new notice" in words(dan.page("/me"))
 
 
 def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGateway, ada: Person) -> None:
