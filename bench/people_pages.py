@@ -59,12 +59,12 @@ def value_of(user_id: str) -> str:
     return user_id.rjust(43, "0")
 
 
-def listings(count: int, users: int, now_ms: int) -> Iterator[Event]:
+def listings(count: int, users: int, now_ms: int, first: int = FIRST) -> Iterator[Event]:
     profile = BotProfile("", "Counts what happens", "A bot that counts what happens. " * 10, ("Utility",))
     for number in range(count):
         named, owner = replace(profile, name=f"Bot {number}"), str(FIRST + number % users)
         review: Review = "approved" if number % 100 else "in_review"
-        yield ListingSaved(f"bots/{FIRST + number}", owner, named, review, now_ms, by=user_actor(owner))
+        yield ListingSaved(f"bots/{first + number}", owner, named, review, now_ms, by=user_actor(owner))
 
 
 def people(count: int, digest: Callable[[str], str], now_ms: int) -> Iterator[Event]:

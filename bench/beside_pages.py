@@ -1,0 +1,166 @@
+"""What pages for people cost a vote check: rounds without them, with them, and while they are asked for.
+
+    python -m bench.beside_pages [--pages 50] [--rounds 7] [--seconds 2]
+
+Two gateways run on equal data folders, one of them without `web.public_url`. Rounds go in turns. A gateway's
+processor time by check counts, because a busy machine moves it less than a rate; while pages are served, the
+time of the pages is in it. A closed loop leaves nothing for the pages but what it loses itself. The latencies
+are those of a fixed rate, at which the processor has time for both.
+"""
+
+import argparse
+import asyncio
+import shutil
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.client import HTTPConnection
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import uvloop
+
+from bench.load import Measured, closed_loop, fixed_rate
+from bench.people_pages import OWNER, SITE, commit, listings, people, value_of
+from bench.servers import DIGEST_SECRET, Running, Server, running, votegate
+from bench.state import in_process, voters
+from bench.wire import seeded
+from bench.world import write_requests
+from core.clock import SystemClock
+from gateway.serve import Gateway, serve
+from settings.model import load_settings
+
+CONNECTIONS = 64
+VOTES = 100_000
+PEOPLE = 1_000
+FIRST_BOT = 3 * 10**17
+BOT = f"/bots/{FIRST_BOT + 2}/manage"
+PAGES = ("/", "/me", BOT, f"{BOT}/profile", f"{BOT}/keys")
+CALM_RATE = 2_000
+"""Vote checks a second at the fixed rate."""
+
+
+def furnish(folder: Path) -> None:
+    """Add people, their sessions and their bots to a data folder."""
+
+    async def main() -> None:
+        stop, done = asyncio.Event(), asyncio.Event()
+        held: list[Gateway] = []
+
+        async def started(gateway: Gateway) -> None:
+            held.append(gateway)
+            done.set()
+
+        flags = {"data_dir": folder, "server.port": 0, "keys.digest_secret": DIGEST_SECRET}
+        serving = asyncio.create_task(serve(load_settings(None, {}, flags), SystemClock(), stop, started))
+        await done.wait()
+        now_ms = held[0].clock.now_ms()
+        await commit(held[0], listings(PEOPLE, PEOPLE, now_ms, FIRST_BOT))
+        await commit(held[0], people(PEOPLE, held[0].digester.digest, now_ms))
+        stop.set()
+        await serving
+
+    uvloop.run(main())
+
+
+def with_site(server: Server) -> Server:
+    """The same server, with pages for people."""
+    names = {name: f"VOTEGATE_{name.replace('.', '__').upper()}" for name in SITE}
+    return replace(
+        server,
+        name="with pages",
+        environment={**server.environment, **{names[name]: value for name, value in SITE.items()}},
+    )
+
+
+@contextmanager
+def visited(port: int, pages: float) -> Iterator[None]:
+    """Ask for so many pages a second, until the context ends."""
+    enough, wrong = threading.Event(), list[str]()
+    headers = {"Cookie": f"__Host-votegate-session={value_of(OWNER)}", "Accept": "text/html"}
+
+    def visit() -> None:
+        connection, due = HTTPConnection("127.0.0.1", port, timeout=30), time.perf_counter()
+        for page in cycle(PAGES):
+            due += 1 / pages
+            if enough.wait(max(0, due - time.perf_counter())):
+                break
+            connection.request("GET", page, headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != 200:
+                wrong.append(f"{page}: {answer.status}")
+        connection.close()
+
+    thread = threading.Thread(target=visit)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+    assert not wrong, wrong[:5]
+
+
+class Round(NamedTuple):
+    us_a_check: float
+    """Processor time of the gateway."""
+    busy: Measured
+    calm: Measured
+
+
+def once(server: Running, seconds: float, requests: Path) -> Round:
+    before = server.cpu_seconds()
+    busy = closed_loop(server.port, CONNECTIONS, seconds, requests)
+    us = (server.cpu_seconds() - before) / busy.answered * 1e6
+    return Round(us, busy, fixed_rate(server.port, CALM_RATE, CONNECTIONS, seconds, requests))
+
+
+def report(rounds: dict[str, list[Round]]) -> None:
+    def row(what: str, number: Callable[[Round], float], digits: int) -> None:
+        medians = [statistics.median(map(number, each)) for each in rounds.values()]
+        ratios = [f"{each / medians[0]:.3f}" for each in medians[1:]]
+        shown = " | ".join(f"{each:,.{digits}f}" for each in medians)
+        print(f"| {what} | {shown} | {' | '.join(ratios)} |")
+
+    print(f"| medians of {len(next(iter(rounds.values())))} rounds | {' | '.join(rounds)} | ratio | ratio |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    row("us of the processor a check", lambda each: each.us_a_check, 2)
+    row("checks a second", lambda each: each.busy.rate, 0)
+    row(f"p50 at {CALM_RATE:,}/s, ms", lambda each: each.calm.p50, 3)
+    row(f"p99 at {CALM_RATE:,}/s, ms", lambda each: each.calm.p99, 3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.beside_pages")
+    parser.add_argument("--pages", type=float, default=50, help="a second")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=2)
+    given = parser.parse_args()
+    asked = f"{given.pages:g} pages/s"
+    rounds: dict[str, list[Round]] = {"without pages": [], "nobody asks": [], asked: []}
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        requests = place / "requests"
+        write_requests(requests, seeded(place / "plain", voters(VOTES)))
+        in_process(furnish, place / "plain")
+        shutil.copytree(place / "plain", place / "site")
+        with (
+            running(votegate(place / "plain"), place / "plain.log") as plain,
+            running(with_site(votegate(place / "site")), place / "site.log") as site,
+        ):
+            for _ in range(given.rounds):
+                rounds["without pages"].append(once(plain, given.seconds, requests))
+                rounds["nobody asks"].append(once(site, given.seconds, requests))
+                with visited(site.port, given.pages):
+                    rounds[asked].append(once(site, given.seconds, requests))
+    report(rounds)
+
+
+if __name__ == "__main__":
+    main()
