@@ -38,6 +38,7 @@ LOST = {
     "keys revoke": "This stops the key {key_id} at once.",
     "webhook remove": "This removes the webhook of {id}, what it still has to send, and its log.",
     "users end-sessions": "This signs the user {id} out everywhere.",
+    "users end-all-sessions": "This signs everybody out everywhere.",
     "users end-session": "This ends the session {session_id} of the user {id}.",
     "users erase": "This removes all that is known of user {id}, with votes and deliveries, everywhere.",
 }

@@ -114,6 +114,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "End all sessions of a user",
     ),
     Operation(
+        *("users end-all-sessions", "endAllSessions", "DELETE", "/manage/sessions"),
+        "End the sessions of all users",
+    ),
+    Operation(
         *("users end-session", "endSession", "DELETE", f"{_USER}/sessions/{{session_id}}"),
         "End a session of a user",
     ),

@@ -15,16 +15,26 @@ from core.user_rows import QuarantinedAct, user_ref
 from handlers.manage import ManageContext, user_id, users_query
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.user_views import ModeratorList, UserAnswer, UserPage, UserSessions, UserView, UserViews
+from handlers.user_views import (
+    EndedSessions,
+    ModeratorList,
+    UserAnswer,
+    UserPage,
+    UserSessions,
+    UserView,
+    UserViews,
+)
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, impose, lift
 from people.queries import users_page
-from people.user_sessions import digests_of, end_sessions
+from people.user_sessions import digests_of, end_everyone, end_sessions
 from votes.rules import erase_user
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
+USERS_AT_ONCE = 64
+"""Users whose sessions end in one record."""
 NO_ACT = f"must be one of {', '.join(ACTS)}"
 
 
@@ -80,6 +90,18 @@ class ManageUsers:
         user = self._known(request, now_ms)
         events = end_sessions(self._state, user.id, None, now_ms, by=request.by)
         return await self._context.commit(events)
+
+    async def end_all_sessions(self, request: Request) -> Reply:
+        """End the sessions of all users, some users at a time. Those that begin meanwhile stay."""
+        now_ms, ended = self._clock.now_ms(), 0
+        refs = [*self._state.users.refs]
+        for start in range(0, len(refs), USERS_AT_ONCE):
+            events = end_everyone(self._state, refs[start : start + USERS_AT_ONCE], now_ms, by=request.by)
+            if events:
+                ended += sum(len(event.digests) for event in events)
+                await self._context.commit(events)
+            await asyncio.sleep(0)
+        return success(EndedSessions(ended=ended))
 
     async def end_session(self, request: Request) -> Reply:
         now_ms = self._clock.now_ms()

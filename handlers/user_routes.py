@@ -13,7 +13,7 @@ from handlers.route import (
     RefusalKind,
     Route,
 )
-from handlers.user_views import ModeratorList, UserAnswer, UserPage, UserSessions
+from handlers.user_views import EndedSessions, ModeratorList, UserAnswer, UserPage, UserSessions
 from handlers.views import Success
 from listings import forms
 
@@ -128,6 +128,22 @@ USER_ROUTES: tuple[Route, ...] = (
         answer=Success,
         outcome="No browser is signed in.",
         refuses=(BAD_ID, NO_USER, NO_WRITES),
+    ),
+    Route(
+        "DELETE",
+        "/manage/sessions",
+        "endAllSessions",
+        endpoint=lambda to: to.users.end_all_sessions,
+        access="operator",
+        tag="Users",
+        summary="End the sessions of all users",
+        description=(
+            "Everybody is signed out everywhere, and may sign in again. Sessions that begin meanwhile stay. "
+            "After a 503, send it again."
+        ),
+        answer=EndedSessions,
+        outcome="How many sessions it has ended.",
+        refuses=(NO_WRITES,),
     ),
     Route(
         "DELETE",

@@ -88,6 +88,12 @@ class UserSessions(Success):
     next: NoMore = None
 
 
+class EndedSessions(Success):
+    """How many sessions were ended, those included that were over by themselves."""
+
+    ended: Annotated[Count, Meta(examples=[12])]
+
+
 class ModeratorView(View):
     """A user who moderates."""
 

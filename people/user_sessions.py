@@ -155,3 +155,15 @@ def digests_of(row: UserRow | None, wanted_id: str) -> list[str]:
 
 def _is_alive(session: UserSession, terms: SessionTerms, now_ms: int) -> bool:
     return now_ms - session.seen_ms < terms.idle_ms and now_ms - session.opened_ms < terms.longest_ms
+
+
+def end_everyone(state: State, refs: Iterable[str], now_ms: int, *, by: Actor) -> list[SessionsEnded]:
+    """End the sessions of these users that have begun by now."""
+    events = list[SessionsEnded]()
+    for ref in refs:
+        row = state.users.get(ref)
+        sessions = row.sessions if row is not None else ()
+        ended = sorted(session.digest for session in sessions if session.opened_ms <= now_ms)
+        if ended:
+            events.append(SessionsEnded(ref, tuple(ended), now_ms, by=by))
+    return events

@@ -175,6 +175,7 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"users sessions {USER}")["sessions"][0]["id"] == SESSION_ID
     assert did(f"users end-session {USER} {SESSION_ID} --yes") == {"success": True}
     assert did(f"users end-sessions {USER} --yes") == {"success": True}
+    assert did("users end-all-sessions --yes") == {"success": True, "ended": 0}
     assert did(f"users erase {USER} --yes") == {"success": True}
     assert did(f"votes check {BOT} {USER}")["votes"][0]["voted"] is False
     for kind, listing in (("bots", BOT), ("servers", SERVER)):
@@ -412,7 +413,11 @@ def test_what_is_typed_wrong_ends_with_2_before_anything_is_asked(line: str, rea
 def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gateway: ThreadGateway) -> None:
     gateway.list_bot()
     ids = {"bots remove": [BOT], "webhook remove": [BOT], "users erase": [USER], "keys revoke": [BOT, "1"]}
-    ids |= {"users end-sessions": [USER], "users end-session": [USER, SESSION_ID]}
+    ids |= {
+        "users end-sessions": [USER],
+        "users end-session": [USER, SESSION_ID],
+        "users end-all-sessions": [],
+    }
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))
         assert line.endswith("It does so with --yes, or asks on a terminal; nothing was changed")

@@ -17,6 +17,7 @@ from people.user_sessions import (
     Known,
     Sessions,
     digests_of,
+    end_everyone,
     end_sessions,
     seen,
     session_id,
@@ -166,6 +167,18 @@ def test_nobody_ends_what_is_not_there(ledger: Ledger, sessions: Sessions, state
     sign_in(ledger, sessions, "d2", user=OTHER_USER)
     with pytest.raises(NotFound, match="session"):
         ended(state, ["d2"])
+
+
+def test_the_sessions_of_everyone_that_have_begun_are_ended(
+    ledger: Ledger, sessions: Sessions, state: State
+) -> None:
+    sign_in(ledger, sessions, "d1")
+    sign_in(ledger, sessions, "d2", user=OTHER_USER)
+    sign_in(ledger, sessions, "d3", user=OTHER_USER, at_ms=NOW_MS + 1)
+    refs = [user_ref(USER), user_ref(OTHER_USER), user_ref("1")]
+    ledger.commit(end_everyone(state, refs, NOW_MS, by=OPERATOR))
+    assert [who(sessions, f"d{number}") for number in (1, 2, 3)] == [None, None, OTHER_USER]
+    assert end_everyone(state, refs, NOW_MS, by=OPERATOR) == []
 
 
 def test_a_session_has_a_part_of_its_digest_as_id_by_which_it_is_found(

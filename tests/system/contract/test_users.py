@@ -223,6 +223,16 @@ def test_all_sessions_of_a_user_are_ended_at_once_and_nobody_else_s(gateway: Thr
     assert (sessions(gateway), sessions(gateway, OTHER_USER)) == ([], [SECOND[:16]])
 
 
+def test_the_sessions_of_all_users_are_ended_at_once(gateway: ThreadGateway) -> None:
+    sign_in(gateway, FIRST)
+    sign_in(gateway, SECOND, user=OTHER_USER)
+
+    assert gateway.done("DELETE", "/manage/sessions") == {"success": True, "ended": 2}
+
+    assert (sessions(gateway), sessions(gateway, OTHER_USER)) == ([], [])
+    assert gateway.done("DELETE", "/manage/sessions")["ended"] == 0
+
+
 @pytest.mark.parametrize("wanted", [FIRST, FIRST[:15], SECOND[:16], "none"])
 def test_a_session_that_the_user_has_not_is_404(gateway: ThreadGateway, wanted: str) -> None:
     sign_in(gateway, FIRST)
