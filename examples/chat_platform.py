@@ -35,6 +35,8 @@ CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
 CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
 HAS_COMMANDS = 1 << 23
+COOKIE = "stand-in-user"
+"""Whom this browser has chosen before. Ports share cookies, so the name is none of the gateway's."""
 SLOW_SECONDS = 60
 FIRST_APPLICATION = 400000000000000000
 READY_BOT = str(FIRST_APPLICATION + 1)
@@ -273,8 +275,9 @@ class Authorize(Handler):
 
     def get(self) -> None:
         self._check()
-        if self.get_query_argument("prompt", "consent") == "none" and self.platform.allowed:
-            self._approve(sorted(self.platform.allowed)[-1])
+        known = self.get_cookie(COOKIE, "")
+        if self.get_query_argument("prompt", "consent") == "none" and known in self.platform.allowed:
+            self._approve(known)
             return
         choices = "".join(
             f'<label><input type="radio" name="user" value="{each["id"]}"{" checked" * (each["id"] == ADA)}> '
@@ -309,6 +312,7 @@ class Authorize(Handler):
     def _approve(self, user_id: str) -> None:
         code = secrets.token_urlsafe(22)
         self.platform.allowed.add(user_id)
+        self.set_cookie(COOKIE, user_id, httponly=True, samesite="Lax")
         self.platform.codes[code] = Grant(
             user_id,
             self.get_query_argument("redirect_uri"),

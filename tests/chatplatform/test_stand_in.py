@@ -6,12 +6,13 @@ and which of them are always there. It says nothing of `/applications/{id}/rpc` 
 
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 import pytest
 import requests
 
-from chatplatform.authorization import new_sign_in, read_callback, token_form
+from chatplatform.authorization import new_sign_in, read_callback, sign_in_url, token_form
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,
@@ -164,3 +165,17 @@ def test_pictures_are_pictures(stand_in: StandIn) -> None:
     picture = requests.get(f"{stand_in.url}/avatars/{ADA}/{'0' * 32}.png", timeout=WAIT_SECONDS)
     assert picture.headers["Content-Type"] == "image/png"
     assert picture.content.startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_who_is_not_to_be_asked_again_comes_back_at_once_as_the_same_user(stand_in: StandIn) -> None:
+    silent = sign_in_url(stand_in.authorize_url, CLIENT_ID, BACK, SIGN_IN, asks_again=False)
+    assert "Who are you?" in requests.get(silent, timeout=WAIT_SECONDS).text
+    for user in (BEN, ADA):
+        browser = requests.Session()
+        form = {"user": user, "decision": "approve"}
+        browser.post(silent, data=form, allow_redirects=False, timeout=WAIT_SECONDS)
+        back = browser.get(silent, allow_redirects=False, timeout=WAIT_SECONDS)
+        assert back.headers["Location"].startswith(BACK)
+        code = read_callback(dict(parse_qsl(urlsplit(back.headers["Location"]).query)), SIGN_IN)
+        token = exchanged(stand_in, token_form(code, BACK, SIGN_IN)).json()["access_token"]
+        assert asked(stand_in, "/users/@me", f"Bearer {token}").json()["id"] == user

@@ -13,6 +13,7 @@ from chatplatform.authorization import SignIn, sign_in_url
 from chatplatform.platform_client import PlatformAccess
 from tests.support.gateways import ROOT, WAIT_SECONDS
 
+STAND_IN_COOKIE = "stand-in-user"
 BACK = "http://127.0.0.1:8080/signin/callback"
 CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
 ADA, BEN, CLEO, DAN = (str(200000000000000000 + number) for number in range(1, 5))

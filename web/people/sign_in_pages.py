@@ -146,7 +146,11 @@ class SignInPages:
         return see_other(to) if visit.visitor is not None else self._form(visit, to)
 
     def start(self, visit: PersonVisit) -> Shown:
-        """Send the browser to the platform. For whoever is signed in already it is a new sign-in."""
+        """Send the browser to the platform. For whoever is signed in already it is a new sign-in.
+
+        The platform lets those pass who are signed in here, if it still knows them. After an attempt that
+        failed it asks them, because a refusal to let them pass would be repeated for ever.
+        """
         to = way_back(visit.form().text("to"), HOME)
         if not self._can_sign_in(visit):
             return self._form(visit, to, 400)
@@ -157,7 +161,10 @@ class SignInPages:
         under_way = SignInUnderWay(request, to, self._clock.now_ms())
         value = self._seal.sealed(under_way, self._random(NONCE_BYTES))
         place = self._place
-        at_platform = sign_in_url(place.authorize_url, place.client_id, place.redirect_uri, request)
+        asks = visit.visitor is None or visit.form().text("ask") == "again"
+        at_platform = sign_in_url(
+            place.authorize_url, place.client_id, place.redirect_uri, request, asks_again=asks
+        )
         return see_other(at_platform, cookies=(self._cookies.sign_in.opened(value),))
 
     async def finish(self, visit: PersonVisit) -> Shown:

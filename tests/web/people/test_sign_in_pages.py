@@ -91,6 +91,17 @@ def test_whoever_is_signed_in_goes_on_at_once_and_may_sign_in_anew(visitor: Peop
     assert visitor.cookies[SESSION] != old
 
 
+def test_whoever_is_signed_in_is_not_asked_again_by_the_platform_unless_that_has_failed(
+    visitor: PeopleVisitor,
+) -> None:
+    visitor.sign_in_as()
+    assert "prompt=none" in visitor.started()
+    failed = visitor.come_back(f"/signin/callback?error=login_required&state={state_of(visitor.started())}")
+    assert 'name="ask" value="again"' in failed.text
+    answer = visitor.post("/signin", {"to": "/", "ask": "again"})
+    assert "prompt=consent" in answer.headers["Location"]
+
+
 # -- The way back -----------------------------------------------------------------------------------------
 
 
