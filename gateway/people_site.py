@@ -36,6 +36,7 @@ from web.people.owner_pages import OwnerPages
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
+from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
@@ -95,6 +96,7 @@ class PeopleSite:
         self._applications = Applications(platform, clock, cdn_url)
         self._digest = digester.digest
         self._markdown = markdown
+        self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
         self._ownership = ownership
         self._ledger = ledger
@@ -106,18 +108,18 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers(ROUTES, endpoints)
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
-        state, markdown = ledger.state, self._markdown
+        state = ledger.state
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self._platform)
-        desk = ReviewDesk(state, clock, access, views, answers, markdown, self._reasons)
+        desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             sign_in=self._sign_in,
             mine=self._mine,
             data=MyData(state, clock, self._ownership, answers, self._cookies.session),
-            submission=SubmissionPages(state, clock, applications, answers, markdown),
+            submission=SubmissionPages(state, clock, applications, answers, self._previews),
             overview=OverviewPages(ledger, clock, access, self._ownership, applications, self._digest),
-            profile=ProfilePages(state, clock, access, answers, markdown),
+            profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
             keys=KeyPages(access, answers, self._public_url),

@@ -7,14 +7,10 @@ from chatplatform.images import application_icon_url
 from chatplatform.platform_client import ChatPlatform, Told
 from core.clock import Clock
 from core.rows import Policy
-from handlers.reply import TooManyRequests, limited, reply_to
-from ratelimit.bucket import Buckets
-from web.json_answers import AnswerRefused
+from web.people.user_limit import UserLimit
 
 LOOK_UPS = Policy(5, 60)
 """How often a user may have an application looked up."""
-MOST_USERS = 10_000
-"""The users whose look-ups are counted."""
 
 
 class ApplicationCard(NamedTuple):
@@ -35,9 +31,8 @@ class Applications:
 
     def __init__(self, platform: ChatPlatform, clock: Clock, cdn_url: str) -> None:
         self._platform = platform
-        self._clock = clock
         self._cdn_url = cdn_url
-        self._asked = Buckets(MOST_USERS)
+        self._limit = UserLimit(LOOK_UPS, clock)
 
     async def ask(self, user_id: str, application_id: str, *, anew: bool = False) -> Told:
         """Return what the platform says of an application.
@@ -48,9 +43,7 @@ class Applications:
 
         Raises PlatformAway, and AnswerRefused for a user who asks too often.
         """
-        asked = self._asked.take(user_id, LOOK_UPS, self._clock.monotonic_ns())
-        if not asked.allowed:
-            raise AnswerRefused(limited(reply_to(TooManyRequests()), asked))
+        self._limit.take(user_id)
         return await self._platform.application(application_id, anew=anew)
 
     def card(self, application_id: str) -> ApplicationCard | None:

@@ -15,16 +15,16 @@ from core.refusals import Conflict, Invalid
 from core.rows import BOTS
 from core.snowflake import is_snowflake
 from core.state import State
-from handlers.reply import NO_HEADERS, SPOKEN, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, Reply, reply_to
 from listings.forms import BotSubmission, read
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
-from web.markdown import Markdown
 from web.pages import Page, Shown, see_other
 from web.people.applications import Applications
 from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
 from web.people.people_audience import PersonVisit, signed_in
+from web.people.previews import Previews
 
 TITLE = "Submit a bot"
 WORDS: Mapping[Obstacle, str] = {
@@ -52,13 +52,13 @@ class SubmissionPages:
         clock: Clock,
         applications: Applications,
         answers: JsonAnswers,
-        markdown: Markdown,
+        previews: Previews,
     ) -> None:
         self._state = state
         self._clock = clock
         self._applications = applications
         self._answers = answers
-        self._markdown = markdown
+        self._previews = previews
 
     async def show(self, visit: PersonVisit) -> Shown:
         """Ask for the application id, or show what the platform says of it with the form."""
@@ -82,11 +82,12 @@ class SubmissionPages:
         form = visit.form()
         bot_id, extra_owners = form.text("id"), form.lines("extra_owners")
         profile = {**bot_profile(form), "extra_owners": extra_owners}
-        if form.text("act") == "preview":
-            html = await self._markdown.html(profile["description"])
-            return self._form(bot_id, profile, preview=html)
-        body = {"id": bot_id, "owner_id": signed_in(visit).id, **profile}
+        user_id = signed_in(visit).id
+        body = {"id": bot_id, "owner_id": user_id, **profile}
         try:
+            if form.text("act") == "preview":
+                html = await self._previews.html(user_id, profile["description"])
+                return self._form(bot_id, profile, preview=html)
             read(BotSubmission, body)  # before the platform is asked, which may take seconds
             found = await self._obstacles(visit, bot_id)
             if found:
@@ -96,11 +97,11 @@ class SubmissionPages:
         except Invalid as refused:
             return self._form(bot_id, profile, by_field(refused.fields), 400)
         except AnswerRefused as refused:
-            return self._again(bot_id, profile, refused)
+            return self._again(bot_id, profile, refused.reply)
         except Conflict:
             return self._listed(visit, bot_id)
         except SPOKEN as error:
-            return self._again(bot_id, profile, AnswerRefused(reply_to(error)))
+            return self._again(bot_id, profile, reply_to(error))
         return see_other(f"/bots/{bot_id}/manage?notice=submitted")
 
     def _refuse_quarantined(self, visit: PersonVisit) -> None:
@@ -153,10 +154,9 @@ class SubmissionPages:
         }
         return Page("people/submit.html", TITLE, shown, status)
 
-    def _again(self, bot_id: str, values: Mapping[str, Any], refused: AnswerRefused) -> Page:
-        reply = refused.reply
-        page = self._form(bot_id, values, {"": error_text(reply)}, reply.status)
-        return page._replace(headers=reply.headers, limits=reply.limits)
+    def _again(self, bot_id: str, values: Mapping[str, Any], refused: Reply) -> Page:
+        page = self._form(bot_id, values, {"": error_text(refused)}, refused.status)
+        return page._replace(headers=refused.headers, limits=refused.limits)
 
 
 def _in_words(found: Sequence[Obstacle]) -> dict[str, str]:

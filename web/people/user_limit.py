@@ -1,0 +1,23 @@
+"""One act of each user, limited. Law: who acts too often holds up nobody else, and learns when it goes on."""
+
+from core.clock import Clock
+from core.rows import Policy
+from handlers.reply import TooManyRequests, limited, reply_to
+from ratelimit.bucket import Buckets
+from web.json_answers import AnswerRefused
+
+MOST_USERS = 10_000
+"""The users whose acts are counted."""
+
+
+class UserLimit:
+    def __init__(self, policy: Policy, clock: Clock) -> None:
+        self._policy = policy
+        self._clock = clock
+        self._taken = Buckets(MOST_USERS)
+
+    def take(self, user_id: str) -> None:
+        """Count an act of the user. Raises AnswerRefused for one too many."""
+        taken = self._taken.take(user_id, self._policy, self._clock.monotonic_ns())
+        if not taken.allowed:
+            raise AnswerRefused(limited(reply_to(TooManyRequests()), taken))
