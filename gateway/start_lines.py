@@ -12,7 +12,7 @@ from core.version import VERSION
 from settings.model import RedisSettings, Settings
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 
-PAGES = ("/docs", "/debug")
+PAGES = ("/", "/docs", "/debug")
 """The pages for people, of which the log names those that there are."""
 log = logging.getLogger("votegate")
 

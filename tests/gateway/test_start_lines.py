@@ -56,8 +56,9 @@ SITE = {
 }
 
 
-def test_a_site_says_the_redirect_uri_to_register_and_not_its_secret() -> None:
-    lines = start_lines(load_settings(None, {}, SITE), 0, [], [])
+def test_a_site_says_its_pages_and_the_redirect_uri_to_register_and_not_its_secret() -> None:
+    lines = start_lines(load_settings(None, {}, SITE), 0, [], ["/debug", "/me", "/"])
+    assert "pages: /, /debug" in lines
     assert "redirect URI at the chat platform: http://127.0.0.1:8080/signin/callback" in lines
     assert SITE["chat_platform.client_secret"] not in str(lines)
 
