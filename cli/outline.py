@@ -23,7 +23,7 @@ NARROWEST = 12
 COLUMNS: Mapping[str, Sequence[str]] = {
     "bots": ("id", "name", "state", "server_count", "created_at"),
     "servers": ("id", "name", "state", "category", "created_at"),
-    "keys": ("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until"),
+    "keys": ("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until", "last_used"),
     "users": ("id", "username", "display_name", "moderator", "sessions"),
     "moderators": ("id", "username", "display_name", "moderator"),
     "sessions": ("id", "label", "opened_at", "seen_at"),

@@ -9,10 +9,13 @@ All times are integers, so that a promised wait is exact.
 """
 
 import time
+from datetime import date, timedelta
 from typing import NamedTuple, Protocol
 
 NS_PER_SECOND = 1_000_000_000
 NS_PER_MS = 1_000_000
+MS_PER_DAY = 86_400_000
+_FIRST_DAY = date(1970, 1, 1)
 
 
 class Clock(Protocol):
@@ -35,6 +38,16 @@ class Moment(NamedTuple):
 
 def moment(clock: Clock) -> Moment:
     return Moment(clock.steady_ms(), clock.now_ms())
+
+
+def day_of(at_ms: int) -> int:
+    """Return the UTC day of a wall time, counted from the first of January 1970."""
+    return at_ms // MS_PER_DAY
+
+
+def date_of(day: int) -> str:
+    """Return a day as `day_of` counts it in the form 2026-01-31."""
+    return (_FIRST_DAY + timedelta(days=day)).isoformat()
 
 
 class SystemClock:

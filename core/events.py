@@ -82,6 +82,14 @@ class KeySaved(ManagementEvent, frozen=True, tag="key_saved.2"):
     at_ms: int = 0
 
 
+class KeyUsed(_Event, frozen=True, tag="key_used.1"):
+    """A key was accepted on this day for the first time: `day` counts as that of `Key`."""
+
+    ref: str
+    key_id: str
+    day: int
+
+
 class KeyDeleted(ManagementEvent, frozen=True, tag="key_deleted.2"):
     ref: str
     key_id: str
@@ -378,6 +386,7 @@ RareEvent = (
     | ListingReviewed
     | ListingRemoved
     | KeySaved
+    | KeyUsed
     | KeyDeleted
     | ActualCountSet
     | LimitsSet

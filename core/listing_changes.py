@@ -15,6 +15,7 @@ from core.events import (
     EndpointHelped,
     KeyDeleted,
     KeySaved,
+    KeyUsed,
     LimitsSet,
     ListingClaimed,
     ListingReviewed,
@@ -151,6 +152,14 @@ def _at_review(
             return _with_act(proven, event, stamp, "ownership_proven")
         case _:
             assert_never(event)
+
+
+def with_key_used(row: Listing, event: KeyUsed) -> Listing:
+    """Return the row with the day of a key's use, which has no stamp: of two days the later one holds."""
+    key = row.key(event.key_id)
+    if key is None or event.day <= key.used_day:
+        return row
+    return _with_key(row, replace(key, used_day=event.day))
 
 
 def with_health(row: Listing, event: EndpointHealthSet) -> Listing:

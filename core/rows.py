@@ -105,7 +105,8 @@ class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=Fa
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """An API key without its value: the row has only keyed digests.
 
-    After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`.
+    After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`. `used_day` is the last
+    day on which the key was accepted (`core/clock.day_of`), whatever its value was then; 0 means never.
     """
 
     id: str
@@ -117,6 +118,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     old_digest: str | None = None
     old_until_ms: int = 0
     stamp: Stamp = UNSTAMPED
+    used_day: int = 0
 
 
 class KeyGrant(NamedTuple):

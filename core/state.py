@@ -38,6 +38,7 @@ from core.events import (
     Event,
     KeyDeleted,
     KeySaved,
+    KeyUsed,
     LimitsSet,
     ListingClaimed,
     ListingMerged,
@@ -66,7 +67,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.fleet_table import FleetTable, FleetView
-from core.listing_changes import RowEvent, changed, saved, with_health
+from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
 from core.listing_table import ListingsView, ListingTable
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
@@ -137,6 +138,8 @@ class State:
                 | OwnershipProven()
             ):
                 self._change(event)
+            case KeyUsed():
+                self._use_key(event)
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
@@ -193,6 +196,12 @@ class State:
         row = self._listings.get(event.ref)
         if row is not None:
             self._listings.put(changed(row, event, self._stamp(event.stamp_ms)))
+
+    def _use_key(self, event: KeyUsed) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(with_key_used(row, event))
 
     def _set_health(self, event: EndpointHealthSet) -> None:
         self._changing(event.ref)

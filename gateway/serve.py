@@ -229,6 +229,7 @@ async def serve(
                 store.journal.slow_disk.run(),
                 life.lag.run(),
                 timeline.run(),
+                public.uses.run(),
                 callers.refused.run(),
                 in_slices(state.listings.count_reviews()),
                 *more,
@@ -250,6 +251,7 @@ async def serve(
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
+        await public.uses.step()
         if fleet is not None:
             await fleet.node.leave()
         await store.snapshotter.step()

@@ -28,6 +28,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingReviewed: ("review", "reason", "by"),
     ev.ListingRemoved: ("by",),
     ev.KeySaved: ("key.id", "key.name", "key.fingerprint", "by"),
+    ev.KeyUsed: ("key_id",),
     ev.KeyDeleted: ("key_id", "by"),
     ev.StatsUpdated: ("server_count", "command_count"),
     ev.ActualCountSet: ("server_count", "by"),

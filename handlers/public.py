@@ -20,6 +20,7 @@ from core.ledger import Ledger
 from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
 from core.rows import BOTS, Listing
 from core.snowflake import is_snowflake
+from handlers.key_uses import KeyUses
 from handlers.missing import MissingCounts
 from handlers.reply import (
     AuthorizationRequired,
@@ -114,6 +115,8 @@ class PublicApi:
         self._max_body_bytes = max_body_bytes
         self._missing = MissingCounts(clock)
         self.problems = StatsProblems()
+        self.uses = KeyUses(ledger, clock)
+        self._note_use = self.uses.note
         self._dated: dict[str, tuple[int, int]] = {}
         """The last window of each bot's committed updates: its name in the limiter, and its start."""
         self._restore_stats_windows(clock.now_ms(), clock.monotonic_ns())
@@ -224,6 +227,7 @@ class PublicApi:
         elif not is_granted(self._state, ref, digest, now_ms):
             reply = _KEY_WITH_SCHEME if has_scheme else _INVALID_KEY
         else:
+            self._note_use(digest)
             return bot
         return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 from msgspec import NODEFAULT, UNSET, Meta, Struct, StructMeta, UnsetType
 from msgspec.structs import asdict, fields
 
+from core.clock import date_of
 from core.rows import (
     Attempt,
     BotProfile,
@@ -50,6 +51,8 @@ Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Amount = Annotated[float, Meta(ge=0)]
 Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.")]
+Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-01-31"])]
+"""A day of UTC."""
 Snowflake = Annotated[
     str,
     Meta(
@@ -353,6 +356,9 @@ class KeyView(View):
     old_key_until: Annotated[
         Count | None, Meta(description="The time when the key before the rotation stops; null once it has.")
     ]
+    last_used: Annotated[
+        Day | None, Meta(description="The last day on which the key was accepted; null for never.")
+    ]
 
 
 class KeyList(Success):
@@ -386,6 +392,7 @@ def key_view(key: Key, now_ms: int) -> KeyView:
         created_at=key.created_ms,
         rotated_at=key.rotated_ms,
         old_key_until=key.old_until_ms if key.old_until_ms > now_ms else None,
+        last_used=date_of(key.used_day) if key.used_day else None,
     )
 
 

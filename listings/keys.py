@@ -6,12 +6,13 @@ with a secret of the deployment, so that a copied journal does not even let its 
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
 from core.actors import Actor
-from core.events import Event, KeyDeleted, KeySaved
+from core.events import Event, KeyDeleted, KeySaved, KeyUsed
 from core.refusals import Conflict, NotFound
 from core.rows import Key
 from core.state import State
@@ -85,6 +86,19 @@ def rotate_key(
 def delete_key(state: State, ref: str, key_id: str, now_ms: int, *, by: Actor) -> list[Event]:
     _key_of(state, ref, key_id)
     return [KeyDeleted(ref, key_id, at_ms=now_ms, by=by)]
+
+
+def used_keys(state: State, digests: Iterable[str], day: int) -> list[Event]:
+    """Return that the keys with these digests were accepted on this day, where that is news.
+
+    A digest may be of no key any more.
+    """
+    used = {grant[:2] for digest in digests if (grant := state.listings.grants.get(digest)) is not None}
+    return [
+        KeyUsed(ref, key_id, day)
+        for ref, key_id in sorted(used)
+        if (key := state.listings[ref].key(key_id)) is not None and key.used_day < day
+    ]
 
 
 def _key_of(state: State, ref: str, key_id: str) -> Key:

@@ -4,7 +4,8 @@ A rule like any other: it reads the state and returns events that carry results.
 same facts are equal, in whatever order and however often the facts came:
 
     listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
-    keys       the union of all that were issued; of one key the later timestamp wins; a deletion always wins
+    keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
+               use; a deletion always wins
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     trail      the union of the acts, the newest of them; an erased user is struck out of older ones
@@ -272,7 +273,9 @@ def _keys(one: tuple[Key, ...], other: tuple[Key, ...], revoked: tuple[Revocatio
     keys: dict[str, Key] = {}
     for key in (*one, *other):
         known = keys.get(key.id, key)
-        keys[key.id] = max(known, key, key=lambda key: (key.stamp, _encode(key)))
+        used_day = max(known.used_day, key.used_day)
+        same_use = (replace(each, used_day=used_day) for each in (known, key))
+        keys[key.id] = max(same_use, key=lambda key: (key.stamp, _encode(key)))
     gone = {each.key_id for each in revoked}
     return tuple(sorted((key for key in keys.values() if key.id not in gone), key=_issued))
 

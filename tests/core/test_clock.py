@@ -5,13 +5,26 @@ from freezegun import freeze_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.clock import NS_PER_SECOND, Clock, FakeClock, Moment, SystemClock, moment
+from core.clock import NS_PER_SECOND, Clock, FakeClock, Moment, SystemClock, date_of, day_of, moment
 from tests.support.examples import examples
 
 
 def test_wall_time_is_in_unix_milliseconds() -> None:
     with freeze_time("2025-06-15T15:06:40.123456Z"):
         assert SystemClock().now_ms() == 1_750_000_000_123
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "date"),
+    [
+        (0, "1970-01-01"),
+        (86_399_999, "1970-01-01"),
+        (86_400_000, "1970-01-02"),
+        (1_750_000_000_000, "2025-06-15"),
+    ],
+)
+def test_a_day_is_of_utc(at_ms: int, date: str) -> None:
+    assert date_of(day_of(at_ms)) == date
 
 
 def test_monotonic_time_never_goes_back() -> None:

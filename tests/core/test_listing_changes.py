@@ -12,6 +12,7 @@ from core.events import (
     EndpointHelped,
     KeyDeleted,
     KeySaved,
+    KeyUsed,
     LimitsSet,
     ListingClaimed,
     ListingReviewed,
@@ -23,7 +24,7 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
-from core.listing_changes import RowEvent, changed, saved, with_health
+from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
 from core.rows import (
     Act,
     Claim,
@@ -182,3 +183,12 @@ def test_a_first_save_is_a_submission_also_when_it_is_applied_again() -> None:
         (NOW_MS, f"users/{OWNER}", "submitted"),
         (NOW_MS + 1, f"users/{OWNER}", "edited"),
     ]
+
+
+@pytest.mark.parametrize(("key_id", "day", "kept"), [("k1", 5, 5), ("k1", 7, 7), ("k1", 3, 5), ("k9", 7, 5)])
+def test_of_two_days_of_use_the_later_one_holds(key_id: str, day: int, kept: int) -> None:
+    used = replace(ROW, keys=(replace(KEY, used_day=5),))
+
+    assert with_key_used(used, KeyUsed(BOT_REF, key_id, day)) == replace(
+        ROW, keys=(replace(KEY, used_day=kept),)
+    )

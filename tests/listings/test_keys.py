@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.actors import OPERATOR
-from core.events import ListingRemoved
+from core.events import KeyUsed, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound
 from core.rows import Key, Review
@@ -21,6 +21,7 @@ from listings.keys import (
     issue_key,
     key_value,
     rotate_key,
+    used_keys,
 )
 from tests.support.committed_rows import a_key, a_listing
 from tests.support.examples import examples
@@ -213,3 +214,23 @@ def test_a_listing_that_does_not_exist_has_no_keys(ledger: Ledger, state: State)
         rotate(ledger, "d2")
     with pytest.raises(NotFound):
         delete_key(state, BOT_REF, "k1", NOW_MS, by=OPERATOR)
+
+
+def test_a_use_is_news_once_a_day(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    issue(ledger, digest="d1")
+    assert used_keys(state, ["d1", "unknown"], 7) == [KeyUsed(BOT_REF, "k1", 7)]
+    ledger.commit(used_keys(state, ["d1"], 7))
+    assert used_keys(state, ["d1"], 7) == used_keys(state, ["d1"], 6) == []
+    assert used_keys(state, ["d1"], 8) == [KeyUsed(BOT_REF, "k1", 8)]
+
+
+def test_both_values_of_a_rotated_key_are_used_as_one_and_a_rotation_keeps_the_day(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    issue(ledger, digest="d1")
+    ledger.commit(used_keys(state, ["d1"], 7))
+    rotate(ledger, "d2", overlap_seconds=30)
+    assert state.listings[BOT_REF].keys[0].used_day == 7
+    assert used_keys(state, ["d1", "d2"], 8) == [KeyUsed(BOT_REF, "k1", 8)]

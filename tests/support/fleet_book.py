@@ -33,6 +33,7 @@ class Book:
         self.votes: list[Vote] = []
         self.parts: dict[tuple[Life, str], list[tuple[Stamp, list[Any]]]] = defaultdict(list)
         self.keys: dict[Life, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
         self.erased: set[str] = set()
@@ -56,6 +57,9 @@ class Book:
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
                     self.deleted[self._life(node, event.ref)].add(event.key_id)
+                case ev.KeyUsed():
+                    used = self.used[self._life(node, event.ref)]
+                    used[event.key_id] = max(event.day, used.get(event.key_id, 0))
                 case ev.KeySaved():
                     key = node.listing(event.ref).key(event.key.id)
                     assert key is not None

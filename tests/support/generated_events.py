@@ -139,6 +139,7 @@ def key_of(draw: st.DrawFn, ref: str, key_id: str) -> Key:
         old,
         draw(times) if old else 0,
         draw(stamps),
+        draw(st.integers(0, 3)),
     )
 
 
@@ -231,6 +232,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingReviewed: st.builds(ev.ListingReviewed, refs, reviews, st.none() | texts, times, **managed),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),
+    ev.KeyUsed: st.builds(ev.KeyUsed, refs, key_ids, st.integers(1, 3)),
     ev.KeyDeleted: st.builds(ev.KeyDeleted, refs, key_ids, at_ms=times, **managed),
     ev.StatsUpdated: st.builds(
         ev.StatsUpdated,

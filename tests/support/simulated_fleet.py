@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from core import events as ev
 from core.actors import OPERATOR, Actor, user_actor
+from core.clock import day_of
 from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt
@@ -322,6 +323,11 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         overlap_seconds=step.number % 2,
         now_ms=node.clock.now_ms(),
         by=_by(step),
+    ),
+    "use": lambda node, step, _: keys.used_keys(
+        node.state,
+        [key.digest for key in rules.listing_of(node.state, step.ref).keys],
+        day_of(NOW_MS) + step.number,
     ),
     "revoke": lambda node, step, _: keys.delete_key(
         node.state, step.ref, _key_id(node, step), _now(node), by=_by(step)

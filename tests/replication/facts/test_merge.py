@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from core.events import (
     ActualCountSet,
@@ -10,6 +11,7 @@ from core.events import (
     Event,
     KeyDeleted,
     KeySaved,
+    KeyUsed,
     LimitsSet,
     ListingRemoved,
     ListingReviewed,
@@ -242,3 +244,14 @@ def test_more_deletions_than_are_remembered_leave_all_alike(a: Node, b: Node) ->
             b.hear(a)
     meet(a, b)
     assert not a.state.listings.grants
+
+
+@pytest.mark.parametrize("later", ["a", "b"])
+def test_a_key_was_last_used_on_the_later_day_whoever_rotated_it(a: Node, b: Node, later: str) -> None:
+    a_key(a.ledger)
+    b.hear(a)
+    a.commit(KeyUsed(BOT_REF, "k1", 8 if later == "a" else 7))
+    b.commit(KeyUsed(BOT_REF, "k1", 8 if later == "b" else 7))
+    b.commit(KeySaved(BOT_REF, replace(b.listing().keys[0], digest="d2")))
+    meet(a, b)
+    assert (a.listing().keys[0].used_day, a.listing().keys[0].digest) == (8, "d2")

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_of
 from core.review_notes import newest_notes
@@ -37,6 +38,7 @@ ALONE = [
     "edit",
     "issue",
     "rotate",
+    "use",
     "update",
     "webhook",
     "vote",
@@ -53,11 +55,14 @@ TOGETHER = [
 
 stamps = st.builds(Stamp, st.integers(0, 2), st.sampled_from(["a.1", "b.1"])) | st.just(UNSTAMPED)
 keys = st.builds(
-    lambda id_, created_ms, digest, stamp: Key(id_, "", digest, "", created_ms, stamp=stamp),
+    lambda id_, created_ms, digest, stamp, day: Key(
+        id_, "", digest, "", created_ms, stamp=stamp, used_day=day
+    ),
     st.sampled_from(["k1", "k2", "k3"]),
     st.integers(0, 1),
     st.sampled_from(["d1", "d2"]),
     stamps,
+    st.integers(0, 2),
 )
 notes = st.builds(Note, st.integers(0, 3), st.just(OPERATOR), st.sampled_from("xy"))
 settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
@@ -262,7 +267,8 @@ def assert_parts(row: Listing, life: Life, book: Book) -> None:
 
 
 def assert_keys(node: Node, book: Book) -> None:
-    """All that were issued and not deleted are there, as last rotated; nothing else opens anything."""
+    """All that were issued and not deleted are there, as last rotated and last used; nothing else opens
+    anything."""
     opening = set()
     for ref, row in node.state.listings.items():
         life = ref, node.state.fleet.removed.get(ref, 0)
@@ -270,6 +276,8 @@ def assert_keys(node: Node, book: Book) -> None:
         assert {key.id for key in row.keys} == set(expected)
         for key in row.keys:
             last = max(written.stamp for written in expected[key.id])
-            assert key in [written for written in expected[key.id] if written.stamp == last]
+            newest = [written for written in expected[key.id] if written.stamp == last]
+            assert replace(key, used_day=0) in [replace(written, used_day=0) for written in newest]
+            assert key.used_day == book.used[life].get(key.id, 0)
             opening |= {key.digest, key.old_digest} - {None}
     assert set(node.state.listings.grants) == opening

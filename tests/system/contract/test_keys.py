@@ -78,12 +78,34 @@ def test_keys_are_listed_with_names_fingerprints_and_dates(gateway: ThreadGatewa
 
     first, second = listed["keys"]
     assert (listed["success"], listed["next"]) == (True, None)
-    assert set(first) == {"id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until"}
+    assert set(first) == {
+        *("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until", "last_used"),
+    }
     assert [first["name"], second["name"]] == ["tests", "second"]
     assert first["fingerprint"] != second["fingerprint"]
     assert second["created_at"] - first["created_at"] == 60_000
-    assert first["rotated_at"] is None
+    assert (first["rotated_at"], first["last_used"]) == (None, None)
     assert works(gateway, key)
+
+
+def test_a_key_shows_the_day_on_which_it_was_last_accepted(gateway: ThreadGateway, key: str) -> None:
+    _, pushing = issue(gateway, "pushes")
+    _, idle = issue(gateway, "refused")
+    assert works(gateway, key)
+    assert gateway.stats(pushing, {"command_count": 1}).status_code == 200
+    gateway.voters(f"Bearer {idle}")
+
+    gateway.restart(seconds_down=24 * 3_600)
+
+    listed = gateway.done("GET", KEYS)["keys"]
+    assert [(each["name"], each["last_used"]) for each in listed] == [
+        ("tests", "2025-06-15"),
+        ("pushes", "2025-06-15"),
+        ("refused", None),
+    ]
+    assert works(gateway, key)
+    gateway.restart()
+    assert gateway.done("GET", KEYS)["keys"][0]["last_used"] == "2025-06-16"
 
 
 def test_a_bot_may_have_several_keys_at_once(gateway: ThreadGateway, key: str) -> None:

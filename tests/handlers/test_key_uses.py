@@ -1,0 +1,70 @@
+"""handlers/key_uses.py: a request adds to a set, and the end of a minute writes what is news."""
+
+import asyncio
+
+from core.clock import MS_PER_DAY, FakeClock, day_of
+from core.ledger import Ledger
+from core.state import State
+from handlers.key_uses import MINUTE_MS, SLICE, KeyUses
+from tests.support.committed_rows import a_key, a_listing
+from tests.support.memory_ledger import MemoryJournal
+from tests.support.sample_rows import BOT_REF, NOW_MS
+
+TODAY = day_of(NOW_MS)
+MIDNIGHT_MS = (TODAY + 1) * MS_PER_DAY
+
+
+def days(state: State) -> list[int]:
+    return [key.used_day for key in state.listings[BOT_REF].keys]
+
+
+def test_a_key_costs_one_record_a_day_however_often_it_is_used(
+    ledger: Ledger, journal: MemoryJournal, state: State
+) -> None:
+    a_listing(ledger)
+    a_key(ledger)
+    uses, before = KeyUses(ledger, FakeClock(NOW_MS)), len(journal.records)
+    for _ in range(3):
+        uses.note("d1" * 32)
+        asyncio.run(uses.step())
+    assert (days(state), len(journal.records)) == ([TODAY], before + 1)
+
+
+def test_a_use_before_midnight_is_of_the_day_that_ends(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_key(ledger)
+    clock = FakeClock(MIDNIGHT_MS - MINUTE_MS)
+    uses = KeyUses(ledger, clock)
+    uses.note("d1" * 32)
+    clock.advance_ms(MINUTE_MS)
+    asyncio.run(uses.step())
+    assert days(state) == [TODAY]
+    uses.note("d1" * 32)
+    clock.advance_ms(MINUTE_MS)
+    asyncio.run(uses.step())
+    assert days(state) == [TODAY + 1]
+
+
+def test_while_the_journal_takes_no_writes_the_uses_wait(
+    ledger: Ledger, journal: MemoryJournal, state: State
+) -> None:
+    a_listing(ledger)
+    keys = 2 * SLICE + 1
+    for number in range(keys):
+        a_key(ledger, f"k{number}", digest=f"d{number}")
+    uses = KeyUses(ledger, FakeClock(NOW_MS))
+    for number in range(keys):
+        uses.note(f"d{number}")
+    journal.full = True
+    asyncio.run(uses.step())
+    assert days(state) == [0] * keys
+    journal.full = False
+    asyncio.run(uses.step())
+    assert days(state) == [TODAY] * keys
+
+
+def test_what_is_of_no_key_any_more_is_forgotten(ledger: Ledger, journal: MemoryJournal) -> None:
+    uses, before = KeyUses(ledger, FakeClock(NOW_MS)), len(journal.records)
+    uses.note("d9")
+    asyncio.run(uses.step())
+    assert len(journal.records) == before
