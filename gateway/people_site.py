@@ -117,7 +117,7 @@ class PeopleSite:
             sign_in=self._sign_in,
             mine=self._mine,
             data=MyData(state, clock, self._ownership, answers, self._cookies.session),
-            submission=SubmissionPages(state, clock, applications, answers, self._previews),
+            submission=SubmissionPages(state, clock, applications, answers, self._previews, self._ownership),
             overview=OverviewPages(ledger, clock, access, self._ownership, applications, self._digest),
             profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),

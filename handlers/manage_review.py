@@ -18,11 +18,11 @@ from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import ActorName, Moment, NoMore, Snowflake, Success, View
+from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from listings import review
 from listings.fields import IN_PROSE, IS_PROSE, sized
 from listings.forms import Form, Nothing, read
-from listings.ownership import Ownership
+from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
 from listings.patterns import PROSE
 from listings.rules import listing_of
 
@@ -66,6 +66,13 @@ class WaitingListing(View):
 class QueuePage(Success):
     """The listings in review, the one that waits for longest first."""
 
+    usual_wait_ms: Annotated[
+        Count | None,
+        Meta(
+            description=f"Half of the last {USUAL_OF} decisions came within this time after the listing was "
+            f"sent; null while fewer than {USUAL_FROM} are known."
+        ),
+    ]
     queue: tuple[WaitingListing, ...]
     next: Annotated[
         QueueCursor | None,
@@ -110,7 +117,13 @@ class ManageQueue:
         shown = queue[start : start + asked.limit]
         entries = tuple(waiting_listing(self._state.listings[ref]) for _, ref in shown)
         is_last = start + asked.limit >= len(queue)
-        return success(QueuePage(queue=entries, next=None if is_last else _cursor(*shown[-1])))
+        return success(
+            QueuePage(
+                usual_wait_ms=self._ownership.usual_wait_ms,
+                queue=entries,
+                next=None if is_last else _cursor(*shown[-1]),
+            )
+        )
 
 
 class ManageReview:

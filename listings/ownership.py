@@ -1,18 +1,23 @@
 """Which listings are whose, which wait for a decision, and which got one lately. Law: known without a walk
 through all listings.
 
+So is the time that a decision usually takes: the last decisions that hold tell it.
+
 A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
-tells what changes. All three are complete once the survey has ended.
+tells what changes. All is complete once the survey has ended.
 """
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved
 from core.state import State
 from listings.finding import ref_slices
-from listings.review import waiting_since
+from listings.review import waited_ms, waiting_since
 
+USUAL_OF, USUAL_FROM = 20, 5
+"""The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged)
@@ -46,6 +51,8 @@ class Ownership:
         self._owners_of: dict[str, tuple[str, ...]] = {}
         self._waiting = _ByTime()
         self._decided = _ByTime(DECIDED_KEPT)
+        self._waits: Sequence[int] | None = None
+        """How long the last decisions took; None until somebody asks again."""
         self.is_complete = False
 
     def refs_of(self, user_id: str) -> Sequence[str]:
@@ -67,6 +74,17 @@ class Ownership:
         since_ms = self._waiting.times.get(ref)
         return None if since_ms is None else bisect_left(self.queue, (since_ms, ref)) + 1
 
+    @property
+    def usual_wait_ms(self) -> int | None:
+        """How long a decision usually takes: half of the last ones came sooner. None while too few are
+        known."""
+        if not self.is_complete:
+            return None
+        if self._waits is None:
+            rows = (self._listings.peek(ref) for _, ref in self.decided[-USUAL_OF:])
+            self._waits = [waited for row in rows if (waited := waited_ms(row)) is not None]
+        return round(median(self._waits)) if len(self._waits) >= USUAL_FROM else None
+
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
         if self.is_complete:
@@ -84,6 +102,7 @@ class Ownership:
                 self._look(event.ref)
 
     def _look(self, ref: str) -> None:
+        self._waits = None
         brief = self._listings.brief(ref) if ref in self._listings else None
         self._own(ref, brief.owners if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"

@@ -4,7 +4,7 @@ A claim or a note is for moderators alone. What is decided, `rules` decides: two
 submission twice, because it is in review once only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from core.actors import Actor, user_actor
@@ -31,13 +31,27 @@ def waiting_since(row: Listing) -> int:
     It is the time of the first submission or edit after the last denial: an edit while it waits does not send
     it back to the end of the queue. A trail that has forgotten that leaves the newest time that is known.
     """
-    since_ms = row.updated_ms
-    for act in reversed(row.trail):
+    sent_ms = _sent_ms(reversed(row.trail))
+    return row.updated_ms if sent_ms is None else sent_ms
+
+
+def waited_ms(row: Listing) -> int | None:
+    """Return how long the owner waited for the last decision; None if the trail has forgotten it."""
+    acts = reversed(row.trail)
+    decision = next((act for act in acts if act.deed in {"approved", "denied"}), None)
+    sent_ms = _sent_ms(acts)
+    return decision.at_ms - sent_ms if decision is not None and sent_ms is not None else None
+
+
+def _sent_ms(newest_first: Iterable[Act]) -> int | None:
+    """Return the time of the first submission or edit after the last denial among these acts."""
+    sent_ms = None
+    for act in newest_first:
         if act.deed == "denied":
             break
         if act.deed in {"submitted", "edited"}:
-            since_ms = act.at_ms
-    return since_ms
+            sent_ms = act.at_ms
+    return sent_ms
 
 
 def claim_of(row: Listing) -> Claim | None:

@@ -20,7 +20,10 @@ _WAITING = replace(
 )
 
 REVIEW_ANSWERS: Mapping[str, tuple[str, Struct]] = {
-    "queue": ("One bot, which somebody is at", QueuePage(queue=(waiting_listing(_WAITING),), next=None)),
+    "queue": (
+        "One bot, which somebody is at",
+        QueuePage(usual_wait_ms=6 * 3_600_000, queue=(waiting_listing(_WAITING),), next=None),
+    ),
     "claim": ("A moderator is at it", ClaimAnswer(claimed_by=_CLAIM.by, claimed_at=_CLAIM.at_ms)),
     "noClaim": ("Nobody is at it", ClaimAnswer(claimed_by=None, claimed_at=None)),
     "notes": ("One note", note_list(_WAITING)),

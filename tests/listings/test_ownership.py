@@ -1,19 +1,21 @@
 """listings/ownership.py: whose listings are, and which wait, after any history."""
 
 from hypothesis import given
+from msgspec.structs import replace
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import BotProfile
 from core.state import State
-from listings.ownership import DECIDED_KEPT, Ownership
-from listings.review import waiting_since
+from listings.ownership import DECIDED_KEPT, USUAL_FROM, USUAL_OF, Ownership
+from listings.review import waited_ms, waiting_since
 from tests.support.examples import examples
 from tests.support.generated_events import sequences, users
-from tests.support.memory_ledger import empty_state
+from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import (
     BOT_PROFILE,
     BOT_REF,
+    HOUR_MS,
     NOW_MS,
     OTHER_REF,
     OTHER_USER,
@@ -112,3 +114,40 @@ def test_who_has_left_a_listing_owns_it_no_more() -> None:
         ownership.on_record(1, [saved])
     assert ([*ownership.refs_of(OWNER)], [*ownership.refs_of(OTHER_USER)]) == ([], [BOT_REF])
     assert ownership.place(OTHER_REF) is None
+
+
+def decision_after(waited_ms: int, number: int) -> list[Event]:
+    """A bot that was denied so long after it was submitted, later than those with lower numbers."""
+    ref, at_ms = f"bots/{10**17 + number}", NOW_MS + number * HOUR_MS
+    return [
+        ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", at_ms),
+        ListingReviewed(ref, "denied", "No", at_ms + waited_ms),
+    ]
+
+
+def test_the_usual_wait_is_the_median_of_the_last_decisions() -> None:
+    state = empty_state()
+    reading = surveyed(state)
+    told = []
+    for number in range(USUAL_FROM + USUAL_OF):
+        for event in decision_after(1_000 + 1_000 * number, number):
+            state.apply(event)
+            reading.on_record(1, [event])
+        told.append(reading.usual_wait_ms)
+    assert told[: USUAL_FROM - 1] == [None] * (USUAL_FROM - 1)
+    assert told[USUAL_FROM - 1] == 500 * (USUAL_FROM + 1)
+    assert told[-1] == surveyed(state).usual_wait_ms == 1_000 * USUAL_FROM + 500 * (USUAL_OF + 1)
+    assert Ownership(state).usual_wait_ms is None
+
+
+def test_an_owner_waits_anew_after_a_denial_and_an_edit_meanwhile_counts_nothing() -> None:
+    def saved(at_ms: int) -> ListingSaved:
+        return ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", at_ms)
+
+    events: list[Event] = [saved(0), ListingReviewed(BOT_REF, "denied", "No", 100), saved(150), saved(300)]
+    assert waited_ms(state_after(events).listings[BOT_REF]) == 100
+    approved = ListingReviewed(BOT_REF, "approved", None, 400)
+    later = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", 900)
+    row = state_after([*events, approved, later]).listings[BOT_REF]
+    assert waited_ms(row) == 250
+    assert waited_ms(replace(row, trail=())) is None

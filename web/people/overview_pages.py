@@ -49,6 +49,7 @@ class ListingStanding(Struct, frozen=True):
     Args:
         place: its place in the queue, from 1.
         waiting_since: since when it waits for a decision (Unix milliseconds).
+        usual_wait_ms: how long a decision usually takes; None while too few are known.
         may: what the visitor may do with it.
         history: the newest act first.
     """
@@ -57,6 +58,7 @@ class ListingStanding(Struct, frozen=True):
     listing: BotView | ServerView
     place: int | None
     waiting_since: int | None
+    usual_wait_ms: int | None
     is_proven: bool
     missing: tuple[Gap, ...]
     may: tuple[Right, ...]
@@ -142,6 +144,7 @@ class OverviewPages:
             listing=bot_view(row) if kind == "bots" else server_view(row),
             place=self._ownership.place(row.ref),
             waiting_since=waiting_since(row) if row.review == "in_review" else None,
+            usual_wait_ms=self._ownership.usual_wait_ms,
             is_proven=is_proven(row),
             missing=gaps_of(kind, row),
             may=tuple(sorted(access.rights)),

@@ -31,6 +31,7 @@ class QueuePages:
         shown = await self._list(visit)
         values = {
             "at": _at(visit),
+            "usual_wait_ms": self._ownership.usual_wait_ms,
             "waiting": len(self._ownership.queue),
             "is_complete": self._ownership.is_complete,
             "entries": shown.queue if isinstance(shown, QueuePage) else (),
@@ -50,7 +51,7 @@ class QueuePages:
         if at == "mine":
             mine: list[WaitingListing] = []
             await in_slices(self._claimed(visit.request.by, mine))
-            return QueuePage(queue=tuple(mine), next=None)
+            return QueuePage(usual_wait_ms=self._ownership.usual_wait_ms, queue=tuple(mine), next=None)
         query = {name: value for name, value in visit.request.query.items() if name in {"after", "limit"}}
         return await self._answers.ask(QueuePage, "showQueue", visit.request, query=query)
 

@@ -17,6 +17,7 @@ from core.snowflake import is_snowflake
 from core.state import State
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, reply_to
 from listings.forms import BotSubmission, read
+from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
@@ -53,12 +54,14 @@ class SubmissionPages:
         applications: Applications,
         answers: JsonAnswers,
         previews: Previews,
+        ownership: Ownership,
     ) -> None:
         self._state = state
         self._clock = clock
         self._applications = applications
         self._answers = answers
         self._previews = previews
+        self._ownership = ownership
 
     async def show(self, visit: PersonVisit) -> Shown:
         """Ask for the application id, or show what the platform says of it with the form."""
@@ -151,6 +154,7 @@ class SubmissionPages:
             "choices": CHOICES["bots"],
             "card": self._applications.card(bot_id),
             "preview": preview,
+            "usual_wait_ms": self._ownership.usual_wait_ms,
         }
         return Page("people/submit.html", TITLE, shown, status)
 

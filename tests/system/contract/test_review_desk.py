@@ -33,7 +33,7 @@ def queue(gateway: ThreadGateway, query: str = "") -> Any:
 
 
 def test_the_queue_shows_what_waits_for_longest_first(gateway: ThreadGateway) -> None:
-    assert queue(gateway) == {"success": True, "queue": [], "next": None}
+    assert queue(gateway) == {"success": True, "usual_wait_ms": None, "queue": [], "next": None}
     submit(gateway, f"servers/{SERVER}")
     submitted_at = gateway.clock.now_ms()
     gateway.clock.advance(1)

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from core.actors import user_actor
+from listings.ownership import USUAL_FROM
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, CLEO, DAN
+from tests.support.platform_stand_in import ADA, CLEO, DAN, READY
 
 BOTS = [str(400000000000000000 + number) for number in range(1, 5)]
 
@@ -110,3 +111,25 @@ def test_a_list_that_is_none_is_the_first_one(gateway: PeopleGateway) -> None:
     cleo = gateway.person(CLEO)
     submit(gateway, BOTS[0])
     assert order(cleo.page("/review?show=all")) == BOTS[:1]
+
+
+def test_the_usual_wait_is_told_once_enough_is_decided(gateway: PeopleGateway) -> None:
+    cleo, ada = gateway.person(CLEO), gateway.person(ADA)
+    told = "Half of the last decisions came within 1 h."
+    bots = [str(500000000000000000 + number) for number in range(USUAL_FROM)]
+    for bot in bots:
+        submit(gateway, bot)
+    gateway.clock.advance(3_599 - USUAL_FROM)
+    submit(gateway, BOTS[1])
+    for bot in bots:
+        assert told not in words(ada.page(f"/bots/{BOTS[1]}/manage"))
+        gateway.done("POST", f"/manage/bots/{bot}/deny", {"reason": "No."})
+        gateway.clock.advance(1)
+    for page in ("/review", f"/bots/{BOTS[1]}/manage", f"/bots/new?id={READY}"):
+        visitor = cleo if page == "/review" else ada
+        assert told in words(visitor.page(page)), page
+    assert cleo.get("/review.json").json()["usual_wait_ms"] == 3_600_000
+    assert gateway.done("GET", "/manage/queue")["usual_wait_ms"] == 3_600_000
+    for bot in bots:
+        gateway.done("DELETE", f"/manage/bots/{bot}")
+    assert told not in words(cleo.page("/review"))
