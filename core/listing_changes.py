@@ -27,7 +27,20 @@ from core.events import (
     WebhookSaved,
 )
 from core.review_notes import newest_notes
-from core.rows import Act, Claim, Deed, Key, Listing, Note, Proof, Revocation, Stamp, Stamps
+from core.rows import (
+    Act,
+    BotProfile,
+    Claim,
+    Deed,
+    Key,
+    Listing,
+    Note,
+    Proof,
+    Revocation,
+    ServerProfile,
+    Stamp,
+    Stamps,
+)
 from core.sharing import newest_revocations
 from core.trail import with_act
 
@@ -58,6 +71,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     is_reviewed = event.review != "in_review"
     edited = replace(
         row,
+        denied_profile=_denied_profile(row, event),
         owner_id=event.owner_id,
         profile=event.profile,
         review=event.review,
@@ -67,6 +81,16 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         stamps=_stamped(row.stamps, "profile", stamp),
     )
     return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
+
+
+def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerProfile | None:
+    """Return the version that a moderator compares the edited one with."""
+    if event.review != "in_review":
+        return None
+    if row.review != "denied":
+        return row.denied_profile
+    # Whom it named is no matter of a review, so no user has to be erased from it.
+    return replace(row.profile, extra_owners=()) if isinstance(row.profile, BotProfile) else row.profile
 
 
 def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
@@ -90,6 +114,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
                 review=event.review,
                 reason=event.reason,
                 reviewed_ms=event.at_ms,
+                denied_profile=None,
                 stamps=_stamped(row.stamps, "profile", stamp),
             )
             deed: Deed = "approved" if event.review == "approved" else "denied"

@@ -244,7 +244,8 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
-    `trail` says who did what with the listing: see `core/trail.py`.
+    `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
+    another decision, `denied_profile` is the profile that was denied, without its extra owners.
     """
 
     ref: str
@@ -271,6 +272,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     claim: Claim | None = None
     notes: tuple[Note, ...] = ()
     proof: Proof | None = None
+    denied_profile: BotProfile | ServerProfile | None = None
 
     @property
     def id(self) -> str:

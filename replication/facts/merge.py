@@ -46,7 +46,7 @@ from replication.facts.kinds import (
 )
 
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "profile": ("owner_id", "profile", "review", "reason", "updated_ms", "reviewed_ms"),
+    "profile": ("owner_id", "profile", "review", "reason", "updated_ms", "reviewed_ms", "denied_profile"),
     "counts": ("server_count", "command_count", "counts_ms"),
     "actual": ("actual_server_count",),
     "limits": ("stats_limit", "voters_limit"),

@@ -34,6 +34,7 @@ from core.rows import (
     Note,
     Policy,
     Proof,
+    Review,
     Revocation,
     Stamp,
     Stamps,
@@ -132,7 +133,8 @@ def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> 
     )
     reviewed = replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS)
     again = saved(reviewed, replace(new, at_ms=NOW_MS + 1), None)
-    assert again == replace(ROW, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
+    waiting = replace(ROW, denied_profile=BOT_PROFILE)
+    assert again == replace(waiting, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
     approved = replace(ROW, review="approved", reviewed_ms=NOW_MS)
     assert saved(approved, replace(new, review="approved"), None) == replace(approved, owner_id=OTHER_USER)
 
@@ -192,3 +194,24 @@ def test_of_two_days_of_use_the_later_one_holds(key_id: str, day: int, kept: int
     assert with_key_used(used, KeyUsed(BOT_REF, key_id, day)) == replace(
         ROW, keys=(replace(KEY, used_day=kept),)
     )
+
+
+def test_the_version_that_was_denied_is_kept_from_the_first_edit_to_the_next_decision() -> None:
+    def edited(row: Listing, name: str) -> Listing:
+        review: Review = "approved" if row.review == "approved" else "in_review"
+        profile = replace(BOT_PROFILE, name=name, extra_owners=(OTHER_USER,))
+        return saved(row, ListingSaved(BOT_REF, OWNER, profile, review, NOW_MS + 5), None)
+
+    def decided(row: Listing, review: Review) -> Listing:
+        return changed(row, ListingReviewed(BOT_REF, review, None, NOW_MS + 5), None)
+
+    submitted = edited(ROW, "first")
+    assert submitted.denied_profile is None
+    denied = decided(submitted, "denied")
+    assert denied.denied_profile is None
+    sent_again = edited(denied, "second")
+    kept = replace(BOT_PROFILE, name="first", extra_owners=())
+    assert sent_again.denied_profile == edited(sent_again, "third").denied_profile == kept
+    approved = decided(sent_again, "approved")
+    assert approved.denied_profile is edited(approved, "fourth").denied_profile is None
+    assert decided(sent_again, "denied").denied_profile is None

@@ -171,6 +171,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         claim=draw(st.none() | st.builds(Claim, times, actors)),
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
         proof=draw(st.none() | st.builds(Proof, times, actors)),
+        denied_profile=draw(st.none() | profiles),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 

@@ -15,6 +15,7 @@ from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.pages import Page
 from web.people.listing_access import Access, ListingAccess
+from web.people.listing_forms import LABELS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
 
@@ -93,6 +94,7 @@ class ReviewDesk:
             "lengths": LENGTHS,
             "may_decide": "decide" in access.rights,
             "description": description,
+            "labels": LABELS,
             "reasons": self.reasons,
             "values": values or {},
             "errors": errors or {},

@@ -29,6 +29,7 @@ from handlers.views import (
 )
 from listings import review
 from listings.ownership import Ownership
+from listings.profile_changes import LineState, changed_fields
 
 LOOK_SECONDS = 2.0
 """How long a page waits for the chat platform. The question goes on, so a later look finds the answer."""
@@ -46,6 +47,20 @@ class PlatformView(View):
     name: str | None = None
     is_inviteable: Answer = "unknown"
     has_commands: Answer = "unknown"
+
+
+class ChangedLineView(View):
+    """A line of a changed field."""
+
+    state: LineState
+    text: Annotated[str, Meta(description="The number of lines, for those that are left out.")]
+
+
+class ChangedFieldView(View):
+    """A field of the profile that differs from what was denied."""
+
+    name: str
+    lines: tuple[ChangedLineView, ...]
 
 
 class OwnerView(View):
@@ -80,6 +95,12 @@ class ReviewView(Success):
     is_proven: bool
     proven_at: Moment | None
     edited_at: Annotated[tuple[Moment, ...], Meta(description="Edits since it was submitted, newest first.")]
+    changes: Annotated[
+        tuple[ChangedFieldView, ...] | None,
+        Meta(
+            description="What was changed since the last denial, but for owners; null where it is not kept."
+        ),
+    ]
     denials: tuple[ActView, ...]
     decision: ActView | None
     notes: tuple[NoteView, ...]
@@ -148,6 +169,7 @@ class ReviewViews:
             is_proven=is_proven,
             proven_at=row.proof.at_ms if is_proven and row.proof is not None else None,
             edited_at=tuple(act.at for act in acts if act.deed == "edited"),
+            changes=_changes(row),
             denials=tuple(act for act in acts if act.deed == "denied"),
             decision=next((act for act in acts if act.deed in {"approved", "denied"}), None),
             notes=note_list(row).notes,
@@ -175,6 +197,18 @@ class ReviewViews:
         refs = [ref for ref in self._ownership.refs_of(row.owner_id) if ref != row.ref][:OTHERS_SHOWN]
         briefs = [(ref, self._state.listings.brief(ref)) for ref in refs]
         return tuple(OtherListing(ref=ref, name=brief.name, state=brief.review) for ref, brief in briefs)
+
+
+def _changes(row: Listing) -> tuple[ChangedFieldView, ...] | None:
+    if row.denied_profile is None:
+        return None
+    return tuple(
+        ChangedFieldView(
+            name=field.name,
+            lines=tuple(ChangedLineView(state=line.state, text=line.text) for line in field.lines),
+        )
+        for field in changed_fields(row.denied_profile, row.profile)
+    )
 
 
 def _decided(row: Listing) -> DecidedListing:

@@ -91,6 +91,7 @@ rows = st.builds(
     claim=st.none() | st.builds(Claim, st.integers(0, 1), st.just(OPERATOR)),
     notes=st.lists(notes, max_size=3).map(newest_notes),
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
+    denied_profile=st.none() | profiles,
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 

@@ -158,10 +158,40 @@ def test_it_shows_edits_earlier_denials_and_the_owners_other_listings(
     edit(gateway)
     page = words(cleo.page(HERE))
     assert "Edited 1 time, last at" in page
-    assert "What it said before is not kept." in page
+    assert "Nothing that its owner wrote." in page
+    assert "What it said before is not kept." not in page
     assert "by you: It is too quiet." in page
     assert "Silent one in review" in page
     assert f"/review/bots/{SILENT}" in cleo.page(HERE)
+
+
+def test_what_was_changed_since_a_denial_stands_beside_what_was_denied(
+    gateway: PeopleGateway, cleo: Person
+) -> None:
+    submit(gateway, description="It plays music.\n<b>Loud</b> music, all night long.", extra_owners=[BEN])
+    assert "What changed" not in cleo.page(HERE)
+    cleo.acted(f"{HERE}/deny", {**seen(gateway), "words": "It is too loud"})
+    assert "What changed" not in cleo.page(HERE)
+    gateway.clock.advance(1)
+    edit(gateway, description="It plays music.\n<i>Soft</i> music, all night long.", name="Whisper")
+    page = cleo.page(HERE)
+    assert (
+        '<del><span class="unseen">Gone: </span>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
+    )
+    assert (
+        '<ins><span class="unseen">New: </span>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
+    )
+    assert "Name Gone: Test bot New: Whisper Description" in words(page)
+    changes = cleo.get(f"{HERE}.json").json()["changes"]
+    assert [(each["name"], [line["state"] for line in each["lines"]]) for each in changes] == [
+        ("name", ["gone", "new"]),
+        ("description", ["same", "gone", "new"]),
+    ]
+    edit(gateway, description="It plays nothing at all, all night long.")
+    assert "Gone: Test bot" not in words(cleo.page(HERE))
+    assert "music, all night long." in words(cleo.page(HERE))
+    cleo.acted(f"{HERE}/approve", {**seen(gateway), "confirmed": "yes"})
+    assert cleo.get(f"{HERE}.json").json()["changes"] is None
 
 
 MARKUP = '<img src=x onerror=alert(1)>"&'
