@@ -20,8 +20,9 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 # Hundreds of gateways start: none compiles what another has.
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
+# Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## run the tests, but for those of the targets below
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(addprefix --ignore=,$(FAULTS) $(FUZZ) $(ELSEWHERE))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/pages $(FAULTS) $(FUZZ) $(ELSEWHERE))
 
 faults: $(VENV)/dev.stamp ## test a gateway and a fleet while disks, Redis and processes fail (2 minutes)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(FAULTS)
