@@ -16,7 +16,7 @@ _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(
     [
         *("server", "cli.demo", "cli.settings_port", "gateway.debug_site", "gateway.start_check"),
-        *("tests.support.killable_gateway", "tests.support.warm_start"),
+        *("tests.support.killable_gateway", "tests.support.platform_stand_in", "tests.support.warm_start"),
     ]
 )
 _one_at_a_time = threading.Lock()

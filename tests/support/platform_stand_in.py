@@ -1,9 +1,13 @@
 """The stand-in for the chat platform as a process, and a browser that signs in there."""
 
-import subprocess
+import os
+import runpy
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -11,6 +15,7 @@ import requests
 
 from chatplatform.authorization import SignIn, sign_in_url
 from chatplatform.platform_client import PlatformAccess
+from tests.support.forked_process import ForkedProcess
 from tests.support.gateways import ROOT, WAIT_SECONDS
 
 STAND_IN_COOKIE = "stand-in-user"
@@ -62,10 +67,24 @@ def decided_at(url: str, user_id: str, decision: str = "approve") -> str:
 
 @contextmanager
 def standing_in(back: str = BACK) -> Iterator[StandIn]:
-    command = [sys.executable, "examples/chat_platform.py", "--port", "0", "--redirect-uri", back]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield StandIn(process.stdout.readline().split()[-1], back)
-        finally:
-            process.kill()
+    told, telling = Pipe(duplex=False)
+    process = ForkedProcess(_run, ["--port", "0", "--redirect-uri", back], telling)
+    telling.close()
+    try:
+        assert told.poll(WAIT_SECONDS)
+        line = os.read(told.fileno(), 4_096).decode()
+        assert line, "the stand-in did not start"
+        yield StandIn(line.split()[-1], back)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait(WAIT_SECONDS)
+        told.close()
+
+
+def _run(arguments: list[str], output: Connection) -> None:
+    """Run the program, with the modules that it needs imported already."""
+    os.dup2(output.fileno(), sys.stdout.fileno())
+    output.close()
+    program = ROOT / "examples/chat_platform.py"
+    sys.argv = [str(program), *arguments]
+    runpy.run_path(str(program), run_name="__main__")

@@ -1,24 +1,8 @@
 """web/people/applications.py: look-ups are counted by user."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, BEN, READY
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import BEN, READY
 from web.people.applications import LOOK_UPS
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
 
 
 def test_a_user_looks_up_so_many_in_a_minute_and_others_none_the_less(

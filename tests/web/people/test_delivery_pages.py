@@ -24,7 +24,7 @@ from tests.support.visited_listings import (
     path_of,
     statuses,
 )
-from tests.support.webhook_receiver import Receiver, receiving, status
+from tests.support.webhook_receiver import Receiver, status
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, ON_A_PAGE
 
@@ -35,9 +35,8 @@ NONE = "0" * 24
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("deliveries") / "data", **ONCE) as gateway:
-        yield gateway
+def settings() -> dict[str, object]:
+    return ONCE
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +44,6 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]
     """A gateway that tries again what fails."""
     with serving(tmp_path_factory.mktemp("patient") / "data") as gateway:
         yield gateway
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
-        yield receiver
 
 
 def signed_in(gateway: PeopleGateway, receiver: Receiver) -> Person:

@@ -4,7 +4,6 @@ What a listing's page needs stands here once more, by its address, as SITE's sen
 that asks for less than that fails.
 """
 
-from collections.abc import Iterator
 from typing import Literal
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from people.permissions import Right
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import COOKIE, PageVisitor
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 from web.pages import PageRow
@@ -43,15 +42,14 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} 
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        submission = {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [DAN]}
-        gateway.done("POST", "/manage/bots", submission)
-        gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
-        gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
-        for listing in (f"bots/{BOT}", f"servers/{SERVER}"):
-            gateway.done("PUT", f"/manage/{listing}/webhook", {"url": "http://127.0.0.1:9/votes"})
-        yield gateway
+def gateway(gateway: PeopleGateway) -> PeopleGateway:
+    submission = {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [DAN]}
+    gateway.done("POST", "/manage/bots", submission)
+    gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+    gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
+    for listing in (f"bots/{BOT}", f"servers/{SERVER}"):
+        gateway.done("PUT", f"/manage/{listing}/webhook", {"url": "http://127.0.0.1:9/votes"})
+    return gateway
 
 
 @pytest.fixture(scope="module")

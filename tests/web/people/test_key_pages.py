@@ -2,7 +2,6 @@
 
 import html
 import shlex
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.gateways import BOT
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, DAN
 from tests.support.visited_listings import (
     KEYS,
@@ -28,12 +27,6 @@ from web.people.listing_access import FRESH_MS
 
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
 ATTACK = "<script>alert(1)</script>\"'><img src=x>"
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("keys") / "data") as gateway:
-        yield gateway
 
 
 @pytest.fixture

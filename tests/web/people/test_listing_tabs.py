@@ -1,21 +1,19 @@
 """web/people/listing_tabs.py: a page has the tabs that its visitor may open."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.support.owned_listings import SERVER, list_bot, list_server
-from tests.support.people_gateway import PeopleGateway, serving
+from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, CLEO, READY
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        list_bot(gateway, extra=[BEN])
-        list_server(gateway)
-        yield gateway
+def gateway(gateway: PeopleGateway) -> PeopleGateway:
+    list_bot(gateway, extra=[BEN])
+    list_server(gateway)
+    return gateway
 
 
 def tabs(page: str) -> list[str]:

@@ -1,22 +1,20 @@
 """web/people/my_data.py: what is known of somebody is handed out whole, and forgotten."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from tests.support.gateways import BOT, BOT_SUBMISSION
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
-        gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
-        yield gateway
+def gateway(gateway: PeopleGateway) -> PeopleGateway:
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
+    gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
+    return gateway
 
 
 @pytest.fixture

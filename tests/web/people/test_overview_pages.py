@@ -2,30 +2,21 @@
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import BEN, CLEO, DAN, READY
 
 HERE = f"/bots/{READY}/manage"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    kept = {"chat_platform.cache_seconds": 600}  # to prove something is to ask anew all the same
-    with serving(tmp_path_factory.mktemp("people") / "data", **kept) as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
+def settings() -> dict[str, object]:
+    return {"chat_platform.cache_seconds": 600}  # to prove something is to ask anew all the same
 
 
 def test_a_bot_in_review_has_its_place_and_the_time_since_which_it_waits(

@@ -1,13 +1,11 @@
 """web/people/owned_pages.py: who may open which page, for every row."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.gateways import OPERATOR_TOKEN
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import COOKIE
-from tests.support.people_gateway import PeopleGateway, serving
+from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 from web.pages import PageRow
 from web.people.owned_pages import OWNED_PAGES
@@ -27,11 +25,10 @@ def path_of(row: PageRow) -> str:
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        list_bot(gateway, extra=[BEN])
-        list_server(gateway)
-        yield gateway
+def gateway(gateway: PeopleGateway) -> PeopleGateway:
+    list_bot(gateway, extra=[BEN])
+    list_server(gateway)
+    return gateway
 
 
 @pytest.fixture(autouse=True)

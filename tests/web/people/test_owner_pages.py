@@ -1,28 +1,14 @@
 """web/people/owner_pages.py: the owner alone says who the owners are."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.owned_listings import list_bot
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
 HERE = f"/bots/{READY}/manage/owners"
 HOUR_SECONDS = 3_600
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
 
 
 def owners(gateway: PeopleGateway) -> tuple[str, list[str]]:

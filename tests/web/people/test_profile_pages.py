@@ -1,7 +1,6 @@
 """web/people/profile_pages.py: the page and the API take the same profiles."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from core.refusals import Unavailable
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.owned_listings import SERVER, forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, DAN, READY
 
 HERE, OF_SERVER = f"/bots/{READY}/manage", f"/servers/{SERVER}/manage"
@@ -30,18 +29,6 @@ def text(least: int, most: int) -> st.SearchStrategy[str]:
 
 def on_one_line(least: int, most: int) -> st.SearchStrategy[str]:
     return text(least, most).filter(lambda written: written == written.strip())
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
 
 
 def said(errors: dict[str, str]) -> set[str]:

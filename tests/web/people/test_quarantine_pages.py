@@ -1,6 +1,5 @@
 """web/people/quarantine_pages.py: moderators forbid owners something for a time, on a whole gateway."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from core.user_rows import user_ref
 from people.quarantine import MOST_CHARACTERS
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, CLEO, DAN, READY
 
 HERE = f"/review/bots/{READY}"
@@ -19,10 +18,8 @@ TERMS = {"act": "sign_in", "length": "day", "quarantine": "Spam in three listing
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    folder = tmp_path_factory.mktemp("quarantine") / "data"
-    with serving(folder, **{"web.moderators": f"{CLEO},{DAN}"}) as gateway:
-        yield gateway
+def settings() -> dict[str, object]:
+    return {"web.moderators": f"{CLEO},{DAN}"}
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """web/people/queue_pages.py: the lists of moderators, on a whole gateway."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,24 +8,22 @@ from core.actors import user_actor
 from listings.ownership import USUAL_FROM
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, CLEO, DAN, READY
 
 BOTS = [str(400000000000000000 + number) for number in range(1, 5)]
 
 
-@pytest.fixture
-def gateway(shared: PeopleGateway) -> PeopleGateway:
-    for bot in BOTS:
-        shared.operate("DELETE", f"/manage/bots/{bot}")
-    shared.clock.advance(600)
-    return shared
-
-
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("queue") / "data", **{"web.moderators": f"{CLEO},{DAN}"}) as gateway:
-        yield gateway
+def settings() -> dict[str, object]:
+    return {"web.moderators": f"{CLEO},{DAN}"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_listed(gateway: PeopleGateway) -> None:
+    for bot in BOTS:
+        gateway.operate("DELETE", f"/manage/bots/{bot}")
+    gateway.clock.advance(600)
 
 
 def submit(gateway: PeopleGateway, bot: str) -> None:

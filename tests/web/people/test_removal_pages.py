@@ -1,28 +1,14 @@
 """web/people/removal_pages.py: a listing goes when its owner types its name."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
-from tests.support.platform_stand_in import ADA, READY
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import READY
 
 HERE = f"/bots/{READY}/manage/danger"
 HOUR_SECONDS = 3_600
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
 
 
 def is_there(gateway: PeopleGateway, path: str = f"bots/{READY}") -> bool:

@@ -1,7 +1,6 @@
 """web/people/review_pages.py: the page on which moderators decide, on a whole gateway."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,24 +15,15 @@ from tests.support.gateways import (
     SERVER_SUBMISSION,
 )
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, PRIVATE, READY, SILENT
 
 HERE = f"/review/bots/{READY}"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(
-        tmp_path_factory.mktemp("review") / "data", **{"web.moderators": f"{CLEO},{DAN}"}
-    ) as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def cleo(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(CLEO)
+def settings() -> dict[str, object]:
+    return {"web.moderators": f"{CLEO},{DAN}"}
 
 
 def submit(gateway: PeopleGateway, owner: str = ADA, bot: str = READY, **fields: Any) -> None:

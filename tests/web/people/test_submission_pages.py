@@ -1,27 +1,13 @@
 """web/people/submission_pages.py: a bot is submitted, or it comes back with all that was typed."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from core.refusals import Unavailable
 from tests.support.gateways import BOT
 from tests.support.owned_listings import TYPED, describe, forbid_to_submit, list_bot
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, DAN, NO_BOT, PRIVATE, READY, SILENT
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def ada(gateway: PeopleGateway) -> Person:
-    gateway.clock.advance(600)
-    return gateway.person(ADA)
 
 
 @pytest.fixture(autouse=True)

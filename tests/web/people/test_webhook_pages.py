@@ -1,7 +1,6 @@
 """web/people/webhook_pages.py: settings, health, signing secret, test and removal, for bots and servers."""
 
 import html
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from tests.support.contract import webhook
 from tests.support.examples import examples
 from tests.support.gateways import BOT, SERVER
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person, serving
+from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, DAN
 from tests.support.suspended_endpoints import ONCE, hold, suspend
 from tests.support.visited_listings import (
@@ -26,7 +25,7 @@ from tests.support.visited_listings import (
     path_of,
     statuses,
 )
-from tests.support.webhook_receiver import Receiver, receiving, status
+from tests.support.webhook_receiver import Receiver, status
 from web.pages import PageRow
 from web.people.listing_access import FRESH_MS
 from web.people.webhook_pages import ELSEWHERE, WEBHOOK_PAGES
@@ -41,15 +40,8 @@ ATTACK = "\"'><script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("webhooks") / "data", **ONCE) as gateway:
-        yield gateway
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
-        yield receiver
+def settings() -> dict[str, object]:
+    return ONCE
 
 
 @pytest.fixture
