@@ -111,12 +111,20 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
+@pytest.fixture(scope="module")
+def unchanged(shared: Served) -> str:
+    """The digest that the shared gateway has before any test."""
+    return shared.digest()
+
+
 @pytest.fixture
-def served(shared: Served) -> Iterator[Served]:
-    """One gateway for all tests of a module that change nothing; proves that they change nothing."""
-    before = shared.digest()
+def served(shared: Served, unchanged: str) -> Iterator[Served]:
+    """One gateway for all tests of a module that change nothing; proves that they change nothing.
+
+    The first test that fails here is the one that changed something.
+    """
     yield shared
-    assert shared.digest() == before
+    assert shared.digest() == unchanged
 
 
 @pytest.fixture
