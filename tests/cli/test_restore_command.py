@@ -11,13 +11,13 @@ import pytest
 from storage.folder import DIGEST_SECRET, KEYS, OPERATOR_TOKEN
 from storage.secret_box import sealed_secrets
 from tests.support.folder_bytes import bytes_of
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import (
     BOT,
     OTHER_USER,
     ROOT,
     USER,
     WAIT_SECONDS,
-    ProcessGateway,
     eventually,
 )
 from tests.support.kept_folder import PASSPHRASE, Kept, done, flip, keys_elsewhere, refused, shown, snapshot
@@ -36,9 +36,9 @@ def secrets(kept: Kept, tmp_path: Path, passphrase: list[object]) -> list[object
     return ["--secrets", path, "--passphrase-file", tmp_path / "passphrase"]
 
 
-def without_token(folder: Path) -> ProcessGateway:
+def without_token(folder: Path) -> ForkedGateway:
     """A gateway in a process, with the operator token of its folder."""
-    gateway = ProcessGateway(folder)
+    gateway = ForkedGateway(folder)
     del gateway.environment["VOTEGATE_OPERATOR__TOKEN"]
     gateway.start()
     gateway.operator_token = (folder / OPERATOR_TOKEN).read_text().strip()

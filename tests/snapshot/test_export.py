@@ -16,7 +16,7 @@ from snapshot.export import MANIFEST, NotEmpty, export_state
 from snapshot.export_format import ExportCorrupt, Format
 from snapshot.recovery import recover
 from snapshot.restore import read_export, restore_into
-from tests.support.examples import examples
+from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.exports import (
     POSITION,
     SOME,
@@ -35,6 +35,9 @@ from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
 
 Edit = Callable[[bytes], bytes]
+
+SOME_CUTS, SOME_BITS = (3, 41) if ALL_EXAMPLES else (11, 131)
+"""Every so many bytes a file is cut, and every so many bits one is flipped: each time all of it is read."""
 
 
 def edit_file(path: Path, edit: Edit) -> None:
@@ -173,7 +176,7 @@ def test_no_cut_file_is_read_over(tmp_path: Path, written_as: Format) -> None:
     out, state = exported(tmp_path, written_as)
     for path in sorted(out.iterdir()):
         content = path.read_bytes()
-        for length in range(0, len(content.rstrip()), 3):
+        for length in range(0, len(content.rstrip()), SOME_CUTS):
             overwrite(path, content[:length])
             refusal(out)
         overwrite(path, content)
@@ -185,7 +188,7 @@ def test_no_flipped_bit_of_a_row_is_read_over(tmp_path: Path, written_as: Format
     out, state = exported(tmp_path, written_as)
     for path in sorted(out.glob(f"*.{written_as}")):
         content = path.read_bytes()
-        for _, flipped in flips(content, every=41):
+        for _, flipped in flips(content, every=SOME_BITS):
             overwrite(path, flipped)
             try:
                 read = read_export(out, empty_state)

@@ -4,8 +4,9 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from multiprocessing.reduction import DupFd
+from pkgutil import resolve_name
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, NoReturn
 
 from server import cli
 from tests.support.forked_process import ForkedProcess
@@ -13,26 +14,38 @@ from tests.support.gateways import WAIT_SECONDS, ProcessGateway
 
 
 class ForkedGateway(ProcessGateway):
+    bug: str | None = None
+    """Where the program has a bug that quotes what it was given, as `module.name` or `module.class.name`."""
+
     def opened(self, arguments: Sequence[str], output: int) -> ForkedProcess:
         both = DupFd(output), DupFd(output)
-        return ForkedProcess(_run, ["serve", *arguments], self.environment, *both)
+        return ForkedProcess(_run, ["serve", *arguments], self.environment, self.bug, *both)
 
 
-def ended(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """A command that has run to its end."""
+def ended(
+    arguments: Sequence[str], environment: Mapping[str, str], bug: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A command that has run to its end, with such a bug if one is named."""
     with TemporaryFile("w+") as stdout, TemporaryFile("w+") as stderr:
         outputs = [DupFd(file.fileno()) for file in (stdout, stderr)]
-        status = ForkedProcess(_run, arguments, environment, *outputs).wait(WAIT_SECONDS)
+        status = ForkedProcess(_run, arguments, environment, bug, *outputs).wait(WAIT_SECONDS)
         stdout.seek(0)
         stderr.seek(0)
         return subprocess.CompletedProcess(arguments, status, stdout.read(), stderr.read())
 
 
-def _run(arguments: Sequence[str], environment: Mapping[str, str], *outputs: Any) -> None:
+def _run(arguments: Sequence[str], environment: Mapping[str, str], bug: str | None, *outputs: Any) -> None:
     for standard, output in enumerate(outputs, start=1):
         given = output.detach()
         os.dup2(given, standard)
         os.close(given)
     os.environ.clear()
     os.environ.update(environment)
+    if bug is not None:
+        owner, _, name = bug.rpartition(".")
+        setattr(resolve_name(owner), name, _fail)
     cli(arguments)
+
+
+def _fail(*given: object) -> NoReturn:
+    raise RuntimeError(f"a bug: {' '.join(map(str, given))}")

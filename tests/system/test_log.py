@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 
 from tests.support.contract import BOT_PATH, STATS
 from tests.support.forked_gateway import ended
-from tests.support.gateways import BOT, ROOT, USER, ProcessGateway, eventually
+from tests.support.gateways import BOT, USER, ProcessGateway, eventually
 from tests.support.raw_http import answers_in, converse
 from tests.support.webhook_receiver import Receiver, status
 
@@ -155,27 +153,10 @@ def test_a_start_that_is_refused_says_so_in_json(
     assert line["message"].startswith(why)
 
 
-CRASHING = """
-import gateway.serve
-def crash(*_, **__):
-    raise RuntimeError("a bug")
-gateway.serve.{where} = crash
-import sys
-sys.argv = ["server.py", "serve", "--port", "0"]
-import server
-server.cli()
-"""
-
-
 @pytest.mark.parametrize("where", ["recover", "make_application", "LoopLag.step"])
 def test_a_crash_is_one_line_of_json_with_its_traceback(tmp_path: Path, where: str) -> None:
-    crashed = subprocess.run(
-        [sys.executable, "-c", CRASHING.format(where=where)],
-        cwd=ROOT,
-        env={**JSON, "VOTEGATE_DATA_DIR": str(tmp_path / "data")},
-        capture_output=True,
-        text=True,
-    )
+    environment = {**JSON, "VOTEGATE_DATA_DIR": str(tmp_path / "data")}
+    crashed = ended(["serve", "--port", "0"], environment, f"gateway.serve.{where}")
     assert (crashed.returncode, crashed.stdout) == (1, "")
     *_, line = lines_of(crashed.stderr)
     assert line["message"] == "stopped by a failure"

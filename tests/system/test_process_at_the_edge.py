@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.activated_gateway import Activated
 from tests.support.certificate_files import HOST, Files, trusting
+from tests.support.forked_gateway import ForkedGateway
 from tests.support.gateways import BOT, USER, WAIT_SECONDS, ProcessGateway, eventually
 from tests.support.raw_http import END, converse
 from tests.support.raw_http_client import HEALTH, Asking, Caller, calling, request
@@ -190,31 +191,17 @@ def test_every_answer_is_logged_once_whoever_made_it(process: ProcessGateway) ->
     assert {line["address"] for line in lines} == {"127.0.0.1"}
 
 
-BROKEN = """
-import sys
-import handlers.public
-def stats(self, bot_id, *rest):
-    raise RuntimeError(f"a bug: {bot_id}")
-handlers.public.PublicApi.stats = stats
-sys.argv = ["server.py", "serve"]
-import server
-server.cli()
-"""
-"""A gateway with a bug that quotes what it was sent."""
-
-
 @pytest.fixture
-def broken(tmp_path: Path) -> Iterator[ProcessGateway]:
-    gateway = ProcessGateway(tmp_path / "data", VOTEGATE_LOG__LEVEL="DEBUG")
-    gateway.program = ["-c", BROKEN]
+def broken(tmp_path: Path) -> Iterator[ForkedGateway]:
+    """A gateway with a bug that quotes what it was sent."""
+    gateway = ForkedGateway(tmp_path / "data", VOTEGATE_LOG__LEVEL="DEBUG")
+    gateway.bug = "handlers.public.PublicApi.stats"
     yield gateway
     gateway.close()
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
-def test_no_line_of_any_log_holds_a_key_or_a_secret_of_the_settings(
-    broken: ProcessGateway, form: str
-) -> None:
+def test_no_line_of_any_log_holds_a_key_or_a_secret_of_the_settings(broken: ForkedGateway, form: str) -> None:
     client_secret = "client-secret-of-the-tests"
     broken.environment |= {"VOTEGATE_LOG__FORM": form, "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": client_secret}
     broken.start()

@@ -92,7 +92,16 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
     pair.close()
 
 
-def test_both_answer_and_the_gateway_knows_the_stand_in(pair: Pair) -> None:
+def ended_by(pair: Pair, number: signal.Signals) -> None:
+    assert {*pair.running} == {"server.py", "examples/chat_platform.py"}
+    pair.session.close()  # or the gateway would wait for it
+    pair.process.send_signal(number)
+    assert pair.ended() == 0
+    assert "stopped at position" in pair.log
+    assert "Traceback" not in pair.log
+
+
+def test_both_answer_the_gateway_knows_the_stand_in_and_ctrl_c_ends_both(pair: Pair) -> None:
     pair.started()
     assert pair.request("GET", "/readyz").status_code == 200
     settings = pair.settings()
@@ -113,16 +122,11 @@ def test_both_answer_and_the_gateway_knows_the_stand_in(pair: Pair) -> None:
             return (await client.user(token)).id
 
     assert run(signed_in()) == CLEO
+    ended_by(pair, signal.SIGINT)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_both(pair: Pair, number: signal.Signals) -> None:
-    pair.started()
-    assert {*pair.running} == {"server.py", "examples/chat_platform.py"}
-    pair.process.send_signal(number)
-    assert pair.ended() == 0
-    assert "stopped at position" in pair.log
-    assert "Traceback" not in pair.log
+def test_the_end_of_the_terminal_ends_both(pair: Pair) -> None:
+    ended_by(pair.started(), signal.SIGHUP)
 
 
 @pytest.mark.parametrize(
