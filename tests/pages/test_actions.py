@@ -137,6 +137,8 @@ def test_the_overview_moves_by_itself(operator: Visitor, gateway: ThreadGateway)
 
 def test_the_overview_moves_when_a_script_is_slow_to_come(operator: Visitor, gateway: ThreadGateway) -> None:
     def hold(route: Route) -> None:
+        # An htmx that did not wait for site.js would start meanwhile, by its timer and without live updates.
+        # One that waits shows nothing until then: there is no condition to wait for.
         time.sleep(2 * SECONDS)
         route.continue_()
 

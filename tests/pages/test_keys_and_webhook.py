@@ -2,20 +2,20 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import Visitor, visiting
+from tests.support.browser import THEMES, Theme
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT
+from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
+from tests.support.platform_stand_in import ADA
 from tests.support.suspended_endpoints import ONCE, hold
 from tests.support.visited_listings import KEYS, WEBHOOK, own_bot
 from tests.support.webhook_receiver import Receiver, receiving, status
 
-WIDTHS = (320, 768, 1_280)
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 KEY = re.compile(r"vg_[A-Za-z0-9_-]{43}")
 
@@ -32,26 +32,15 @@ def receiver() -> Iterator[Receiver]:
         yield receiver
 
 
-def sign_in(visitor: Visitor) -> Page:
-    visitor.expected |= {400, 404, 409}  # 404 is the icon of the stand-in
-    page = visitor.see("/signin?to=/me")
-    page.get_by_role("button", name="Continue to 127.0.0.1").click()
-    page.get_by_label("Ada, who owns bots").check()
-    page.get_by_role("button", name="Approve").click()
-    expect(page).to_have_url(f"{visitor.home}/me")
-    return page
-
-
 def press(page: Page, name: str) -> None:
     page.get_by_role("main").get_by_role("button", name=name, exact=True).click()
 
 
 @SCRIPTS
 def test_a_key_is_made_rotated_and_deleted(browser: Browser, gateway: PeopleGateway, scripts: bool) -> None:
-    gateway.clock.advance(600)
     own_bot(gateway)
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), java_script_enabled=scripts) as visitor:
-        sign_in(visitor)
+    with signed_in(browser, gateway, ADA, java_script_enabled=scripts) as visitor:
+        visitor.expected |= {400, 404, 409}
         page = visitor.see(KEYS)
         page.get_by_label("Name of the new key").fill("production")
         press(page, "Make a key")
@@ -76,11 +65,9 @@ def test_a_key_is_made_rotated_and_deleted(browser: Browser, gateway: PeopleGate
 
 
 def test_a_button_copies_a_key_and_a_click_selects_it(browser: Browser, gateway: PeopleGateway) -> None:
-    gateway.clock.advance(600)
     own_bot(gateway)
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,)) as visitor:
+    with signed_in(browser, gateway, ADA) as visitor:
         visitor.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=gateway.base_url)
-        sign_in(visitor)
         page = visitor.see(KEYS)
         page.get_by_label("Name of the new key").fill("production")
         press(page, "Make a key")
@@ -93,10 +80,8 @@ def test_a_button_copies_a_key_and_a_click_selects_it(browser: Browser, gateway:
 
 
 def test_where_the_clipboard_is_closed_the_button_selects(browser: Browser, gateway: PeopleGateway) -> None:
-    gateway.clock.advance(600)
     own_bot(gateway)
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,)) as visitor:
-        sign_in(visitor)
+    with signed_in(browser, gateway, ADA) as visitor:
         page = visitor.see(KEYS)
         page.get_by_label("Name of the new key").fill("production")
         press(page, "Make a key")
@@ -110,10 +95,9 @@ def test_where_the_clipboard_is_closed_the_button_selects(browser: Browser, gate
 def test_a_webhook_is_set_up_tested_healed_and_removed(
     browser: Browser, gateway: PeopleGateway, receiver: Receiver, scripts: bool
 ) -> None:
-    gateway.clock.advance(600)
     own_bot(gateway)
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), java_script_enabled=scripts) as visitor:
-        sign_in(visitor)
+    with signed_in(browser, gateway, ADA, java_script_enabled=scripts) as visitor:
+        visitor.expected |= {400, 404, 409}
         page = visitor.see(WEBHOOK)
         page.get_by_role("link", name="Set up a webhook").click()
         page.get_by_label("Address").fill(f"{receiver.url}/votes")
@@ -143,30 +127,23 @@ def test_a_webhook_is_set_up_tested_healed_and_removed(
         expect(page.locator("#notices")).to_contain_text("The webhook is removed.")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_of_keys_and_webhooks_has_a_barrier_or_scrolls_sideways(
-    browser: Browser, gateway: PeopleGateway, receiver: Receiver, theme: Literal["light", "dark"]
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_key_refusal_or_suspension_has_a_barrier_or_scrolls_sideways(
+    browser: Browser, gateway: PeopleGateway, receiver: Receiver, theme: Theme
 ) -> None:
-    gateway.clock.advance(600)
     own_bot(gateway, approved=False)
-    found, wider = {}, {}
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), color_scheme=theme) as visitor:
-        page = sign_in(visitor)
-
-        def look(name: str) -> None:
-            found[name] = visitor.barriers()
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 800})
-                wider[name, width] = visitor.overflow()
-
-        for path in (KEYS, WEBHOOK, f"{WEBHOOK}/deliveries", f"{WEBHOOK}/settings"):
+    found = {}
+    with signed_in(browser, gateway, ADA, color_scheme=theme) as visitor:
+        visitor.expected |= {400, 404, 409}
+        for path in (KEYS, f"{WEBHOOK}/deliveries"):
             visitor.see(path)
-            look(f"empty {path}")
+            found[f"empty {path}"] = visitor.flaws()
+        page = visitor.see(f"{WEBHOOK}/settings")
         press(page, "Save")  # the browser itself asks for the address
         page.get_by_label("Address").evaluate("field => { field.required = false; field.type = 'text' }")
         press(page, "Save")
         expect(page.get_by_role("alert")).to_be_visible()
-        look("refused settings")
+        found["refused settings"] = visitor.flaws()
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
         key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "w" * 100})["id"]
         gateway.done(
@@ -179,7 +156,7 @@ def test_no_page_of_keys_and_webhooks_has_a_barrier_or_scrolls_sideways(
         ]
         assert webhook(gateway)["suspension"] is not None
         assert len(deliveries(gateway)) == 12
-        of_webhook = ("", "/settings", "/secret", "/remove", "/deliveries", f"/deliveries/{failed}")
+        of_webhook = ("", "/settings", "/secret", "/remove", f"/deliveries/{failed}")
         for path in (
             KEYS,
             f"{KEYS}/{key}/rotate",
@@ -187,11 +164,10 @@ def test_no_page_of_keys_and_webhooks_has_a_barrier_or_scrolls_sideways(
             *(WEBHOOK + each for each in of_webhook),
         ):
             visitor.see(path)
-            look(path)
+            found[path] = visitor.flaws()
         visitor.see(KEYS)
         page.get_by_label("Name of the new key").fill("production")
         press(page, "Make a key")
-        look("a new key")
+        found["a new key"] = visitor.flaws()
 
-    assert {name: barriers for name, barriers in found.items() if barriers} == {}
-    assert {name: pixels for name, pixels in wider.items() if pixels} == {}
+    assert {name: flaws for name, flaws in found.items() if flaws} == {}

@@ -1,17 +1,16 @@
 """An owner's way in a real browser: submit, look, change, prove, remove; with and without script."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visitor, visiting
+from tests.support.browser import THEMES, Theme
 from tests.support.owned_listings import SERVER, describe, list_bot, list_server
+from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import BEN, NO_BOT, PRIVATE, READY, SILENT
+from tests.support.platform_stand_in import ADA, BEN, NO_BOT, PRIVATE, READY, SILENT
 
-WIDTHS = (320, 768, 1_280)
 HERE = f"/bots/{READY}/manage"
 SHORT, DESCRIPTION = "A bot that plays music", "Plays **music** in every channel, for everybody."
 
@@ -22,24 +21,14 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]
         yield gateway
 
 
-def sign_in(gateway: PeopleGateway, visitor: Visitor) -> Page:
-    gateway.clock.advance(600)
-    visitor.expected |= {400, 403, 404, 409}
-    page = visitor.see("/signin?to=/bots/new")
-    page.get_by_role("button", name="Continue to 127.0.0.1").click()
-    page.get_by_label("Ada, who owns bots").check()
-    page.get_by_role("button", name="Approve").click()
-    page.wait_for_url("**/bots/new")
-    return page
-
-
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:
     gateway.operate("DELETE", f"/manage/bots/{READY}")
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), java_script_enabled=scripts) as visitor:
-        page = sign_in(gateway, visitor)
+    with signed_in(browser, gateway, ADA, java_script_enabled=scripts) as visitor:
+        visitor.expected |= {400, 403, 404, 409}
+        page = visitor.see("/bots/new")
         page.get_by_label("Application ID").fill(READY)
         page.get_by_role("button", name="Look it up").click()
         expect(page.get_by_label("Name", exact=True)).to_have_value("Ready bot")
@@ -78,42 +67,32 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
     assert gateway.operate("GET", f"/manage/bots/{READY}").status_code == 404
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_of_a_listing_has_a_barrier_or_is_wider_than_its_window(
-    browser: Browser, gateway: PeopleGateway, theme: Literal["light", "dark"]
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_refusal_and_no_long_name_has_a_barrier_or_is_wider_than_its_window(
+    browser: Browser, gateway: PeopleGateway, theme: Theme
 ) -> None:
     list_bot(gateway, extra=[BEN, "210000000000000000"], decision="deny", name="W" * 100)
     list_bot(gateway, NO_BOT, decision="approve")
     list_server(gateway, description="x" * 256)
-    found, wider = {}, {}
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), color_scheme=theme) as visitor:
-        page = sign_in(gateway, visitor)
-
-        def look(name: str) -> None:
-            found[name] = visitor.barriers()
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 800})
-                wider[name, width] = visitor.overflow()
-
-        tabs = ("", "/profile", "/owners", "/danger")
+    found = {}
+    with signed_in(browser, gateway, ADA, color_scheme=theme) as visitor:
+        visitor.expected |= {400, 403, 404, 409}
         for path in (
-            *("/bots/new", "/bots/new?id=1", f"/bots/new?id={PRIVATE}", f"/bots/new?id={SILENT}"),
-            *(f"/bots/{bot}/manage{tab}" for bot in (READY, NO_BOT) for tab in tabs),
-            *(f"/servers/{SERVER}/manage{tab}" for tab in ("", "/profile", "/danger")),
+            *("/bots/new?id=1", f"/bots/new?id={PRIVATE}", f"/bots/new?id={SILENT}"),
+            *(HERE, f"/bots/{NO_BOT}/manage", f"/servers/{SERVER}/manage"),
         ):
             visitor.see(path)
-            look(path)
+            found[path] = visitor.flaws()
         for path in (f"{HERE}/danger", f"{HERE}/profile", f"{HERE}/owners"):
-            visitor.see(path)
+            page = visitor.see(path)
             page.evaluate("""() => { const form = document.querySelector("main form");
               form.querySelectorAll("input, textarea").forEach((each) => {
                 if (each.type === "checkbox") each.checked = false; else each.value = "x"; });
               form.noValidate = true; form.requestSubmit(); }""")
             expect(page.get_by_role("alert")).to_be_visible()
-            look(f"{path}, refused")
+            found[f"{path}, refused"] = visitor.flaws()
         gateway.clock.advance(3_600)
         visitor.see(f"{HERE}/danger")
-        look("a fresh sign-in")
+        found["a fresh sign-in"] = visitor.flaws()
 
-    assert {name: barriers for name, barriers in found.items() if barriers} == {}
-    assert {name: pixels for name, pixels in wider.items() if pixels} == {}
+    assert {name: flaws for name, flaws in found.items() if flaws} == {}

@@ -1,17 +1,16 @@
 """The desk of moderators in a real browser: a bot is claimed, noted on, denied, sent again and approved."""
 
 from collections.abc import Iterator
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
-from tests.support.browser import Visitor, visiting
+from tests.support.browser import THEMES, Theme
 from tests.support.gateways import BOT_SUBMISSION
+from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import ADA, READY, SILENT
+from tests.support.platform_stand_in import ADA, CLEO, READY, SILENT
 
-WIDTHS = (320, 768, 1_280)
 HERE = f"/review/bots/{READY}"
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 
@@ -28,25 +27,14 @@ def submit(gateway: PeopleGateway, bot: str = READY, name: str = "Jukebox") -> N
     gateway.clock.advance(600)
 
 
-def moderating(visitor: Visitor) -> Page:
-    """Sign in as Cleo, who moderates."""
-    visitor.expected.add(404)  # the icon of the stand-in
-    page = visitor.see("/signin?to=/review")
-    page.get_by_role("button", name="Continue to 127.0.0.1").click()
-    page.get_by_label("Cleo, who moderates").check()
-    page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_role("heading", name="Review")).to_be_visible()
-    return page
-
-
 @SCRIPTS
 def test_a_moderator_claims_notes_denies_and_approves(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:
     submit(gateway)
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), java_script_enabled=scripts) as visitor:
-        page = moderating(visitor)
-        visitor.expected |= {400}
+    with signed_in(browser, gateway, CLEO, java_script_enabled=scripts) as visitor:
+        visitor.expected |= {400, 404}
+        page = visitor.see("/review")
         page.get_by_role("link", name="Jukebox").click()
         page.get_by_role("button", name="Claim it").click()
         expect(page.get_by_text("Claimed by you")).to_be_visible()
@@ -70,46 +58,32 @@ def test_a_moderator_claims_notes_denies_and_approves(
         expect(page.get_by_role("link", name="Jukebox")).to_be_visible()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_page_of_the_desk_has_a_barrier(
-    browser: Browser, gateway: PeopleGateway, theme: Literal["light", "dark"]
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_note_quarantine_or_refusal_has_a_barrier_or_scrolls_sideways(
+    browser: Browser, gateway: PeopleGateway, theme: Theme
 ) -> None:
     submit(gateway)
     submit(gateway, SILENT, "Another one of the same owner")
-    found, wider = {}, {}
-    with visiting(browser, gateway, hosts=(gateway.stand_in.url,), color_scheme=theme) as visitor:
-        page = moderating(visitor)
-        visitor.expected |= {400, 409}
-
-        def look(name: str) -> None:
-            found[name] = visitor.barriers()
-            for width in WIDTHS:
-                page.set_viewport_size({"width": width, "height": 800})
-                wider[name, width] = visitor.overflow()
-
-        look("waiting")
-        visitor.see("/review?show=mine")
-        look("mine, empty")
-        visitor.see(HERE)
+    found = {}
+    with signed_in(browser, gateway, CLEO, color_scheme=theme) as visitor:
+        visitor.expected |= {400, 404, 409}
+        page = visitor.see(HERE)
         page.get_by_label("Note").fill("The invite works. " + "x" * 200)
         page.get_by_role("button", name="Keep the note").click()
         page.get_by_text("Forbid the owner something").click()
-        look("a review")
+        found["a review"] = visitor.flaws()
         page.get_by_label("Reason", exact=True).last.fill("Spam in three listings.")
         page.get_by_role("button", name="Forbid it").click()
-        look("a quarantine")
+        found["a quarantine"] = visitor.flaws()
         page.get_by_role("button", name="Lift").click()
         page.get_by_role("button", name="Deny it").click()
-        look("a refused denial")
+        found["a refused denial"] = visitor.flaws()
         gateway.done("POST", f"/manage/bots/{READY}/deny", {"reason": "It is silent. " + "x" * 200})
         page.get_by_label("In your words").fill("Too late")
         page.get_by_role("button", name="Deny it").click()
         expect(page.get_by_role("heading", name="It is decided already")).to_be_visible()
-        look("overtaken")
+        found["overtaken"] = visitor.flaws()
         visitor.see(HERE)
-        look("decided")
-        visitor.see("/review?show=decided")
-        look("the decided ones")
+        found["decided"] = visitor.flaws()
 
-    assert {name: barriers for name, barriers in found.items() if barriers} == {}
-    assert {name: pixels for name, pixels in wider.items() if pixels} == {}
+    assert {name: flaws for name, flaws in found.items() if flaws} == {}

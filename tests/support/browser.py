@@ -97,6 +97,15 @@ class Visitor:
         wider: int = self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         return max(wider, 0)
 
+    def flaws(self) -> list[str]:
+        """The barriers of the page as it is, and the windows in which it scrolls sideways."""
+        found = self.barriers()
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 800})
+            if wider := self.overflow():
+                found.append(f"{wider} pixels wider than a window of {width}")
+        return found
+
     def close(self) -> None:
         self.context.close()
 
