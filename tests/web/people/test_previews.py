@@ -1,21 +1,11 @@
 """web/people/previews.py: a user previews so often, on whatever page."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from tests.support.gateways import BOT_SUBMISSION
-from tests.support.people_gateway import PeopleGateway, serving
+from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, BEN, NO_BOT, READY
 from web.people.previews import PREVIEWS
 
 TYPED = {"name": "A bot for the tests", "description": "**bold**", "act": "preview"}
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]:
-    with serving(tmp_path_factory.mktemp("people") / "data") as gateway:
-        yield gateway
 
 
 def test_who_previews_too_often_keeps_what_was_typed_and_others_are_not_held_up(
