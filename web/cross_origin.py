@@ -30,4 +30,13 @@ def is_from_here(headers: Mapping[str, str], *, has_cookie: bool) -> bool:
     if origin is None:
         return not has_cookie
     host = headers.get("Host")
-    return host is not None and urlsplit(origin).netloc.lower() == host.lower()
+    return host is not None and _host(origin) == host.lower()
+
+
+def _host(origin: str) -> str | None:
+    """Return the host and port of an origin (RFC 6454); None for what is no address of a page."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return None
+    return parts.netloc.lower() if parts.scheme in {"http", "https"} else None

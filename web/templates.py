@@ -28,6 +28,8 @@ MACROS = {
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 BLOCK = "content"
 """The part of a page that is its fragment."""
+FRAME = "base.html"
+"""The template around all pages. Its blocks are no fragments: they need values that pages do not have."""
 
 
 class Drawing:
@@ -35,15 +37,17 @@ class Drawing:
 
     def __init__(self, environment: "Environment", files: StaticFiles) -> None:
         self._environment = environment
+        self._frame = {*environment.get_template(FRAME).blocks} - {BLOCK}
         self.files = files
 
     def whole(self, template: str, values: Mapping[str, Any]) -> str:
         return self._environment.get_template(template).render(values)
 
     def fragment(self, template: str, values: Mapping[str, Any], block: str = BLOCK) -> str:
-        """Return one block of a page, without the page around it; the content if there is no such block."""
+        """Return one block of a page, without the page around it; the content if it has no such block."""
         found = self._environment.get_template(template)
-        draw = found.blocks.get(block, found.blocks[BLOCK])
+        blocks = found.blocks
+        draw = blocks[BLOCK] if block in self._frame else blocks.get(block, blocks[BLOCK])
         return "".join(draw(found.new_context(dict(values))))
 
 

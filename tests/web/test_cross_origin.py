@@ -19,6 +19,8 @@ from web.cross_origin import is_from_here
         ({"Origin": "https://gate.example:444"}, False),
         ({"Origin": "https://gate.example.evil.example"}, False),
         ({"Origin": "null"}, False),
+        ({"Origin": "//gate.example"}, False),
+        ({"Origin": "http://["}, False),
         ({"Origin": ""}, False),
     ],
 )
