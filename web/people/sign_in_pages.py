@@ -137,7 +137,8 @@ class SignInPages:
         self._cookies = cookies
         self._seal = seal
         self._policy = attempts
-        self._attempts = Buckets(MOST_ADDRESSES)
+        self._started = Buckets(MOST_ADDRESSES)
+        self._finished = Buckets(MOST_ADDRESSES)
         self._clock = clock
         self._random = random
 
@@ -154,7 +155,7 @@ class SignInPages:
         to = way_back(visit.form().text("to"), HOME)
         if not self._can_sign_in(visit):
             return self._form(visit, to, 400)
-        attempt = self._attempt(visit)
+        attempt = self._attempt(self._started, visit)
         if not attempt.allowed:
             raise AnswerRefused(limited(reply_to(TooManyRequests()), attempt))
         request = new_sign_in(self._random(2 * RANDOM_BYTES))
@@ -173,9 +174,10 @@ class SignInPages:
         under_way = self._seal.opened(value, self._clock.now_ms())
         to = under_way.return_to if under_way is not None else HOME
         cleared = (self._cookies.sign_in.cleared(),)
-        attempt = self._attempt(visit)
-        if not attempt.allowed:
-            return self._failed(self._outcome("often"), to, cleared, attempt)
+        if under_way is not None:  # any page of the web can send a browser here without one
+            attempt = self._attempt(self._finished, visit)
+            if not attempt.allowed:
+                return self._failed(self._outcome("often"), to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
@@ -210,9 +212,9 @@ class SignInPages:
         label = browser_label(headers.get("User-Agent"))
         return await self._people.sign_in(user, label, self._cookies.session.value(headers))
 
-    def _attempt(self, visit: PersonVisit) -> Decision:
+    def _attempt(self, attempts: Buckets, visit: PersonVisit) -> Decision:
         key = address_key(visit.request.address)
-        return self._attempts.take(key, self._policy, self._clock.monotonic_ns())
+        return attempts.take(key, self._policy, self._clock.monotonic_ns())
 
     def _can_sign_in(self, visit: PersonVisit) -> bool:
         return not self._cookies.are_secure or keeps_cookies(visit.request.headers)

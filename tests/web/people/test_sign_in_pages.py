@@ -300,15 +300,25 @@ def test_a_user_whom_the_rules_refuse_is_told_why(site: PeopleSite, visitor: Peo
 
 def test_an_address_that_signs_in_too_often_has_to_wait(site: PeopleSite, visitor: PeopleVisitor) -> None:
     back = decided_at(visitor.started("/me"), ADA)
-    for _ in range(ATTEMPTS.requests - 1):
+    cookie = visitor.cookies[SIGN_IN]
+    for _ in range(ATTEMPTS.requests):
+        visitor.keep(SIGN_IN, cookie)
         visitor.come_back("/signin/callback?state=guess")
-    visitor.keep(SIGN_IN, "a")
+    visitor.keep(SIGN_IN, cookie)
     page = refused(visitor, back, 429, "Too many sign-ins came from your address.")
     assert "The next attempt is possible in 5 min" in words(page)
+    for _ in range(ATTEMPTS.requests - 1):
+        visitor.started()
     form = visitor.post("/signin")
     assert (form.status_code, int(form.headers["Retry-After"])) == (429, ATTEMPTS.window_seconds)
     assert "That was too often" in form.text
     site.clock.advance(ATTEMPTS.window_seconds)
+    assert visitor.sign_in_as().status_code == 303
+
+
+def test_pages_of_others_that_send_browsers_here_use_up_nobody_s_attempts(visitor: PeopleVisitor) -> None:
+    for _ in range(2 * ATTEMPTS.requests):
+        assert visitor.come_back("/signin/callback").status_code == 400
     assert visitor.sign_in_as().status_code == 303
 
 
