@@ -1,5 +1,5 @@
-"""Which listings are whose, which wait for a decision, and which got one lately. Law: known without a walk
-through all listings.
+"""Which listings are whose, which wait for a decision, who has claimed them, and which got one lately. Law:
+known without a walk through all listings.
 
 So is the time that a decision usually takes: the last decisions that hold tell it.
 
@@ -11,16 +11,17 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved
+from core.actors import Actor
+from core.events import Event, ListingClaimed, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved
 from core.state import State
 from listings.finding import ref_slices
-from listings.review import waited_ms, waiting_since
+from listings.review import claim_of, waited_ms, waiting_since
 
 USUAL_OF, USUAL_FROM = 20, 5
 """The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged)
+_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed)
 
 
 class _ByTime:
@@ -50,6 +51,7 @@ class Ownership:
         self._refs_of: dict[str, list[str]] = {}
         self._owners_of: dict[str, tuple[str, ...]] = {}
         self._waiting = _ByTime()
+        self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
         self._waits: Sequence[int] | None = None
         """How long the last decisions took; None until somebody asks again."""
@@ -63,6 +65,13 @@ class Ownership:
     def queue(self) -> Sequence[tuple[int, str]]:
         """The listings in review: since when (Unix ms), and ref; the one that waits for longest first."""
         return self._waiting.order
+
+    def claimed(self, by: Actor) -> list[tuple[int, str]]:
+        """Return the part of the queue that somebody has claimed."""
+        refs = [ref for ref, claimer in self._claimers.items() if claimer == by]
+        held = (claim_of(self._listings.peek(ref)) for ref in refs)  # not if its claimer was erased meanwhile
+        found = zip(refs, held, strict=True)
+        return sorted((self._waiting.times[ref], ref) for ref, claim in found if claim and claim.by == by)
 
     @property
     def decided(self) -> Sequence[tuple[int, str]]:
@@ -106,7 +115,13 @@ class Ownership:
         brief = self._listings.brief(ref) if ref in self._listings else None
         self._own(ref, brief.owners if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
-        self._waiting.put(ref, waiting_since(self._listings.peek(ref)) if is_waiting else None)
+        row = self._listings.peek(ref) if is_waiting else None
+        self._waiting.put(ref, waiting_since(row) if row is not None else None)
+        claim = claim_of(row) if row is not None else None
+        if claim is not None:
+            self._claimers[ref] = claim.by
+        else:
+            self._claimers.pop(ref, None)
         self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_waiting else None)
 
     def _own(self, ref: str, owners: tuple[str, ...]) -> None:

@@ -3,15 +3,12 @@
 The log keeps the queue and the last decisions, so no list walks through all listings.
 """
 
-from collections.abc import Iterator
+from collections.abc import Set
 
 from core.state import State
-from handlers.manage_review import QueuePage, WaitingListing, waiting_listing
+from handlers.manage_review import QueuePage, waiting_listing
 from handlers.reply import Reply, success
-from handlers.slices import in_slices
-from listings.finding import SLICE
 from listings.ownership import Ownership
-from listings.review import claim_of
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
@@ -28,7 +25,7 @@ class QueuePages:
         self._answers = answers
 
     async def show(self, visit: PersonVisit) -> Shown:
-        shown = await self._list(visit)
+        shown = await self._list(visit, {"after"})
         values = {
             "at": _at(visit),
             "usual_wait_ms": self._ownership.usual_wait_ms,
@@ -42,29 +39,23 @@ class QueuePages:
         return Page("people/review_queue.html", "Review", values)
 
     async def twin(self, visit: PersonVisit) -> Reply:
-        return success(await self._list(visit))
+        return success(await self._list(visit, {"after", "limit"}))
 
-    async def _list(self, visit: PersonVisit) -> QueuePage | DecidedList:
+    async def _list(self, visit: PersonVisit, asked: Set[str]) -> QueuePage | DecidedList:
+        """Return a list.
+
+        Args:
+            asked: the parts of the address that the endpoint gets.
+        """
         at = _at(visit)
         if at == "decided":
             return DecidedList(decided=self._views.decided())
         if at == "mine":
-            mine: list[WaitingListing] = []
-            await in_slices(self._claimed(visit.request.by, mine))
-            return QueuePage(usual_wait_ms=self._ownership.usual_wait_ms, queue=tuple(mine), next=None)
-        query = {name: value for name, value in visit.request.query.items() if name in {"after", "limit"}}
+            rows = (self._state.listings[ref] for _, ref in self._ownership.claimed(visit.request.by))
+            mine = tuple(waiting_listing(row) for row in rows)
+            return QueuePage(usual_wait_ms=self._ownership.usual_wait_ms, queue=mine, next=None)
+        query = {name: value for name, value in visit.request.query.items() if name in asked}
         return await self._answers.ask(QueuePage, "showQueue", visit.request, query=query)
-
-    def _claimed(self, by: str, found: list[WaitingListing]) -> Iterator[None]:
-        """Look for the claims of a moderator, in slices."""
-        refs = [ref for _, ref in self._ownership.queue]
-        for start in range(0, len(refs), SLICE):
-            for ref in refs[start : start + SLICE]:
-                row = self._state.listings.get(ref)
-                claim = claim_of(row) if row is not None else None
-                if row is not None and claim is not None and claim.by == by:
-                    found.append(waiting_listing(row))
-            yield
 
 
 def _at(visit: PersonVisit) -> str:
