@@ -21,6 +21,7 @@ The contract's texts stand in the table word by word.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -219,9 +220,14 @@ def _too_soon(error: no.VotedTooSoon) -> Reply:
 
 
 def _quarantined(error: no.Quarantined) -> Reply:
-    text = f"The user is under quarantine: {error.reason}"
+    until = f" until {_minute(error.until_ms)} (UTC)" if error.until_ms is not None else ""
+    text = f"The user is under quarantine{until}: {error.reason}"
     body = QuarantinedBody(error=text, status=403, until_ms=error.until_ms)
     return Reply(403, encode_json(body))
+
+
+def _minute(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1_000, UTC):%Y-%m-%d %H:%M}"
 
 
 def _invalid(error: no.Invalid) -> Reply:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -351,9 +352,10 @@ def test_a_user_under_quarantine_cannot_vote_until_it_is_over(gateway: ThreadGat
     refused = gateway.operate("POST", f"{path}/votes", {"user": USER})
 
     assert refused.status_code == 403
+    until = datetime.fromtimestamp(until_ms / 1_000, UTC)
     assert refused.json() == {
         "success": False,
-        "error": "The user is under quarantine: Bought votes.",
+        "error": f"The user is under quarantine until {until:%Y-%m-%d %H:%M} (UTC): Bought votes.",
         "status": 403,
         "until": until_ms,
     }
