@@ -47,6 +47,7 @@ from web.people.review_views import ReviewViews
 from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
+from web.people.user_limit import UserLimit
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -80,8 +81,9 @@ class PeopleSite:
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
+        acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
         audience = people_audience(
-            self._cookies.session, self._people.known, web.public_url or "", authorize_url, cdn_url
+            self._cookies.session, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
         )
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
@@ -117,7 +119,9 @@ class PeopleSite:
             sign_in=self._sign_in,
             mine=self._mine,
             data=MyData(state, clock, self._ownership, answers, self._cookies.session),
-            submission=SubmissionPages(state, clock, applications, answers, self._previews, self._ownership),
+            submission=SubmissionPages(
+                state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
+            ),
             overview=OverviewPages(ledger, clock, access, self._ownership, applications, self._digest),
             profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),

@@ -288,6 +288,7 @@ class WebSettings(_Section):
     session_seconds: Seconds = 7_776_000
     moderator_session_idle_seconds: Seconds = 43_200
     moderator_session_seconds: Seconds = 604_800
+    acts_per_minute: Count = 60
     insecure_cookies: bool = False
 
     @property

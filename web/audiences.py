@@ -22,6 +22,7 @@ class Audience(Generic[V]):
         known: returns the visitor with this value of the cookie; None for a stranger.
         actor: names a visitor in the record of changes.
         rules: tells of each access but "anyone" whether a visitor has it.
+        act: is called before a visitor changes something that takes a sign-in. It may refuse that.
         stranger: the refusal of a stranger.
         notice: returns what a page says of the visitor's last action.
         sign_in: the path to which a stranger is sent.
@@ -39,6 +40,7 @@ class Audience(Generic[V]):
     known: Callable[[str | None], V | None]
     actor: Callable[[V], Actor]
     rules: Mapping[Access, Callable[[V], bool]]
+    act: Callable[[V], None]
     stranger: type[BadRequest]
     notice: Callable[[V | None, Request], Notice | None]
     sign_in: str

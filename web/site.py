@@ -9,7 +9,7 @@ A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A 
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Generic
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
@@ -93,6 +93,8 @@ class Site(Generic[V]):
             return self._to_sign_in(visit.request)
         if may_see is not None and visit.visitor is not None and not may_see(visit.visitor):
             raise NotPermitted
+        if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:
+            self._audience.act(visit.visitor)
         try:
             shown = view(visit)
             return await shown if inspect.isawaitable(shown) else shown
@@ -106,15 +108,23 @@ class Site(Generic[V]):
                 raise FromElsewhere
 
     def _to_sign_in(self, request: Request) -> Reply:
-        """Return the way to the sign-in. Raises the refusal of a stranger for a fragment."""
-        if _wants_fragment(request):
+        """Return the way to the sign-in. Raises the refusal of a stranger for a fragment and for JSON."""
+        if _wants_fragment(request) or _is_twin(request):
             raise self._audience.stranger
+        return see_other(self._sign_in_from(request), self._audience.headers)
+
+    def _sign_in_from(self, request: Request) -> str:
+        """Return the address of the sign-in that leads back to what was asked for."""
         home, sign_in = self._audience.home, self._audience.sign_in
-        back = request.path if request.method in SAFE_METHODS else home
-        path = f"{sign_in}?to={quote(back)}" if back != home else sign_in
-        return see_other(path, self._audience.headers)
+        if request.method not in SAFE_METHODS:
+            return sign_in
+        query = urlencode({name: value for name, value in request.query.items() if name != "notice"})
+        back = f"{request.path}?{query}" if query else request.path
+        return f"{sign_in}?to={quote(back)}" if back != home else sign_in
 
     def _refused(self, drawing: Drawing, request: Request, visitor: V | None, refused: Reply) -> Reply:
+        if _is_twin(request):
+            return replace(refused, headers={**self._audience.headers, **refused.headers})
         may_sign_in = refused.status == 401 or (visitor is None and self._audience.is_closed)
         page = error_page(refused, self._audience.error_texts, may_sign_in=may_sign_in)
         return self._drawn(drawing, request, visitor, page)
@@ -129,6 +139,7 @@ class Site(Generic[V]):
             "home_link": audience.home_link,
             "title": page.title,
             "path": request.path,
+            "sign_in_from_here": self._sign_in_from(request),
             "visitor": visitor,
             "notice": audience.notice(visitor, request),
             "now_ms": self._clock.now_ms(),
@@ -173,6 +184,11 @@ def static_resource(templates: Templates) -> Resource:
 def _wants_fragment(request: Request) -> bool:
     """Tell whether htmx asks for a part of a page. It asks for a whole one when it replaces the body."""
     return "HX-Request" in request.headers and request.headers.get("HX-Request-Type") != "full"
+
+
+def _is_twin(request: Request) -> bool:
+    """Tell whether a program asks for the JSON of a page."""
+    return request.path.endswith(".json")
 
 
 def _target(request: Request) -> str:

@@ -57,6 +57,7 @@ def site_settings(public_url: str, stand_in: StandIn) -> dict[str, object]:
     return {
         "web.public_url": public_url,
         "web.moderators": CLEO,
+        "web.acts_per_minute": 10_000,
         "chat_platform.authorize_url": stand_in.authorize_url,
         "chat_platform.api_url": f"{stand_in.url}/api/v10",
         "chat_platform.cdn_url": stand_in.url,

@@ -32,6 +32,7 @@ from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
 from web.people.people_pages import SIGN_IN_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
+from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 from web.sign_in_cookie import SignInSeal
 from web.site import Site, static_resource
@@ -155,8 +156,9 @@ class PeopleSite(Client):
         sign_in = SignInPages(
             self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes
         )
+        acts = UserLimit(Policy(1_000, 60), self.clock)
         audience = people_audience(
-            cookies.session, self.people.known, self.base_url, place.authorize_url, self.stand_in.url
+            cookies.session, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

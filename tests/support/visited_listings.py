@@ -44,12 +44,19 @@ def statuses(row: PageRow, visitors: dict[str, Person]) -> dict[str, int]:
     return {name: each.request(row.method, path_of(row)).status_code for name, each in visitors.items()}
 
 
-NOT_ALLOWED = {"signed out": 303, "the operator": 303, "idle": 303, "quarantined": 303}
-NOT_ALLOWED |= {"of another": 404, "moderator": 403}
+def stranger_status(path: str) -> int:
+    """The status of a page for a stranger: a person is led to the sign-in, a program is told."""
+    return 401 if path.endswith(".json") else 303
+
+
+def refusals(row: PageRow) -> dict[str, int]:
+    """The status of an owner's page for everybody of `not_allowed`."""
+    strangers = ("signed out", "the operator", "idle", "quarantined")
+    return {**dict.fromkeys(strangers, stranger_status(row.path)), "of another": 404, "moderator": 403}
 
 
 def not_allowed(gateway: PeopleGateway) -> dict[str, Person]:
-    """Everybody who is not to see a page of an owner, by what they are; NOT_ALLOWED has their statuses."""
+    """Everybody who is not to see a page of an owner, by what they are; `refusals` has their statuses."""
     idle = gateway.person(ADA)
     gateway.clock.advance(IDLE_SECONDS)
     operator = gateway.person(None)

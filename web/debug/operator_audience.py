@@ -57,6 +57,7 @@ def operator_audience(sessions: OperatorSessions) -> Audience[Session]:
         known=sessions.of,
         actor=lambda _: ACTOR,
         rules={"operator": lambda _: True},
+        act=lambda _: None,
         stranger=OperatorTokenRequired,
         notice=_notice,
         sign_in=SIGN_IN,

@@ -10,7 +10,7 @@ import msgspec
 
 from core.actors import user_actor
 from core.clock import Clock
-from core.rows import Listing
+from core.rows import Listing, Policy
 from core.state import State
 from core.user_rows import user_ref
 from handlers.reply import Reply
@@ -21,7 +21,10 @@ from web.cookies import Cookie
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
 from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
+from web.people.user_limit import UserLimit
 
+DOWNLOADS = Policy(4, 3_600)
+"""How often a person may download: each time takes up to a second of the processor, in slices."""
 WORD = "erase"
 """What one types to be forgotten, so that no slip of the hand does it."""
 
@@ -35,6 +38,7 @@ class MyData:
         self._ownership = ownership
         self._answers = answers
         self._session = session
+        self._limit = UserLimit(DOWNLOADS, clock)
 
     def show(self, visit: PersonVisit) -> Shown:
         return self._page(visit, {})
@@ -42,6 +46,8 @@ class MyData:
     async def download(self, visit: PersonVisit) -> Shown:
         """Hand out everything that is known of the person, as JSON."""
         user_id = signed_in(visit).id
+        self._limit.take(user_id)
+        await in_slices(self._ownership.survey())
         known = _Known(self._state, user_id)
         await in_slices(known.slices())
         body = msgspec.json.format(msgspec.json.encode(self._everything(user_id, known)), indent=2)
@@ -58,7 +64,8 @@ class MyData:
 
     def _page(self, visit: PersonVisit, errors: dict[str, str], status: int = 200) -> Page:
         owned = self._ownership.refs_of(signed_in(visit).id)
-        values = {"errors": errors, "word": WORD, "owned": len(owned)}
+        is_complete = self._ownership.is_complete
+        values = {"errors": errors, "word": WORD, "owned": len(owned), "is_complete": is_complete}
         return Page("people/my_data.html", "My data", values, status)
 
     def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:

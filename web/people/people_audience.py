@@ -11,6 +11,7 @@ from web.cookies import Cookie
 from web.error_pages import ErrorText, ErrorTexts
 from web.page_policy import page_headers
 from web.pages import Visit
+from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 from web.sessions import Notice
 
@@ -43,6 +44,7 @@ _NOTICES: Mapping[str, Notice] = {
     "lifted": Notice("The quarantine is lifted."),
 }
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""
+_GONE = frozenset({"signed-out", "erased"})
 
 PersonVisit = Visit[Person]
 
@@ -79,6 +81,7 @@ def signed_in(visit: PersonVisit) -> Person:
 def people_audience(
     session: Cookie,
     known: Callable[[str | None], Person | None],
+    acts: UserLimit,
     public_url: str,
     authorize_url: str,
     cdn_url: str,
@@ -87,6 +90,7 @@ def people_audience(
 
     Args:
         known: returns who has a session of this value.
+        acts: how often a person may change something, whatever it is.
         public_url: where browsers reach the site.
         authorize_url: the chat platform's page to which the sign-in leads.
         cdn_url: where the chat platform has its pictures.
@@ -96,8 +100,9 @@ def people_audience(
         known=known,
         actor=lambda person: user_actor(person.id),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
+        act=lambda person: acts.take(person.id),
         stranger=SignInRequired,
-        notice=lambda _, request: _notice(request),
+        notice=_notice,
         sign_in=SIGN_IN,
         home=HOME,
         home_link="To the first page",
@@ -116,5 +121,7 @@ def origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _notice(request: Request) -> Notice | None:
-    return _NOTICES.get(request.query.get("notice", ""))
+def _notice(person: Person | None, request: Request) -> Notice | None:
+    """Return what the address names. Anybody can make one, so it tells nobody who is here that they left."""
+    name = request.query.get("notice", "")
+    return None if person is not None and name in _GONE else _NOTICES.get(name)

@@ -5,7 +5,7 @@
 A preview is a POST that saves nothing. A submission that is refused comes back with all that was typed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chatplatform.bot_checks import Obstacle, obstacles
@@ -15,7 +15,8 @@ from core.refusals import Conflict, Invalid
 from core.rows import BOTS
 from core.snowflake import is_snowflake
 from core.state import State
-from handlers.reply import NO_HEADERS, SPOKEN, Reply, reply_to
+from handlers.reply import NO_HEADERS, SPOKEN, Reply, SignInRequired, reply_to
+from handlers.request import Request
 from listings.forms import BotSubmission, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
@@ -26,6 +27,7 @@ from web.people.applications import Applications
 from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.previews import Previews
+from web.people.visitors import Person
 
 TITLE = "Submit a bot"
 WORDS: Mapping[Obstacle, str] = {
@@ -47,6 +49,12 @@ EMPTY: Mapping[str, Any] = {
 
 
 class SubmissionPages:
+    """The pages.
+
+    Args:
+        known: returns who sends a request, as far as one is signed in now.
+    """
+
     def __init__(
         self,
         state: State,
@@ -55,6 +63,7 @@ class SubmissionPages:
         answers: JsonAnswers,
         previews: Previews,
         ownership: Ownership,
+        known: Callable[[Request], Person | None],
     ) -> None:
         self._state = state
         self._clock = clock
@@ -62,6 +71,7 @@ class SubmissionPages:
         self._answers = answers
         self._previews = previews
         self._ownership = ownership
+        self._known = known
 
     async def show(self, visit: PersonVisit) -> Shown:
         """Ask for the application id, or show what the platform says of it with the form."""
@@ -95,6 +105,8 @@ class SubmissionPages:
             found = await self._obstacles(visit, bot_id)
             if found:
                 return self._form(bot_id, profile, _in_words(found), 409)
+            if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
+                raise SignInRequired
             self._refuse_quarantined(visit)
             await self._answers.reply("submitBot", visit.request, body=body)
         except Invalid as refused:

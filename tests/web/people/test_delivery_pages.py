@@ -14,7 +14,6 @@ from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA
 from tests.support.suspended_endpoints import ONCE, cast, hold, settled
 from tests.support.visited_listings import (
-    NOT_ALLOWED,
     OF_SERVER,
     WEBHOOK,
     named,
@@ -22,6 +21,7 @@ from tests.support.visited_listings import (
     own_bot,
     own_server,
     path_of,
+    refusals,
     statuses,
 )
 from tests.support.webhook_receiver import Receiver, status
@@ -78,7 +78,7 @@ def one_of_each(gateway: PeopleGateway, receiver: Receiver) -> dict[str, Any]:
 
 @pytest.mark.parametrize("row", DELIVERY_PAGES, ids=named)
 def test_the_log_is_for_owners_alone(others: dict[str, Person], row: PageRow) -> None:
-    assert statuses(row, others) == NOT_ALLOWED
+    assert statuses(row, others) == refusals(row)
 
 
 # -- The log ----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from tests.support.gateways import BOT, BOT_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN
+from web.people.my_data import DOWNLOADS
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,18 @@ def test_the_download_has_everything_and_no_secret(gateway: PeopleGateway, ben: 
     assert digests
     assert not any(digest in answer.text for digest in digests)
     assert json.loads(gateway.person(ADA).get("/me/data.json").content)["listings"] == [f"bots/{BOT}"]
+
+
+def test_who_downloads_too_often_has_to_wait(gateway: PeopleGateway, ben: Person) -> None:
+    for _ in range(DOWNLOADS.requests):
+        assert ben.get("/me/data.json").status_code == 200
+    refused = ben.get("/me/data.json")
+    assert (refused.status_code, refused.json()["error"]) == (
+        429,
+        "Too many requests, please try again later.",
+    )
+    gateway.clock.advance(DOWNLOADS.window_seconds)
+    assert ben.get("/me/data.json").status_code == 200
 
 
 def test_it_takes_a_word_to_be_forgotten(ben: Person) -> None:

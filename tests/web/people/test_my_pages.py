@@ -22,7 +22,7 @@ def submit(gateway: PeopleGateway, bot: str, owner: str) -> None:
 def test_a_stranger_sees_the_first_page_and_is_sent_to_sign_in_by_all_others(gateway: PeopleGateway) -> None:
     stranger = gateway.person(None)
     assert "List your bot" in stranger.page("/")
-    for path in ("/me", "/me/notices", "/me/sessions", "/me/data", "/me/data.json"):
+    for path in ("/me", "/me/notices", "/me/sessions", "/me/data"):
         answer = stranger.get(path)
         assert (answer.status_code, answer.headers["Location"]) == (303, f"/signin?to={path}")
 

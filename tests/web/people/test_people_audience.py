@@ -92,10 +92,12 @@ def test_a_form_with_a_session_must_say_where_it_comes_from(
 
 
 def test_a_stranger_may_sign_in_from_every_page_and_comes_back_to_it(visitor: PeopleVisitor) -> None:
-    assert '<a class="button quiet" href="/signin?to=/">Sign in</a>' in visitor.page("/")
+    assert '<a class="button quiet" href="/signin">Sign in</a>' in visitor.page("/")
     missing = visitor.get("/bots/%3Cb%3E%20x").text
     assert 'href="/signin?to=/bots/%253Cb%253E%2520x"' in missing
     assert "My listings" not in missing
+    with_query = visitor.get("/bots?search=a%26b&notice=saved").text
+    assert 'href="/signin?to=/bots%3Fsearch%3Da%2526b"' in with_query
     assert 'href="/signin?' not in visitor.page("/signin")
 
 

@@ -1,9 +1,12 @@
 """web/people/submission_pages.py: a bot is submitted, or it comes back with all that was typed."""
 
+import re
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from core.refusals import Unavailable
-from tests.support.gateways import BOT
+from tests.support.gateways import BOT, eventually
 from tests.support.owned_listings import TYPED, describe, forbid_to_submit, list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -177,10 +180,28 @@ def test_who_may_not_submit_is_told_why(gateway: PeopleGateway) -> None:
     forbid_to_submit(gateway, DAN, 60)
     for answer in (dan.get("/bots/new"), dan.get(f"/bots/new?id={READY}"), dan.post("/bots/new", TYPED)):
         assert answer.status_code == 403
-        assert "The user is under quarantine: It was &lt;b&gt;spam&lt;/b&gt;." in answer.text
+        why = r"under quarantine until [-0-9: ]+ \(UTC\): It was &lt;b&gt;spam&lt;/b&gt;\."
+        assert re.search(why, answer.text)
     assert "A bot for the tests" in dan.post("/bots/new", TYPED).text
     gateway.clock.advance(61)
     assert dan.post("/bots/new", TYPED).status_code == 303
+
+
+def test_who_is_signed_out_while_the_platform_is_asked_submits_nothing(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    ada.page("/bots/new")
+    gateway.stand_in.goes_wrong(f"/applications/{READY}/rpc", "slow")
+    before = gateway.stand_in.asked(f"/applications/{READY}/rpc")
+    with ThreadPoolExecutor(1) as pool:
+        submitted = pool.submit(ada.post, "/bots/new", TYPED)
+        eventually(lambda: gateway.stand_in.asked(f"/applications/{READY}/rpc") > before)
+        for session in gateway.done("GET", f"/manage/users/{ADA}/sessions")["sessions"]:
+            gateway.done("DELETE", f"/manage/users/{ADA}/sessions/{session['id']}")
+        answer = submitted.result()
+    assert (answer.status_code, "You must sign in." in answer.text) == (401, True)
+    assert "A bot for the tests" in answer.text, "what was typed is kept"
+    assert gateway.operate("GET", f"/manage/bots/{READY}").status_code == 404
 
 
 def test_who_asks_too_often_keeps_what_was_typed(ada: Person) -> None:
