@@ -189,7 +189,7 @@ deeds = st.lists(
 )
 
 
-@examples(300)
+@examples(600)
 @given(deeds, st.integers(1, 6), st.integers(1, 4))
 def test_it_does_what_looking_at_everybody_would_do(
     deeds: list[tuple[str, int]], room: int, per_address: int

@@ -96,7 +96,7 @@ def compared(asked: Asked, answer: Answer) -> tuple[int, list[tuple[str, str]], 
     return answer.status, sorted(kept), answer.body
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(12_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [2_000, pytest.param(12_000, marks=pytest.mark.long)])
 def test_both_servers_answer_every_conversation_in_the_same_way(twins: Twins, count: int) -> None:
     met = Counter[int]()
 

@@ -162,7 +162,7 @@ def complaints() -> Iterator[list[logging.LogRecord]]:
     assert not handler.records
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(12_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [2_000, pytest.param(12_000, marks=pytest.mark.long)])
 def test_whatever_comes_is_answered_in_order_or_refused(
     complaints: list[logging.LogRecord], count: int
 ) -> None:
@@ -248,7 +248,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadGateway]
         yield gateway
 
 
-@pytest.mark.parametrize("count", [1_700, pytest.param(10_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [3_400, pytest.param(10_000, marks=pytest.mark.long)])
 def test_a_gateway_refuses_in_one_shape_and_goes_on(
     gateway: ThreadGateway, complaints: list[logging.LogRecord], count: int
 ) -> None:

@@ -208,7 +208,7 @@ def mutated_streams(draw: st.DrawFn) -> bytes:
     return mutated(draw, b"".join(streams))[0]
 
 
-@examples(400)
+@examples(800)
 @given(mutated_streams(), st.lists(st.integers(0, 400), max_size=6))
 def test_what_is_no_request_is_told_once_and_nothing_behind_it(stream: bytes, places: list[int]) -> None:
     parser = RequestParser(LIMITS)
