@@ -339,6 +339,7 @@ TESTED_ELSEWHERE = {
 ASPECTS = {
     "chatplatform/stand_in",
     "web/people/every_page",
+    "web/people/typed_texts",
     *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",

@@ -38,6 +38,11 @@ class FormPost(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._fields)
 
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield every field with each of its values, as they were sent."""
+        for name, values in self._fields.items():
+            yield from ((name, value) for value in values)
+
     def text(self, name: str) -> str:
         """Return what the field holds; "" if it was not sent."""
         return self.get(name, "").strip()

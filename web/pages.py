@@ -65,12 +65,14 @@ class PageRow(NamedTuple):
     Args:
         view: picks the function that makes the page.
         access: who sees it.
+        gives_back: true for a form of long texts. Whoever is not signed in any more gets them back.
     """
 
     method: str
     path: str
     view: Callable[[Any], View]
     access: Access
+    gives_back: bool = False
 
 
 def see_other(path: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()) -> Reply:

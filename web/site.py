@@ -1,6 +1,7 @@
 """The site: from a request to the bytes of a page. Law: every page passes the same checks in the same order.
 
-    a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment)
+    a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment, and for long texts,
+    which come back)
     -> a visitor without the access of the row (403) -> view -> drawing
 
 A page is drawn whole, or as one of its blocks when htmx asks (`HX-Request`). A refusal becomes a page, too.
@@ -28,6 +29,9 @@ from web.templates import Drawing, Templates
 HTML = "text/html; charset=utf-8"
 NO_INDEX = {"x-robots-tag": "noindex"}
 """The header that keeps a page out of search engines: one that is not for everybody."""
+
+
+UNSENT = "You are not signed in any more"
 
 
 class Site(Generic[V]):
@@ -75,7 +79,7 @@ class Site(Generic[V]):
             if visitor is not None:
                 request = request._replace(by=self._audience.actor(visitor))
             try:
-                shown = await self._shown(Visit(request, visitor), view, may_see)
+                shown = await self._shown(Visit(request, visitor), view, may_see, gives_back=row.gives_back)
             except SPOKEN as error:
                 return self._refused(drawing, request, visitor, reply_to(error))
             except AnswerRefused as refused:
@@ -86,11 +90,18 @@ class Site(Generic[V]):
 
         return serve
 
-    async def _shown(self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None) -> Shown:
+    async def _shown(
+        self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None, *, gives_back: bool
+    ) -> Shown:
         """Return what the view shows to those who may see it."""
         self._refuse_other_sites(visit.request)
         if may_see is not None and visit.visitor is None:
-            return self._to_sign_in(visit.request)
+            typed = list(visit.form().pairs()) if gives_back and not _wants_fragment(visit.request) else ()
+            return (
+                Page("unsent.html", UNSENT, {"typed": typed}, 401)
+                if typed
+                else self._to_sign_in(visit.request)
+            )
         if may_see is not None and visit.visitor is not None and not may_see(visit.visitor):
             raise NotPermitted
         if may_see is not None and visit.visitor is not None and visit.request.method not in SAFE_METHODS:

@@ -96,7 +96,10 @@ class KeyPages:
         question, typed = _deletion(access, key), visit.form().text("confirmation")
         if not question.is_confirmed(typed):
             return asked(access, TAB, question, not_confirmed(question), typed)
-        await self._answers.reply("deleteKey", visit.request, access.row.id, key.id)
+        try:
+            await self._answers.reply("deleteKey", visit.request, access.row.id, key.id)
+        except REFUSALS as error:
+            return asked(access, TAB, question, refused_by(error), typed)
         return see_other(f"{_here(access)}?notice=key-deleted")
 
     def _of(self, visit: PersonVisit) -> Access:

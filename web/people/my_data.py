@@ -21,6 +21,7 @@ from web.cookies import Cookie
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
 from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.user_limit import UserLimit
 
 DOWNLOADS = Policy(4, 3_600)
@@ -41,7 +42,7 @@ class MyData:
         self._limit = UserLimit(DOWNLOADS, clock)
 
     def show(self, visit: PersonVisit) -> Shown:
-        return self._page(visit, {})
+        return self._page(visit)
 
     async def download(self, visit: PersonVisit) -> Shown:
         """Hand out everything that is known of the person, as JSON."""
@@ -56,17 +57,25 @@ class MyData:
 
     async def erase(self, visit: PersonVisit) -> Shown:
         """Forget the person, as the operator would."""
-        if visit.form().text("word").lower() != WORD:
-            return self._page(visit, {"word": f"Type {WORD} to be forgotten."}, 400)
-        user_id = signed_in(visit).id
-        await self._answers.reply("forgetUser", visit.request, user_id)
-        return see_other(ERASED_HOME, {"clear-site-data": '"cache"'}, (self._session.cleared(),))
+        typed = visit.form().text("word")
+        if typed.lower() != WORD:
+            return self._page(visit, FormRefusal({"word": f"Type {WORD} to be forgotten."}, 400), typed)
+        try:
+            await self._answers.reply("forgetUser", visit.request, signed_in(visit).id)
+        except REFUSALS as error:
+            return self._page(visit, refused_by(error), typed)
+        return see_other(ERASED_HOME, {"clear-site-data": '"cache", "storage"'}, (self._session.cleared(),))
 
-    def _page(self, visit: PersonVisit, errors: dict[str, str], status: int = 200) -> Page:
+    def _page(self, visit: PersonVisit, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:
         owned = self._ownership.refs_of(signed_in(visit).id)
-        is_complete = self._ownership.is_complete
-        values = {"errors": errors, "word": WORD, "owned": len(owned), "is_complete": is_complete}
-        return Page("people/my_data.html", "My data", values, status)
+        values = {
+            "errors": refused.errors,
+            "typed": typed,
+            "word": WORD,
+            "owned": len(owned),
+            "is_complete": self._ownership.is_complete,
+        }
+        return Page("people/my_data.html", "My data", values, refused.status)
 
     def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:
         row = self._state.users.get(user_ref(user_id))

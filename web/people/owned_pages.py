@@ -21,7 +21,9 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
         PageRow("GET", one, _of(kind, lambda to: to.overview.show), "signed in"),
         PageRow("GET", f"{one}.json", _of(kind, lambda to: to.overview.twin), "signed in"),
         PageRow("GET", f"{one}/profile", _of(kind, lambda to: to.profile.show), "signed in"),
-        PageRow("POST", f"{one}/profile", _of(kind, lambda to: to.profile.save), "signed in"),
+        PageRow(
+            "POST", f"{one}/profile", _of(kind, lambda to: to.profile.save), "signed in", gives_back=True
+        ),
         PageRow("GET", f"{one}/danger", _of(kind, lambda to: to.removal.show), "signed in"),
         PageRow("POST", f"{one}/danger", _of(kind, lambda to: to.removal.remove), "signed in"),
     )
@@ -29,9 +31,9 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
 
 OWNED_PAGES = (
     PageRow("GET", "/bots/new", lambda to: to.submission.show, "signed in"),
-    PageRow("POST", "/bots/new", lambda to: to.submission.submit, "signed in"),
+    PageRow("POST", "/bots/new", lambda to: to.submission.submit, "signed in", gives_back=True),
     PageRow("POST", "/bots/{id}/manage/prove", lambda to: to.overview.prove, "signed in"),
     PageRow("GET", "/bots/{id}/manage/owners", lambda to: to.owners.show, "signed in"),
-    PageRow("POST", "/bots/{id}/manage/owners", lambda to: to.owners.save, "signed in"),
+    PageRow("POST", "/bots/{id}/manage/owners", lambda to: to.owners.save, "signed in", gives_back=True),
     *(row for kind in KINDS for row in _rows(kind)),
 )

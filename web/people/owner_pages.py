@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.clock import Clock
-from core.refusals import Invalid
 from core.state import State
 from handlers.reply import NO_HEADERS
 from people.quarantine import refuse_quarantined
@@ -18,6 +17,7 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import LABELS, by_field, edit_name, owners_of, written
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
+from web.people.questions import REFUSALS, refused_by
 from web.people.user_names import names_of
 
 NOBODY = "must be one of the extra owners"
@@ -49,13 +49,17 @@ class OwnerPages:
         self, visit: PersonVisit, access: Access, change: Mapping[str, Any], notice: str
     ) -> Shown:
         row = access.row
-        if row.review == "denied":  # to change it is to send it again
-            refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
         body = {**owners_of(row), **written(row.profile), **change}
         try:
+            if row.review == "denied":  # to change it is to send it again
+                refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
             await self._answers.reply(edit_name("bots"), visit.request, row.id, body=body)
-        except Invalid as refused:
-            return self._page(access, change["extra_owners"], by_field(refused.fields), 400)
+        except REFUSALS as error:
+            refused, typed = (
+                refused_by(error),
+                row.extra_owners if "owner_id" in change else change["extra_owners"],
+            )
+            return self._page(access, typed, by_field(refused.errors), refused.status)
         return see_other(f"/{row.ref}/manage?notice={notice}")
 
     def _page(

@@ -5,12 +5,13 @@ other, nor over themselves.
 from collections.abc import Mapping
 from typing import Any
 
-from core.refusals import Conflict, Invalid, NotFound
+from core.refusals import NotFound
 from handlers.reply import reply_to
 from people.roles import Moderators
 from web.error_pages import error_text
 from web.pages import Shown, see_other
 from web.people.people_audience import PersonVisit
+from web.people.questions import REFUSALS, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
 
 _FIELDS = {"reason": "quarantine"}
@@ -46,10 +47,11 @@ class QuarantinePages:
         try:
             self._moderators.refuse_moderator(owner)
             await desk.answers.reply(operation, visit.request, owner, act, body=body)
-        except Invalid as refused:
-            errors = {_FIELDS.get(name, name): reason for name, reason in refused.fields.items()}
-            return await desk.page(visit, access, form, errors, 400)
-        except (Conflict, NotFound) as refused:
-            answer = reply_to(refused)
+        except REFUSALS as error:
+            refused = refused_by(error)
+            errors = {_FIELDS.get(name, name): reason for name, reason in refused.errors.items()}
+            return await desk.page(visit, access, form, errors, refused.status)
+        except NotFound as missing:
+            answer = reply_to(missing)
             return await desk.page(visit, access, form, {"": error_text(answer)}, answer.status)
         return see_other(f"/review/{access.row.ref}?notice={notice}")

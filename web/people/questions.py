@@ -6,7 +6,7 @@ A question is a page of its own under the tab that it belongs to. Its form is po
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.refusals import Conflict, Invalid, Unavailable
+from core.refusals import Conflict, Invalid, Quarantined, Unavailable
 from handlers.reply import reply_to
 from web.error_pages import error_text
 from web.pages import Page
@@ -15,7 +15,8 @@ from web.people.listing_tabs import tab_page
 
 OVERLAPS = ((0, "At once"), (3_600, "After 1 hour"), (86_400, "After 24 hours"), (604_800, "After 7 days"))
 """When an old key or secret stops, in seconds and in words."""
-REFUSALS = (Invalid, Conflict, Unavailable)
+FormError = Invalid | Conflict | Quarantined | Unavailable
+REFUSALS = (Invalid, Conflict, Quarantined, Unavailable)
 """The refusals after which a form is shown again."""
 
 
@@ -53,7 +54,7 @@ class FormRefusal(NamedTuple):
 NOT_REFUSED = FormRefusal({}, 200)
 
 
-def refused_by(error: Invalid | Conflict | Unavailable) -> FormRefusal:
+def refused_by(error: FormError) -> FormRefusal:
     reply = reply_to(error)
     return FormRefusal(error.fields if isinstance(error, Invalid) else {"": error_text(reply)}, reply.status)
 

@@ -6,6 +6,7 @@ from web.pages import Page, Shown, see_other
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 
 OTHER_NAME = "This is another name. Nothing has been removed."
 
@@ -16,15 +17,18 @@ class RemovalPages:
         self._answers = answers
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
-        return _page(self._access.fresh(visit, kind, "remove"), {})
+        return _page(self._access.fresh(visit, kind, "remove"))
 
     async def remove(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Remove the listing with all that belongs to it."""
         access, typed = self._access.fresh(visit, kind, "remove"), visit.form().text("name")
         if _as_shown(typed) != _as_shown(access.row.profile.name):
-            return _page(access, {"name": OTHER_NAME}, 400)
+            return _page(access, FormRefusal({"name": OTHER_NAME}, 400), typed)
         name = "removeBot" if kind == "bots" else "removeServer"
-        await self._answers.reply(name, visit.request, access.row.id)
+        try:
+            await self._answers.reply(name, visit.request, access.row.id)
+        except REFUSALS as error:
+            return _page(access, refused_by(error), typed)
         return see_other("/me?notice=removed")
 
 
@@ -33,5 +37,6 @@ def _as_shown(name: str) -> str:
     return " ".join(name.split())
 
 
-def _page(access: Access, errors: dict[str, str], status: int = 200) -> Page:
-    return tab_page(access, "danger", {"errors": errors, "labels": {"name": "Name"}}, status)
+def _page(access: Access, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:
+    values = {"errors": refused.errors, "labels": {"name": "Name"}, "typed": typed}
+    return tab_page(access, "danger", values, refused.status)

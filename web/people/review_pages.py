@@ -8,7 +8,7 @@ moderator may be faster. Nobody decides on a listing of their own.
 from collections.abc import Mapping
 from typing import Any
 
-from core.refusals import Conflict, Invalid
+from core.refusals import Conflict
 from core.rows import Listing
 from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, success
@@ -16,6 +16,7 @@ from listings.review import decision_of, denial_text, is_proven
 from web.pages import Page, Shown, see_other
 from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit
+from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
 
 UNCONFIRMED = "Confirm the owner: nobody has proven to control this listing."
@@ -46,9 +47,8 @@ class ReviewPages:
         body = {"text": form.text("note")}
         try:
             await self._answers.reply(_operation("note", access.row), visit.request, access.row.id, body=body)
-        except Invalid as refused:
-            errors = {"note": refused.fields["text"]}
-            return await self._desk.page(visit, access, form, errors, 400)
+        except REFUSALS as error:
+            return await self._again(visit, access, form, error, {"text": "note"})
         return see_other(f"/review/{access.row.ref}?notice=noted")
 
     async def approve(self, visit: PersonVisit) -> Shown:
@@ -56,7 +56,7 @@ class ReviewPages:
         if "decide" not in access.rights:
             return await self._desk.page(visit, access, form, {"": OWN}, 403)
         if not _is_as_seen(access.row, form):
-            return self._overtaken(visit, access.row)
+            return self._overtaken(visit, access.row, form)
         if not is_proven(access.row) and not form.text("confirmed"):
             return await self._desk.page(visit, access, form, {"confirmed": UNCONFIRMED}, 400)
         return await self._decided(visit, access, "approve", {}, form)
@@ -66,7 +66,7 @@ class ReviewPages:
         if "decide" not in access.rights:
             return await self._desk.page(visit, access, form, {"": OWN}, 403)
         if not _is_as_seen(access.row, form):
-            return self._overtaken(visit, access.row)
+            return self._overtaken(visit, access.row, form)
         preset = next((each for each in self._desk.reasons if each.key == form.text("reason")), None)
         words = form.text("words")
         if preset is None and not words:
@@ -82,26 +82,46 @@ class ReviewPages:
         row = access.row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id, body=body)
-        except Invalid as refused:
-            errors = {"words": refused.fields["reason"]}
-            return await self._desk.page(visit, access, form, errors, 400)
+        except Conflict:  # somebody was faster by a moment
+            return self._overtaken(visit, self._desk.listing(visit).row, form)
+        except REFUSALS as error:
+            return await self._again(visit, access, form, error, {"reason": "words"})
         return see_other(f"/review?notice={'approved' if verb == 'approve' else 'denied'}")
+
+    async def _again(
+        self,
+        visit: PersonVisit,
+        access: Access,
+        form: Mapping[str, str],
+        error: FormError,
+        fields: Mapping[str, str],
+    ) -> Page:
+        """Show the page again with what was typed.
+
+        Args:
+            fields: the fields of the form by their names in the body of the endpoint, where these differ.
+        """
+        refused = refused_by(error)
+        errors = {fields.get(name, name): reason for name, reason in refused.errors.items()}
+        return await self._desk.page(visit, access, form, errors, refused.status)
 
     async def _asked(self, visit: PersonVisit, verb: str, notice: str) -> Shown:
         row = self._desk.listing(visit).row
         try:
             await self._answers.reply(_operation(verb, row), visit.request, row.id)
         except Conflict:
-            return self._overtaken(visit, row)
+            return self._overtaken(visit, row, visit.form())
         return see_other(f"/review/{row.ref}?notice={notice}")
 
-    def _overtaken(self, visit: PersonVisit, row: Listing) -> Page:
-        """Return the page that says who was faster: another moderator, or the owner."""
+    def _overtaken(self, visit: PersonVisit, row: Listing, form: Mapping[str, str]) -> Page:
+        """Return the page that says who was faster, another moderator or the owner, with the words that were
+        typed."""
         values = {
             "row": row,
             "here": f"/review/{row.ref}",
             "decision": decision_of(row) if row.review != "in_review" else None,
             "me": visit.request.by,
+            "words": form.get("words", "").strip(),
         }
         title = "The owner has changed it" if row.review == "in_review" else "It is decided already"
         return Page("people/review_overtaken.html", title, values, 409)

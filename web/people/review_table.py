@@ -10,9 +10,9 @@ REVIEW_PAGES = (
     PageRow("GET", _ONE, lambda to: to.review.show, "moderator"),
     PageRow("POST", f"{_ONE}/claim", lambda to: to.review.claim, "moderator"),
     PageRow("POST", f"{_ONE}/release", lambda to: to.review.release, "moderator"),
-    PageRow("POST", f"{_ONE}/notes", lambda to: to.review.note, "moderator"),
+    PageRow("POST", f"{_ONE}/notes", lambda to: to.review.note, "moderator", gives_back=True),
     PageRow("POST", f"{_ONE}/approve", lambda to: to.review.approve, "moderator"),
-    PageRow("POST", f"{_ONE}/deny", lambda to: to.review.deny, "moderator"),
-    PageRow("POST", f"{_ONE}/quarantine", lambda to: to.quarantines.impose, "moderator"),
+    PageRow("POST", f"{_ONE}/deny", lambda to: to.review.deny, "moderator", gives_back=True),
+    PageRow("POST", f"{_ONE}/quarantine", lambda to: to.quarantines.impose, "moderator", gives_back=True),
     PageRow("POST", f"{_ONE}/lift", lambda to: to.quarantines.lift, "moderator"),
 )

@@ -194,7 +194,7 @@ class SignInPages:
     async def sign_out(self, visit: PersonVisit) -> Shown:
         session = self._cookies.session
         await self._people.sign_out(session.value(visit.request.headers))
-        return see_other(SIGNED_OUT, {"clear-site-data": '"cache"'}, (session.cleared(),))
+        return see_other(SIGNED_OUT, {"clear-site-data": '"cache", "storage"'}, (session.cleared(),))
 
     async def _session(self, visit: PersonVisit, under_way: SignInUnderWay | None) -> str:
         """Open a session and return its value.

@@ -102,7 +102,10 @@ class WebhookPages:
 
     async def remove(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
-        await self._answers.reply(f"remove{self._form}Webhook", visit.request, access.row.id)
+        try:
+            await self._answers.reply(f"remove{self._form}Webhook", visit.request, access.row.id)
+        except REFUSALS as error:
+            return asked(access, TAB, _removal(access), refused_by(error))
         return see_other(f"{_here(access)}?notice=webhook-removed")
 
     async def probe(self, visit: PersonVisit) -> Shown:

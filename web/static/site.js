@@ -39,6 +39,43 @@
     }
   });
 
+  // Drafts: what is typed into a form stays in this browser until it is sent or discarded, or somebody else signs in.
+  const fieldsOf = (form) => [...form.elements].filter((each) => each.matches("textarea, select, [name=version], input:not([type=hidden], [type=password])"));
+  const typedIn = (form) => fieldsOf(form).filter((each) => each.type !== "checkbox" || each.checked).map((each) => [each.name, each.value.trim()]);
+  const forget = (isMeant) => Object.keys(localStorage).filter((key) => key.startsWith("draft ") && isMeant(key)).forEach((key) => localStorage.removeItem(key));
+  const offerDraft = (form, key, isRefused) => {
+    const line = form.querySelector("[data-draft-line]");
+    const draft = JSON.parse(localStorage.getItem(key));
+    form.addEventListener("input", () => localStorage.setItem(key, JSON.stringify({ at: Date.now(), fields: typedIn(form) })));
+    form.addEventListener("submit", () => sessionStorage.setItem("sent", key));
+    line.querySelector("button").addEventListener("click", () => {
+      localStorage.removeItem(key);
+      form.reset();
+      line.hidden = true;
+      fieldsOf(form).find((each) => each.type !== "hidden").focus();
+    });
+    if (isRefused || !draft || JSON.stringify(draft.fields) === JSON.stringify(typedIn(form))) return;
+    for (const field of fieldsOf(form)) {
+      const values = draft.fields.filter(([name]) => name === field.name).map(([, value]) => value);
+      if (field.type === "checkbox") field.checked = values.includes(field.value);
+      else if (values.length) field.value = values[0];
+    }
+    line.querySelector("time").textContent = new Date(draft.at).toLocaleString(document.documentElement.lang);
+    line.hidden = false;
+  };
+  try {
+    const sent = sessionStorage.getItem("sent");
+    sessionStorage.removeItem("sent");
+    if (sent && document.querySelector("#notices .notice:not(.problem)")) localStorage.removeItem(sent);
+    document.querySelector("[data-resend]")?.addEventListener("submit", () => sent && sessionStorage.setItem("sent", sent));
+    document.addEventListener("submit", (submit) => submit.target.matches("[action='/signout']") && forget(() => true));
+    for (const form of document.querySelectorAll("form[data-draft]")) {
+      const key = `draft ${form.dataset.draft}`;
+      forget((other) => other.split(" ")[1] !== key.split(" ")[1]);
+      offerDraft(form, key, document.getElementById("problems"));
+    }
+  } catch { /* The browser keeps nothing for us: then there are no drafts. */ }
+
   // The first field of a refused form gets the focus, by way of the list of what is wrong.
   document.getElementById("problems")?.focus();
 })();

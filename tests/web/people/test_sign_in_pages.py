@@ -354,7 +354,7 @@ def test_a_sign_out_ends_the_session_here_and_not_only_in_the_browser(visitor: P
     visitor.sign_in_as()
     kept = visitor.cookies[SESSION]
     answer = visitor.post("/signout")
-    assert (answer.status_code, answer.headers["Clear-Site-Data"]) == (303, '"cache"')
+    assert (answer.status_code, answer.headers["Clear-Site-Data"]) == (303, '"cache", "storage"')
     assert SESSION not in visitor.cookies
     assert "You are signed out." in visitor.page(answer.headers["Location"])
     visitor.keep(SESSION, kept)
