@@ -51,13 +51,15 @@ class ManagementEvent(Stamped, frozen=True, kw_only=True):
 
 
 class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
-    """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit."""
+    """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit.
+    `hands_over` says that an edit has given it another owner."""
 
     ref: str
     owner_id: str
     profile: BotProfile | ServerProfile
     review: Review
     at_ms: int
+    hands_over: bool = False
 
 
 class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.2"):

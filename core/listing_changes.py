@@ -80,7 +80,8 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         reviewed_ms=row.reviewed_ms if is_reviewed else None,
         stamps=_stamped(row.stamps, "profile", stamp),
     )
-    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
+    deed: Deed = "handed_over" if event.hands_over else "edited"
+    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else deed)
 
 
 def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerProfile | None:

@@ -23,6 +23,7 @@ Dropped = Literal["expired", "overflow"]
 Deed = Literal[
     "submitted",
     "edited",
+    "handed_over",
     "approved",
     "denied",
     "key_issued",

@@ -4,17 +4,19 @@ A claim or a note is for moderators alone. What is decided, `rules` decides: two
 submission twice, because it is in review once only.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from core.actors import Actor, user_actor
 from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
 from core.refusals import Conflict, Invalid
-from core.rows import Act, Claim, Listing
+from core.rows import Act, Claim, Deed, Listing
 from core.state import State
 from listings.rules import listing_of
 
 NOTE_CHARACTERS = 1_000
+_SENDING: Collection[Deed] = ("submitted", "edited", "handed_over")
+"""The deeds that send a listing to review, unless it is approved."""
 
 
 class PresetReason(NamedTuple):
@@ -49,7 +51,7 @@ def _sent_ms(newest_first: Iterable[Act]) -> int | None:
     for act in newest_first:
         if act.deed == "denied":
             break
-        if act.deed in {"submitted", "edited"}:
+        if act.deed in _SENDING:
             sent_ms = act.at_ms
     return sent_ms
 

@@ -35,7 +35,8 @@ def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *,
 def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by: Actor) -> list[Event]:
     listing = listing_of(state, ref)
     review: Review = "approved" if listing.review == "approved" else "in_review"
-    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, by=by)]
+    hands_over = form.owner_id != listing.owner_id
+    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
 
 
 def approve(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:

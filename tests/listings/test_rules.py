@@ -12,6 +12,7 @@ from core.rows import BotProfile, Policy, Review, ServerProfile
 from core.state import State
 from listings import rules
 from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
+from listings.review import waiting_since
 from tests.support.committed_rows import a_key, a_listing, a_webhook
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, SERVER_REF, USER
 
@@ -185,3 +186,16 @@ def test_a_profile_has_every_field_of_its_form_but_the_owner(
     form: type[BotEdit | ServerEdit], profile: type[BotProfile | ServerProfile]
 ) -> None:
     assert set(profile.__struct_fields__) == form.model_fields.keys() - {"owner_id"}
+
+
+def test_an_edit_with_another_owner_is_a_handover_and_sends_a_denied_listing_again(
+    ledger: Ledger, state: State
+) -> None:
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OPERATOR))
+    heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
+    for now_ms in (LATER_MS, LATER_MS + 5):
+        ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
+    listing = state.listings[BOT_REF]
+    assert [act.deed for act in listing.trail if act.at_ms >= LATER_MS] == ["handed_over", "edited"]
+    assert waiting_since(listing) == LATER_MS

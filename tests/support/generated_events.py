@@ -225,7 +225,7 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
     return ev.DeliveryMerged(row)
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, **managed)
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, st.booleans(), **managed)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {

@@ -26,12 +26,14 @@ ABOUT = "Owners list their bots and servers here, users vote for them, and every
 TOLD: Mapping[str, str] = {
     "approved": "is approved: users can vote for it",
     "denied": "is denied",
+    "handed_over": "has a new owner",
     "actual_count_set": "has a new actual server count",
     "limits_set": "has new rate limits",
     "suspension_lifted": "gets its webhooks again",
     "endpoint_probed": "had its webhook probed",
 }
-"""Deeds of others that an owner is told of."""
+"""Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
+have made it with a session of theirs."""
 
 
 class OwnListing(NamedTuple):
@@ -120,8 +122,19 @@ class MyPages:
         refs = [*self._ownership.refs_of(user_id)]
         for start in range(0, len(refs), SLICE):
             for ref in refs[start : start + SLICE]:
-                if ref in self._state.listings:
-                    row = self._state.listings.peek(ref)
-                    acts = [act for act in row.trail if act.deed in TOLD and act.by != user_actor(user_id)]
-                    found += [OwnNotice(row, act, TOLD[act.deed], act.at_ms > read_ms) for act in acts]
+                row = self._state.listings.peek(ref) if ref in self._state.listings else None
+                for act in row.trail if row is not None else ():
+                    if row is not None and is_told(act, user_id):
+                        found.append(OwnNotice(row, act, _told(row, act, user_id), act.at_ms > read_ms))
             yield
+
+
+def is_told(act: Act, user_id: str) -> bool:
+    """Tell whether an owner is told of an act: of those of others, and of every hand-over."""
+    return act.deed in TOLD and (act.by != user_actor(user_id) or act.deed == "handed_over")
+
+
+def _told(row: Listing, act: Act, user_id: str) -> str:
+    """Return what the user is told of an act: the last hand-over was to the present owner."""
+    last = next((each for each in reversed(row.trail) if each.deed == "handed_over"), None)
+    return "is yours now" if act is last and row.owner_id == user_id else TOLD[act.deed]

@@ -54,6 +54,14 @@ def test_a_bot_is_handed_over_to_an_extra_owner_alone(gateway: PeopleGateway, ad
     assert owners(gateway) == (BEN, [ADA, DAN])
     assert ada.get(HERE).status_code == 403
     assert gateway.person(BEN).get(HERE).status_code == 200
+    told = {user: words(gateway.person(user).page("/me/notices")) for user in (BEN, ADA, DAN)}
+    assert "Test bot is yours now." in told[BEN]
+    assert ("Test bot has a new owner." in told[ADA], "Test bot has a new owner." in told[DAN]) == (
+        True,
+        True,
+    )
+    assert "1 new notice" in words(gateway.person(BEN).page("/me"))
+    assert "handed over" in words(gateway.person(BEN).page(f"/bots/{READY}/manage"))
 
 
 def test_to_save_the_owners_of_a_denied_bot_sends_it_again_and_says_so(
