@@ -5,14 +5,10 @@ Lines are compared by difflib, which takes cubic time in the worst case: 1 s for
 both ends are put aside first, and what is still long is shown as two texts.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
-
-from msgspec.structs import asdict
-
-from core.rows import BotProfile, ServerProfile
 
 COMPARED = 50
 """The lines that differ, in each of two texts, that are compared with each other. That takes 3 ms at most."""
@@ -34,21 +30,26 @@ class ChangedField(NamedTuple):
     lines: Sequence[ChangedLine]
 
 
-def changed_fields(
-    before: BotProfile | ServerProfile, after: BotProfile | ServerProfile
-) -> Sequence[ChangedField]:
-    """Return the fields of a profile that differ, but for its owners."""
-    old, new = asdict(before), asdict(after)
-    names = [name for name in new if name != "extra_owners" and old.get(name) != new[name]]
+def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Sequence[ChangedField]:
+    """Return the fields of a profile that differ, but for its owners.
+
+    Args:
+        before: the fields as the API takes them.
+    """
+    texts = {
+        name: (_lines(before.get(name)), _lines(after[name])) for name in after if name != "extra_owners"
+    }
     return [
-        ChangedField(name, _shortened(_compared(_lines(old.get(name)), _lines(new[name])))) for name in names
+        ChangedField(name, _shortened(_compared(old, new)))
+        for name, (old, new) in texts.items()
+        if old != new
     ]
 
 
 def _lines(value: Any) -> Sequence[str]:
     if isinstance(value, str):
-        return value.split("\n") if value else ()
-    return tuple(value or ())
+        return value.split("\n") if value else []
+    return [*(value or ())]
 
 
 def _compared(old: Sequence[str], new: Sequence[str]) -> list[ChangedLine]:

@@ -4,9 +4,11 @@ The lengths and the characters of a field are the business of `listings/forms.py
 counts other characters than we do.
 """
 
+import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
+import msgspec
 from msgspec.structs import asdict
 
 from core.rows import BotProfile, Listing, ServerProfile
@@ -59,6 +61,13 @@ PROFILES: Mapping[Kind, Callable[[FormPost], dict[str, Any]]] = {
 def written(profile: BotProfile | ServerProfile) -> dict[str, Any]:
     """Return the fields of a profile as the API takes them: what a form shows that changes it."""
     return asdict(profile)
+
+
+def version_of(row: Listing) -> str:
+    """Return what tells the present profile from others, for a form that is drawn from it. Owners are no part
+    of it: the form leaves them as they are."""
+    fields = {name: value for name, value in written(row.profile).items() if name != "extra_owners"}
+    return hashlib.blake2b(msgspec.json.encode(fields), digest_size=8).hexdigest()
 
 
 def owners_of(row: Listing) -> dict[str, Any]:

@@ -1,25 +1,49 @@
 """The profile of a listing, for those who may change it. Law: it is changed whole, and its owners stay.
 
-A preview is a POST that saves nothing. Saving a denied listing sends it to the moderators again.
+A preview is a POST that saves nothing. Saving a denied listing sends it to the moderators again. The form
+says which version it was drawn from, so that of two owners who edit at once neither undoes in silence what
+the other has saved.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from core.clock import Clock
 from core.refusals import Invalid
 from core.state import State
 from handlers.manage_listings import Kind
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, reply_to
+from listings.profile_changes import ChangedField, changed_fields
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown, see_other
 from web.people.listing_access import Access, ListingAccess
-from web.people.listing_forms import CHOICES, LABELS, PROFILES, by_field, edit_name, owners_of, written
+from web.people.listing_forms import (
+    CHOICES,
+    LABELS,
+    PROFILES,
+    by_field,
+    edit_name,
+    owners_of,
+    version_of,
+    written,
+)
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.previews import Previews
+
+OVERTAKEN = (
+    "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "
+    "Both stand below. If you save now, yours takes the place of the other one."
+)
+
+
+class Draft(NamedTuple):
+    """What a form holds, and the version of the profile that it was drawn from."""
+
+    profile: Mapping[str, Any]
+    version: str
 
 
 class ProfilePages:
@@ -34,50 +58,63 @@ class ProfilePages:
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         access = self._access.of(visit, kind, "edit")
-        return _page(access, kind, written(access.row.profile))
+        return _page(access, kind, Draft(written(access.row.profile), version_of(access.row)))
 
     async def save(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Save the profile, or preview a bot's description."""
         access, form = self._access.of(visit, kind, "edit"), visit.form()
-        profile = PROFILES[kind](form)
         row, is_sent_again = access.row, access.row.review == "denied"
-        body = {**owners_of(row), **profile}
+        draft = Draft(PROFILES[kind](form), form.text("version") or version_of(row))
         try:
             if form.text("act") == "preview":
-                html = await self._previews.html(access.person.id, profile["description"])
-                return _page(access, kind, profile, preview=html)
+                html = await self._previews.html(access.person.id, draft.profile["description"])
+                return _page(access, kind, draft, preview=html)
+            if draft.version != version_of(row):
+                return _overtaken(access, kind, draft)
             if is_sent_again:
                 refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
+            body = {**owners_of(row), **draft.profile}
             await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
         except Invalid as refused:
-            return _page(access, kind, profile, by_field(refused.fields), 400)
+            return _page(access, kind, draft, by_field(refused.fields), 400)
         except AnswerRefused as refused:
-            return _again(access, kind, profile, refused.reply)
+            return _again(access, kind, draft, refused.reply)
         except SPOKEN as error:
-            return _again(access, kind, profile, reply_to(error))
+            return _again(access, kind, draft, reply_to(error))
         notice = "sent-again" if is_sent_again else "saved"
         return see_other(f"/{row.ref}/manage?notice={notice}")
 
 
-def _again(access: Access, kind: Kind, values: Mapping[str, Any], refused: Reply) -> Page:
-    page = _page(access, kind, values, {"": error_text(refused)}, refused.status)
+def _again(access: Access, kind: Kind, draft: Draft, refused: Reply) -> Page:
+    page = _page(access, kind, draft, {"": error_text(refused)}, refused.status)
     return page._replace(headers=refused.headers, limits=refused.limits)
+
+
+def _overtaken(access: Access, kind: Kind, draft: Draft) -> Page:
+    """Return the form beside the version that was saved meanwhile. Sent once more, it takes its place."""
+    row = access.row
+    others = changed_fields(written(row.profile), draft.profile)
+    draft = Draft(draft.profile, version_of(row))
+    return _page(access, kind, draft, {"": OVERTAKEN}, 409, others=others)
 
 
 def _page(
     access: Access,
     kind: Kind,
-    values: Mapping[str, Any],
+    draft: Draft,
     errors: Mapping[str, str] = NO_HEADERS,
     status: int = 200,
     *,
     preview: object = None,
+    others: Sequence[ChangedField] = (),
 ) -> Page:
     shown = {
-        "values": values,
+        "values": draft.profile,
+        "version": draft.version,
         "errors": errors,
         "labels": LABELS,
         "choices": CHOICES[kind],
         "preview": preview,
+        "others": others,
     }
     return tab_page(access, "profile", shown, status)

@@ -6,6 +6,7 @@ import asyncio
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import asdict
 
 from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
@@ -207,7 +208,7 @@ def _changes(row: Listing) -> tuple[ChangedFieldView, ...] | None:
             name=field.name,
             lines=tuple(ChangedLineView(state=line.state, text=line.text) for line in field.lines),
         )
-        for field in changed_fields(row.denied_profile, row.profile)
+        for field in changed_fields(asdict(row.denied_profile), asdict(row.profile))
     )
 
 

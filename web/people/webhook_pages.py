@@ -48,6 +48,11 @@ CHECK_IT = (
 )
 ELSEWHERE = "is not taken along to another server: type it again, or tick the box to send none"
 
+OVERTAKEN = (
+    "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
+    "saved. If you save now, yours takes the place of the other settings."
+)
+
 
 class WebhookPages:
     """The pages of one kind of listing."""
@@ -71,6 +76,9 @@ class WebhookPages:
     async def save(self, visit: PersonVisit) -> Shown:
         access, form = self._fresh(visit), visit.form()
         name, before = f"save{self._form}Webhook", access.row.webhook
+        if form.text("version") not in {"", _version(before)}:
+            refused = FormRefusal({"": OVERTAKEN}, 409)
+            return _settings(access, _with_token(refused, form), form, is_overtaken=True)
         try:
             body = _body(form, before)
             saved = await self._answers.ask(SavedWebhook, name, visit.request, access.row.id, body=body)
@@ -166,8 +174,16 @@ def _here(access: Access) -> str:
     return f"/{access.row.ref}/manage/webhook"
 
 
-def _settings(access: Access, refused: FormRefusal = NOT_REFUSED, form: FormPost | None = None) -> Shown:
+def _settings(
+    access: Access,
+    refused: FormRefusal = NOT_REFUSED,
+    form: FormPost | None = None,
+    *,
+    is_overtaken: bool = False,
+) -> Shown:
     """Return the form: as it was sent, but for the token, or with what is set.
+
+    One that was overtaken by other settings takes their place when it is sent once more.
 
     The address of a chat platform's webhook is a password, so the form does not show the one that is set.
     """
@@ -189,6 +205,8 @@ def _settings(access: Access, refused: FormRefusal = NOT_REFUSED, form: FormPost
         "kept_url": webhook.shown_url if webhook is not None and is_chat else None,
         "has_token": webhook is not None and webhook.token is not None,
         "languages": LANGUAGES,
+        "version": form.text("version") if form is not None and not is_overtaken else _version(webhook),
+        "saved": webhook.shown_url if webhook is not None and is_overtaken else None,
         "errors": refused.errors,
     }
     return tab_page(access, TAB, values, refused.status, template="webhook_settings")
@@ -199,6 +217,11 @@ def _with_token(refused: FormRefusal, form: FormPost) -> FormRefusal:
     if not form.text("token"):
         return refused
     return refused._replace(errors={"token": "is not shown again: type it once more", **refused.errors})
+
+
+def _version(webhook: Webhook | None) -> str:
+    """Return what tells the settings from others, for a form that is drawn from them."""
+    return str(webhook.saved_ms) if webhook is not None else "none"
 
 
 def _body(form: FormPost, before: Webhook | None) -> dict[str, Any]:

@@ -45,12 +45,14 @@
   const forget = (isMeant) => Object.keys(localStorage).filter((key) => key.startsWith("draft ") && isMeant(key)).forEach((key) => localStorage.removeItem(key));
   const offerDraft = (form, key, isRefused) => {
     const line = form.querySelector("[data-draft-line]");
+    const version = form.elements.version?.value;
     const draft = JSON.parse(localStorage.getItem(key));
     form.addEventListener("input", () => localStorage.setItem(key, JSON.stringify({ at: Date.now(), fields: typedIn(form) })));
     form.addEventListener("submit", () => sessionStorage.setItem("sent", key));
     line.querySelector("button").addEventListener("click", () => {
       localStorage.removeItem(key);
       form.reset();
+      if (version) form.elements.version.value = version;
       line.hidden = true;
       fieldsOf(form).find((each) => each.type !== "hidden").focus();
     });

@@ -165,3 +165,47 @@ def test_page_and_api_take_the_same_profiles_of_servers(
     list_server(gateway)
     profile = {"name": name, "description": description, "keywords": keywords, "category": category}
     agree(gateway, ada, "servers", SERVER, profile)
+
+
+def version_on(page: str) -> str:
+    return page.partition('name="version" value="')[2].partition('"')[0]
+
+
+def test_of_two_owners_who_edit_at_once_neither_undoes_the_other_in_silence(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    list_bot(gateway, extra=[BEN])
+    ben = gateway.person(BEN)
+    version = version_on(ada.page(HERE + "/profile"))
+    assert version == version_on(ben.page(HERE + "/profile")) != ""
+    theirs = "It plays <b>louder</b> than every other bot."
+    ben.acted(HERE + "/profile", {**TYPED, "version": version, "description": theirs})
+    mine = {**TYPED, "version": version, "name": "By Ada"}
+
+    preview = ada.post(HERE + "/profile", {**mine, "act": "preview"}).text
+    assert version_on(preview) == version
+    refused = ada.post(HERE + "/profile", {**mine, "name": ""})
+    assert (refused.status_code, version_on(refused.text)) == (409, version_on(ben.page(HERE + "/profile")))
+    overtaken = ada.post(HERE + "/profile", mine)
+    assert overtaken.status_code == 409
+    assert "Another version was saved meanwhile" in words(overtaken.text)
+    assert "Saved: </span>It plays &lt;b&gt;louder&lt;/b&gt; than every other bot." in overtaken.text
+    assert f"Yours: </span>{TYPED['description']}" in overtaken.text
+    assert 'value="By Ada"' in overtaken.text
+    assert gateway.done("GET", f"/manage/bots/{READY}")["description"] == theirs
+
+    ada.acted(HERE + "/profile", {**mine, "version": version_on(overtaken.text)})
+    kept = gateway.done("GET", f"/manage/bots/{READY}")
+    assert (kept["name"], kept["description"]) == ("By Ada", TYPED["description"])
+
+
+def test_a_refused_form_keeps_its_version_and_new_owners_are_no_other_one(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    list_bot(gateway)
+    version = version_on(ada.page(HERE + "/profile"))
+    ada.acted(HERE + "/owners", {"extra_owners": BEN})
+    refused = ada.post(HERE + "/profile", {**TYPED, "version": version, "name": ""})
+    assert (refused.status_code, version_on(refused.text)) == (400, version)
+    ada.acted(HERE + "/profile", {**TYPED, "version": version, "name": "Another name"})
+    assert gateway.done("GET", f"/manage/bots/{READY}")["extra_owners"] == [BEN]

@@ -355,3 +355,27 @@ def test_a_page_is_drawn_as_a_part_too(ada: Person, receiver: Receiver, row: Pag
     answer = ada.get(path_of(row), **FRAGMENT)
     assert answer.status_code == 200
     assert "<html" not in answer.text
+
+
+def version_on(page: str) -> str:
+    return page.partition('name="version" value="')[2].partition('"')[0]
+
+
+def test_settings_that_were_changed_meanwhile_are_not_undone_in_silence(
+    gateway: PeopleGateway, ada: Person, receiver: Receiver
+) -> None:
+    gateway.operate("DELETE", API)
+    drawn = version_on(ada.page(SETTINGS))
+    saved(gateway.person(DAN), url=f"{receiver.url}/dan")
+    mine = {"url": f"{receiver.url}/ada", "token": TOKEN, "version": drawn}
+    overtaken = ada.post(SETTINGS, mine)
+    assert (overtaken.status_code, TOKEN in overtaken.text) == (409, False)
+    shown = words(overtaken.text)
+    assert "The webhook was changed meanwhile" in shown
+    assert f"The address that was saved is {receiver.url}/dan" in shown
+    assert "type it once more" in shown
+    assert gateway.done("GET", API)["url"] == f"{receiver.url}/dan"
+    refusal = ada.post(SETTINGS, {**mine, "version": version_on(overtaken.text), "url": "ftp://x"})
+    assert (refusal.status_code, version_on(refusal.text)) == (400, version_on(overtaken.text))
+    saved(ada, **{**mine, "version": version_on(refusal.text)})
+    assert gateway.done("GET", API)["url"] == f"{receiver.url}/ada"
