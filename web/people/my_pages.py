@@ -122,10 +122,12 @@ class MyPages:
         refs = [*self._ownership.refs_of(user_id)]
         for start in range(0, len(refs), SLICE):
             for ref in refs[start : start + SLICE]:
-                row = self._state.listings.peek(ref) if ref in self._state.listings else None
-                for act in row.trail if row is not None else ():
-                    if row is not None and is_told(act, user_id):
-                        found.append(OwnNotice(row, act, _told(row, act, user_id), act.at_ms > read_ms))
+                if ref in self._state.listings:
+                    row = self._state.listings.peek(ref)
+                    acts = [act for act in row.trail if is_told(act, user_id)]
+                    found += [
+                        OwnNotice(row, act, _told(row, act, user_id), act.at_ms > read_ms) for act in acts
+                    ]
             yield
 
 
