@@ -18,6 +18,7 @@ from core.actors import OPERATOR, UNKNOWN, Actor
 from core.rows import (
     Attempt,
     BotProfile,
+    Decision,
     Delivery,
     Dropped,
     Key,
@@ -190,6 +191,41 @@ class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
 
     ref: str
     at_ms: int
+
+
+class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
+    """A decision was made, and a direct message is to tell the owner, from now on. It takes the place of the
+    one of an earlier decision."""
+
+    ref: str
+    to: Actor
+    decision: Decision
+    reason: str | None
+    at_ms: int
+
+
+class OwnerMessageAttempted(_Event, frozen=True, tag="owner_message_attempted.1"):
+    """An attempt to tell the owner of the decision of that time. `number` counts the attempts from 1.
+    `next_attempt_ms` is None after the last."""
+
+    ref: str
+    decided_ms: int
+    number: int
+    attempt: Attempt
+    outcome: Outcome
+    next_attempt_ms: int | None
+
+
+class OwnerMessageTaken(_Event, frozen=True, tag="owner_message_taken.1"):
+    """This node has taken over the message of another node, and sends it from now on."""
+
+    ref: str
+    decided_ms: int
+    at_ms: int
+
+
+OwnerMessageEvent = OwnerMessageQueued | OwnerMessageAttempted | OwnerMessageTaken
+"""The events that change the message of a listing to its owner."""
 
 
 class UserSignedIn(ManagementEvent, frozen=True, tag="user_signed_in.1"):
@@ -398,6 +434,9 @@ RareEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | OwnerMessageQueued
+    | OwnerMessageAttempted
+    | OwnerMessageTaken
     | UserSignedIn
     | SessionSeen
     | SessionsEnded

@@ -3,18 +3,20 @@
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
 so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
-endpoint, so that the webhook sender finds all suspended ones among the unpacked rows.
+endpoint or an unfinished message, so that all of these are found among the unpacked rows.
 """
 
 from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from core.actors import Actor
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.review_counts import KindAndReview, ReviewCounts
-from core.rows import KeyGrant, Listing
+from core.rows import KeyGrant, Listing, OwnerMessage
 from core.striking import actors_of
 
 Reader = Callable[[Listing], None]
@@ -31,6 +33,8 @@ class ListingsView(Mapping[str, Listing]):
     """Refs that have votes and no row, sorted: votes of other nodes may come before their listing."""
     grants: Mapping[str, KeyGrant]
     """By the digest of a key's value. A packed row has none yet."""
+    untold: Mapping[str, OwnerMessage]
+    """The messages to owners that are not finished, by ref: those of this node and of others."""
 
     @property
     @abstractmethod
@@ -76,11 +80,13 @@ class ListingTable(ListingsView):
         self._orphans: list[str] = []
         self._keys = KeyIndex()
         self._reviews = ReviewCounts()
+        self._untold: dict[str, OwnerMessage] = {}
         self._readers: list[Reader] = []
         self.by_ref = self._rows
         self.refs = self._refs
         self.orphans = self._orphans
         self.grants = self._keys.grants
+        self.untold = self._untold
 
     @property
     def key_count(self) -> int:
@@ -147,6 +153,7 @@ class ListingTable(ListingsView):
             self._keys.remove(before)
             self._keys.add(row)
         self._rows[row.ref] = row
+        self._note_message(row)
         self._reviews.changed(row.ref, before.review if before is not None else None, row.review)
 
     def remove(self, ref: str) -> None:
@@ -155,6 +162,7 @@ class ListingTable(ListingsView):
         if row is not None:
             del self._rows[ref]
             self._keys.remove(row)
+            self._untold.pop(ref, None)
             _discard(self._refs, ref)
             self._reviews.changed(ref, row.review, None)
         _discard(self._orphans, ref)
@@ -169,6 +177,7 @@ class ListingTable(ListingsView):
     def load(self, row: Listing) -> None:
         """Take a row of a new ref. `loaded` must follow the last one."""
         self._rows[row.ref] = row
+        self._note_message(row)
         self._keys.add(row)
 
     def load_packed(self, refs: Sequence[str], rows: Sequence[bytes], keys: int) -> None:
@@ -179,9 +188,17 @@ class ListingTable(ListingsView):
     def loaded(self) -> None:
         self._refs[:] = sorted(self)
 
+    def _note_message(self, row: Listing) -> None:
+        message = row.message
+        if message is not UNSET and message.next_attempt_ms is not None:
+            self._untold[row.ref] = message
+        elif self._untold:
+            self._untold.pop(row.ref, None)
+
     def _unpack(self, ref: str) -> Listing:
         row = unpack(self._packed.pop(ref))  # KeyError: there is no such row
         self._rows[row.ref] = row
+        self._note_message(row)
         self._packed_keys -= len(row.keys)
         self._keys.add(row)
         for read in self._readers:

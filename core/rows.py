@@ -11,10 +11,12 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from core.actors import Actor
 
 Review = Literal["in_review", "approved", "denied"]
+Decision = Literal["approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
@@ -241,12 +243,49 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, gc=False):
     by: Actor
 
 
+class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
+
+    `excerpt` is the beginning of the answer's body, decoded loosely. It is never trusted and always escaped.
+    """
+
+    at_ms: int
+    duration_ms: int
+    status: int | None
+    error: str | None
+    excerpt: str
+
+
+class OwnerMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """The direct message that tells an owner of the last decision on a listing, with its outcome.
+
+    `to` was the owner then. `made` counts all attempts, and `tries` those that count. `next_attempt_ms` is
+    None once it is finished: `delivered`, or failed for the error of the `last` attempt. `stamp` is that of
+    the decision. `node` is the node of the fleet that sends it, or empty for this node. A node other than
+    that of the decision has done so since `taken_ms`.
+    """
+
+    to: Actor
+    decision: Decision
+    reason: str | None
+    decided_ms: int
+    next_attempt_ms: int | None
+    made: int = 0
+    tries: int = 0
+    delivered: bool = False
+    last: Attempt | None = None
+    stamp: Stamp = UNSTAMPED
+    node: str = ""
+    taken_ms: int = 0
+
+
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A bot or a server. `ref` is its path in the API: "bots/<id>" or "servers/<id>".
 
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
-    another decision, `denied_profile` is the profile that was denied, without its extra owners.
+    another decision, `denied_profile` is the profile that was denied, without its extra owners. A row without a
+    `message` has no such field in its bytes.
     """
 
     ref: str
@@ -274,6 +313,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     notes: tuple[Note, ...] = ()
     proof: Proof | None = None
     denied_profile: BotProfile | ServerProfile | None = None
+    message: OwnerMessage | UnsetType = UNSET
 
     @property
     def id(self) -> str:
@@ -286,19 +326,6 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)
-
-
-class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
-
-    `excerpt` is the beginning of the answer's body, decoded loosely. It is never trusted and always escaped.
-    """
-
-    at_ms: int
-    duration_ms: int
-    status: int | None
-    error: str | None
-    excerpt: str
 
 
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

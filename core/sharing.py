@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.rows import Listing, NodeWindow, Revocation, StatsWindow, Webhook
@@ -16,11 +17,15 @@ def shared(row: Listing, label: str) -> Listing:
         row = replace(row, stats_window=None, windows=tuple(sorted((own, *row.windows))))
     if row.webhook is not None and (row.webhook.failed or row.webhook.suspension is not None):
         row = replace(row, webhook=without_health(row.webhook))
+    if row.message is not UNSET and not row.message.node:
+        row = replace(row, message=replace(row.message, node=label))
     return row
 
 
 def as_own(row: Listing, label: str) -> Listing:
     """Return a shared row as the node of this label keeps it."""
+    if row.message is not UNSET and row.message.node == label:
+        row = replace(row, message=replace(row.message, node=""))
     own = next((window for window in row.windows if window.node == label), None)
     if own is None:
         return row

@@ -17,7 +17,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import UNSET, structs
 from msgspec.structs import replace
 
 from core import striking
@@ -49,6 +49,10 @@ from core.events import (
     NodeNamed,
     NoteAdded,
     NoticesRead,
+    OwnerMessageAttempted,
+    OwnerMessageEvent,
+    OwnerMessageQueued,
+    OwnerMessageTaken,
     OwnershipProven,
     QuarantineSet,
     RareEvent,
@@ -69,6 +73,7 @@ from core.events import (
 from core.fleet_table import FleetTable, FleetView
 from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
 from core.listing_table import ListingsView, ListingTable
+from core.owner_messages import changed_message
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
@@ -140,6 +145,8 @@ class State:
                 self._change(event)
             case KeyUsed():
                 self._use_key(event)
+            case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
+                self._change_message(event)
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
@@ -202,6 +209,13 @@ class State:
         row = self._listings.get(event.ref)
         if row is not None:
             self._listings.put(with_key_used(row, event))
+
+    def _change_message(self, event: OwnerMessageEvent) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            stamp = self._stamp(event.stamp_ms) if isinstance(event, OwnerMessageQueued) else None
+            self._listings.put(replace(row, message=changed_message(row.message, event, stamp)))
 
     def _set_health(self, event: EndpointHealthSet) -> None:
         self._changing(event.ref)
@@ -271,7 +285,8 @@ class State:
         self._shared_digest.all_changed((*self._listings, *self._users))
         if before and before != event.label:
             for row in list(self._listings.values()):
-                if row.stats_window is not None:
+                is_sender = row.message is not UNSET and not row.message.node
+                if row.stats_window is not None or is_sender:
                     self._changing(row.ref)
                     self._listings.put(replace(shared(row, before), webhook=row.webhook))
 
@@ -281,6 +296,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
+        if row.message is not UNSET:
+            self._fleet.stamped(row.message.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:

@@ -1,9 +1,10 @@
 """Who is named in the row of a listing, and how a name is struck out. Law: what was done stays.
 
 A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
-one who has proven to own it.
+one who has proven to own it, and as the one whom a message tells of a decision.
 """
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
@@ -13,14 +14,17 @@ from core.trail import struck_out
 
 def actors_of(row: Listing) -> set[Actor]:
     """Return everybody whom the row names."""
-    single = (each.by for each in (row.claim, row.proof) if each is not None)
+    single = [each.by for each in (row.claim, row.proof) if each is not None]
+    if row.message is not UNSET:
+        single.append(row.message.to)
     return {*(act.by for act in row.trail), *(note.by for note in row.notes), *single}
 
 
 def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     """Return the row without the actor's name in what happened up to and with a time; None means all times.
 
-    A claim or a proof of the actor goes, because it is nothing without a name.
+    A claim or a proof of the actor goes, because it is nothing without a name, and so does a message to the
+    actor.
     """
     if actor not in actors_of(row):
         return row
@@ -33,7 +37,16 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         claim = None
     if proof is not None and is_meant(proof, stamps.proof.ms or proof.at_ms):
         proof = None
+    message = row.message
+    decided_ms = (message.stamp.ms or message.decided_ms) if message is not UNSET else 0
+    if message is not UNSET and message.to == actor and (until_ms is None or decided_ms <= until_ms):
+        message = UNSET
     notes = (replace(note, by=ERASED) if is_meant(note, note.at_ms) else note for note in row.notes)
     return replace(
-        row, trail=struck_out(row.trail, actor, until_ms), notes=tuple(notes), claim=claim, proof=proof
+        row,
+        trail=struck_out(row.trail, actor, until_ms),
+        notes=tuple(notes),
+        claim=claim,
+        proof=proof,
+        message=message,
     )

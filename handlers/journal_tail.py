@@ -41,6 +41,9 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
     ev.OwnershipProven: ("by",),
+    ev.OwnerMessageQueued: ("to", "decision"),
+    ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
+    ev.OwnerMessageTaken: (),
     ev.UserSignedIn: ("session.label", "ends"),
     ev.SessionSeen: (),
     ev.SessionsEnded: ("digests", "by"),
@@ -120,6 +123,8 @@ class JournalTail:
                 event = replace(event, user=ERASED)
             if isinstance(event, ManagementEvent) and event.by == actor:
                 event = replace(event, by=ERASED)
+            if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
+                event = replace(event, to=ERASED)
             left.append(each._replace(event=event))
         self._kept = deque(left, EVENTS)
 

@@ -4,15 +4,26 @@ The events say `by` whom; whether that one may do it, the caller has checked.
 
 Review: submitted -> in_review -> approved | denied. An edit sends a denied listing back to review. An
 approved listing stays approved.
+
+A decision and the message that tells of it are one record. The message goes to the owner alone: an owner
+names the extra owners by their ids, and nobody may let a stranger be written to by naming one.
 """
 
 import msgspec
 
 from core import rows
-from core.actors import Actor
-from core.events import ActualCountSet, Event, LimitsSet, ListingRemoved, ListingReviewed, ListingSaved
+from core.actors import Actor, user_actor
+from core.events import (
+    ActualCountSet,
+    Event,
+    LimitsSet,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    OwnerMessageQueued,
+)
 from core.refusals import Conflict, NotFound
-from core.rows import BotProfile, Listing, Policy, Review, ServerProfile
+from core.rows import BotProfile, Decision, Listing, Policy, Review, ServerProfile
 from core.state import State
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
 
@@ -39,14 +50,14 @@ def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by:
     return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
 
 
-def approve(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
-    _in_review(state, ref)
-    return [ListingReviewed(ref, "approved", None, now_ms, by=by)]
+def approve(state: State, ref: str, now_ms: int, *, by: Actor, tells_owner: bool = False) -> list[Event]:
+    return _decided(state, ref, "approved", None, now_ms, by, tells_owner=tells_owner)
 
 
-def deny(state: State, ref: str, reason: str, now_ms: int, *, by: Actor) -> list[Event]:
-    _in_review(state, ref)
-    return [ListingReviewed(ref, "denied", reason, now_ms, by=by)]
+def deny(
+    state: State, ref: str, reason: str, now_ms: int, *, by: Actor, tells_owner: bool = False
+) -> list[Event]:
+    return _decided(state, ref, "denied", reason, now_ms, by, tells_owner=tells_owner)
 
 
 def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -64,10 +75,23 @@ def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor
     return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
 
 
-def _in_review(state: State, ref: str) -> None:
+def _decided(
+    state: State,
+    ref: str,
+    decision: Decision,
+    reason: str | None,
+    now_ms: int,
+    by: Actor,
+    *,
+    tells_owner: bool,
+) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
+    reviewed = ListingReviewed(ref, decision, reason, now_ms, by=by)
+    if not tells_owner:
+        return [reviewed]
+    return [reviewed, OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms)]
 
 
 def _policy(limit: Limit | None) -> Policy | None:

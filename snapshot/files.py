@@ -124,8 +124,14 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
         [row.ref for row in rows],
         list(map(pack, rows)),
         sum(len(row.keys) for row in rows),
-        [row.ref for row in rows if row.webhook is not None and row.webhook.suspension is not None],
+        [row.ref for row in rows if _is_for_at_once(row)],
     )
+
+
+def _is_for_at_once(row: Listing) -> bool:
+    """Tell if a sender asks for the row at a start: see `core/listing_table.py`."""
+    is_suspended = row.webhook is not None and row.webhook.suspension is not None
+    return is_suspended or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:

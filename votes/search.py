@@ -14,6 +14,7 @@ from core.events import (
     Event,
     ListingMerged,
     ListingSaved,
+    OwnerMessageQueued,
     QuarantineSet,
     UserEvent,
     UserMerged,
@@ -47,18 +48,30 @@ class Search:
                     self.refs.add(event.ref)
                 case DeliveryMerged() if event.row.user == self.user:
                     self.refs.add(event.ref)
-                case _ if isinstance(event, ListingSaved | ManagedRowEvent) and event.by == self._actor:
-                    self.refs.add(event.ref)
                 case UserMerged() if event.ref == self._actor or has_acted(event.row, self._actor):
                     self.refs.add(event.ref)
-                case QuarantineSet() if event.quarantine.by == self._actor:
-                    self.refs.add(event.ref)
-                case _ if isinstance(event, UserEvent) and event.ref == self._actor:
+                case _ if isinstance(event, _Naming) and self._actor in _named(event):
                     self.refs.add(event.ref)
                 case ListingMerged() if self._actor in actors_of(event.row):
                     self.refs.add(event.ref)
                 case VotesMerged() if self._state.votes.get(event.ref, int(self.user)) is not None:
                     self.refs.add(event.ref)
+
+
+_Naming = ListingSaved | ManagedRowEvent | OwnerMessageQueued | UserEvent
+
+
+def _named(event: _Naming) -> tuple[str, ...]:
+    """Return the actors whom the row that the event changes names from now on."""
+    match event:
+        case OwnerMessageQueued():
+            return (event.to,)
+        case QuarantineSet():
+            return (event.ref, event.quarantine.by)
+        case _ if isinstance(event, UserEvent):
+            return (event.ref,)
+        case _:
+            return (event.by,)
 
 
 class Searches:

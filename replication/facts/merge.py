@@ -8,6 +8,7 @@ same facts are equal, in whatever order and however often the facts came:
                use; a deletion always wins
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
+    message    that of the later decision wins; of one decision as a delivery
     trail      the union of the acts, the newest of them; an erased user is struck out of older ones
     notes      as the trail
     user       profile, role and quarantines each by itself: the later timestamp wins
@@ -26,6 +27,7 @@ from msgspec.structs import replace
 from core import events as ev
 from core import striking
 from core.actors import UNKNOWN, Actor, user_of
+from core.owner_messages import joined_messages
 from core.review_notes import newest_notes
 from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
@@ -259,6 +261,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         windows=_windows(one.windows, other.windows),
         trail=newest((*one.trail, *other.trail)),
         notes=newest_notes((*one.notes, *other.notes)),
+        message=joined_messages(one.message, other.message),
     )
 
 

@@ -1,4 +1,4 @@
-"""The succession to a node that is gone. Law: one successor, and it sends only webhooks known to be unsent.
+"""The succession to a node that is gone. Law: one successor, and it sends only what is known to be unsent.
 
 A node is gone if its status has not changed for the length of a lease; so is an older epoch of a node that is
 there. The successor is the node that gets the lease in Redis after it has read the gone node's stream to the
@@ -10,7 +10,7 @@ import logging
 from typing import Protocol
 
 from core.clock import NS_PER_SECOND, Clock
-from core.events import DeliveryTaken
+from core.events import DeliveryTaken, Event, OwnerMessageTaken
 from core.fleet_table import name_and_epoch
 from core.ledger import Ledger
 from core.refusals import Unavailable
@@ -52,10 +52,11 @@ class Succession:
         self._gone_since_ns.clear()
 
     async def step(self) -> None:
-        """Take over the webhooks of nodes that are gone. Raises UNREACHABLE."""
-        now_ns = self._clock.monotonic_ns()
+        """Take over the webhooks and messages of nodes that are gone. Raises UNREACHABLE."""
+        now_ns, state = self._clock.monotonic_ns(), self._ledger.state
+        senders = {message.node for message in state.listings.untold.values() if message.node}
         owners = [
-            node_id for node_id in self._ledger.state.deliveries.remote_counts if self._is_gone(node_id)
+            node_id for node_id in {*state.deliveries.remote_counts, *senders} if self._is_gone(node_id)
         ]
         self._gone_since_ns = {node_id: self._gone_since_ns.get(node_id, now_ns) for node_id in owners}
         for node_id, since_ns in list(self._gone_since_ns.items()):
@@ -96,13 +97,23 @@ class Succession:
             for row in of_listing.values()
             if row.owner == node_id
         ]
-        log.warning("node %s is gone: sending its %d webhooks", node_id, len(rows))
-        for start in range(0, len(rows), TAKEN_AT_ONCE):
-            at_ms = self._clock.now_ms()
-            taken = [
-                DeliveryTaken(row.id, row.ref, at_ms)
-                for row in rows[start : start + TAKEN_AT_ONCE]
-                if state.deliveries.find(row.ref, row.id) is row
+        messages = [(ref, row) for ref, row in state.listings.untold.items() if row.node == node_id]
+        log.warning(
+            "node %s is gone: sending its %d webhooks and %d messages", node_id, len(rows), len(messages)
+        )
+        for start in range(0, max(len(rows), len(messages)), TAKEN_AT_ONCE):
+            at_ms, few = self._clock.now_ms(), slice(start, start + TAKEN_AT_ONCE)
+            taken: list[Event] = [
+                *(
+                    DeliveryTaken(row.id, row.ref, at_ms)
+                    for row in rows[few]
+                    if state.deliveries.find(row.ref, row.id) is row
+                ),
+                *(
+                    OwnerMessageTaken(ref, row.decided_ms, at_ms)
+                    for ref, row in messages[few]
+                    if state.listings.untold.get(ref) is row
+                ),
             ]
             try:
                 self._ledger.commit(taken)

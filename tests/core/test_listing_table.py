@@ -26,7 +26,8 @@ def packed(state: State) -> State:
     rows = list(state.listings.values())
     suspended = [row.ref for row in rows if row.webhook is not None and row.webhook.suspension is not None]
     keys = sum(len(row.keys) for row in rows)
-    copy.load_packed([row.ref for row in rows], list(map(pack, rows)), keys, suspended)
+    at_once = {*suspended, *state.listings.untold}
+    copy.load_packed([row.ref for row in rows], list(map(pack, rows)), keys, sorted(at_once))
     for kept in (
         *state.deliveries.finished.values(),
         *(rows.values() for rows in state.deliveries.remote.values()),

@@ -4,9 +4,10 @@ import msgspec
 from hypothesis import given
 from msgspec.structs import replace
 
+from core.actors import user_actor
 from core.events import ListingMerged
 from core.packing import PackedRow, pack, shape_of, unpack
-from core.rows import Key, Listing
+from core.rows import Key, Listing, OwnerMessage
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
@@ -18,6 +19,13 @@ ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
 @given(OF_TYPE[ListingMerged])
 def test_a_row_is_unpacked_as_it_was_packed(event: ListingMerged) -> None:
     assert unpack(pack(event.row)) == event.row
+
+
+def test_a_row_without_a_message_has_the_bytes_of_older_versions() -> None:
+    assert b"message" not in pack(ROW)
+    assert b"message" not in msgspec.json.encode(ROW)
+    told = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, None)
+    assert b"message" in pack(replace(ROW, message=told))
 
 
 def test_a_packed_row_tells_how_many_keys_it_has() -> None:

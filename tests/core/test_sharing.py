@@ -2,10 +2,12 @@
 
 import pytest
 from hypothesis import given
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from core.actors import user_actor
 from core.events import ListingMerged
-from core.rows import Listing, NodeWindow, StatsWindow, Suspension, Webhook
+from core.rows import Listing, NodeWindow, OwnerMessage, StatsWindow, Suspension, Webhook
 from core.sharing import as_own, shared, without_health
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, labels
@@ -42,11 +44,23 @@ def test_a_node_that_has_no_window_among_them_keeps_all_as_those_of_others() -> 
     assert as_own(row, "a.2") == row
 
 
+def test_a_message_is_told_under_the_label_of_the_node_that_sends_it() -> None:
+    message = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, NOW_MS)
+    elsewhere = replace(ROW, message=replace(message, node="b.1"))
+    own = replace(ROW, message=message)
+    assert shared(own, "b.1") == elsewhere
+    assert shared(elsewhere, "a.1") == as_own(elsewhere, "a.1") == elsewhere
+    assert as_own(elsewhere, "b.1") == own
+
+
 @examples(100)
 @given(OF_TYPE[ListingMerged], labels)
 def test_a_shared_row_is_told_again_as_it_was(event: ListingMerged, label: str) -> None:
     others = tuple(window for window in event.row.windows if window.node != label)
-    row = replace(event.row, windows=others)
+    message = event.row.message
+    if message is not UNSET and message.node == label:
+        message = UNSET
+    row = replace(event.row, windows=others, message=message)
     told = shared(row, label)
     kept = as_own(told, label)
     webhook = without_health(row.webhook) if row.webhook is not None else None

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.actors import user_actor
 from core.events import (
     ActualCountSet,
     DeliveryAttempted,
@@ -16,6 +17,7 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     NodeNamed,
+    OwnerMessageQueued,
     StatsUpdated,
     UserErased,
     VoteCast,
@@ -180,6 +182,7 @@ def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
         DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "retry", NOW_MS),
         DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "delivered", None),
         DeliveryAttempted("pending", BOT_REF, 1, DELIVERED, "failed", None),
+        OwnerMessageQueued(BOT_REF, user_actor(OWNER), "approved", None, NOW_MS),
     ],
     ids=lambda event: type(event).__name__,
 )

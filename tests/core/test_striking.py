@@ -1,13 +1,15 @@
 """core/striking.py: who is named in a row, and what is left when a name goes."""
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.rows import Act, Claim, Listing, Note, Proof, Stamp, Stamps
+from core.rows import Act, Claim, Listing, Note, OwnerMessage, Proof, Stamp, Stamps
 from core.striking import actors_of, without_actor
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 ME, OTHER = user_actor(USER), user_actor(OTHER_USER)
+MESSAGE = OwnerMessage(ME, "denied", "It is silent.", NOW_MS, NOW_MS)
 BARE = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
 ROW = replace(
     BARE,
@@ -23,6 +25,17 @@ def test_everybody_whom_a_row_names_is_found() -> None:
     assert actors_of(ROW) == {ME, OTHER}
     assert actors_of(replace(BARE, claim=Claim(NOW_MS, ME))) == {ME}
     assert actors_of(replace(BARE, proof=Proof(NOW_MS, OPERATOR))) == {OPERATOR}
+    assert actors_of(replace(BARE, message=MESSAGE)) == {ME}
+
+
+def test_a_message_goes_with_whom_it_is_to_unless_its_decision_came_later() -> None:
+    row = replace(BARE, message=MESSAGE)
+    assert without_actor(row, ME, None).message is UNSET
+    assert without_actor(row, ME, NOW_MS).message is UNSET
+    assert without_actor(row, ME, NOW_MS - 1) == row
+    assert without_actor(row, OTHER, None) == row
+    later = replace(BARE, message=replace(MESSAGE, stamp=Stamp(NOW_MS + 5, "a.1")))
+    assert without_actor(later, ME, NOW_MS) == later
 
 
 def test_a_name_goes_and_what_was_done_stays() -> None:

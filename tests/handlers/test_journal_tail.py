@@ -15,6 +15,7 @@ from core.events import (
     Event,
     LimitsSet,
     ListingRemoved,
+    OwnerMessageQueued,
     UserErased,
     VoteCast,
     WebhookSaved,
@@ -148,6 +149,7 @@ def test_an_erased_user_is_erased_here_too() -> None:
     row: Any = made(DeliveryMerged)
     tail = JournalTail(FakeClock())
     tail.on_record(1, [voted(int(USER)), DeliveryQueued("d", BOT_REF, USER, test=False, at_ms=NOW_MS), row])
+    tail.on_record(1, [OwnerMessageQueued(BOT_REF, user_actor(USER), "approved", None, NOW_MS)])
     tail.on_record(1, [ListingRemoved(BOT_REF, by=user_actor(USER))])
     tail.on_record(2, [UserErased(USER, (BOT_REF,), "mark")])
 
@@ -156,4 +158,5 @@ def test_an_erased_user_is_erased_here_too() -> None:
     assert USER not in str(page)
     assert page[0].text == "refs (1), by operator"
     assert page[1].text == "by erased"
-    assert "user erased" in page[3].text
+    assert page[2].text == "to erased, decision approved"
+    assert "user erased" in page[4].text

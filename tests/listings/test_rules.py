@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from core.actors import OPERATOR
-from core.events import Event, VoteCast
+from core.actors import OPERATOR, user_actor
+from core.events import Event, ListingReviewed, OwnerMessageQueued, VoteCast
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound
 from core.rows import BotProfile, Policy, Review, ServerProfile
@@ -116,6 +116,17 @@ def test_a_listing_in_review_is_denied_with_a_reason(ledger: Ledger, state: Stat
     ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert (listing.review, listing.reason, listing.reviewed_ms) == ("denied", "Too quiet.", LATER_MS)
+
+
+def test_a_decision_and_the_message_that_tells_of_it_are_one_record(ledger: Ledger, state: State) -> None:
+    a_listing(ledger, review="in_review")
+    denied = rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR, tells_owner=True)
+    assert denied == [
+        ListingReviewed(BOT_REF, "denied", "Too quiet.", LATER_MS),
+        OwnerMessageQueued(BOT_REF, user_actor(OWNER), "denied", "Too quiet.", LATER_MS),
+    ]
+    approved = rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR, tells_owner=True)
+    assert approved[1:] == [OwnerMessageQueued(BOT_REF, user_actor(OWNER), "approved", None, LATER_MS)]
 
 
 @pytest.mark.parametrize("review", ["approved", "denied"])

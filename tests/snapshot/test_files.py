@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from core.rows import Delivery, FleetRow, Listing, Webhook
+from core.actors import user_actor
+from core.rows import Delivery, FleetRow, Listing, OwnerMessage, Suspension, Webhook
 from snapshot.files import (
     HEADER_BYTES,
     MAGIC,
@@ -232,3 +234,16 @@ def test_snapshots_are_listed_by_position_without_unfinished_ones(tmp_path: Path
         path.write_bytes(b"")
     assert list_snapshots(tmp_path) == [(9, paths[1]), (10, paths[0]), (100, paths[2])]
     assert all(re.fullmatch(r"snapshot-\d{20}", path.name) for path in paths)
+
+
+def test_a_start_is_told_which_listings_the_senders_ask_for() -> None:
+    bare = Listing("bots/1", "1", BOT_PROFILE, "approved", 0, 0)
+    suspended = Webhook("http://127.0.0.1/", 0, suspension=Suspension(0, "timeout", 1, 0))
+    untold = OwnerMessage(user_actor("1"), "approved", None, 0, 0)
+    rows = [
+        bare,
+        replace(bare, ref="bots/2", webhook=suspended),
+        replace(bare, ref="bots/3", message=untold),
+        replace(bare, ref="bots/4", message=replace(untold, next_attempt_ms=None)),
+    ]
+    assert packed(rows).at_once == ["bots/2", "bots/3"]

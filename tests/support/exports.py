@@ -8,7 +8,8 @@ from typing import get_args
 
 import pytest
 
-from core.events import DeliveryQueued, Event, KeySaved, UserSignedIn
+from core.actors import user_actor
+from core.events import DeliveryQueued, Event, KeySaved, OwnerMessageQueued, UserSignedIn
 from core.rows import Key
 from core.state import State
 from core.user_rows import UserProfile, UserSession
@@ -18,7 +19,7 @@ from storage.disk import OsDisk
 from storage.folder import Folder
 from tests.support.journals import KEYS
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, listed, voted
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, listed, voted
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 SOME: list[Event] = [
@@ -28,6 +29,7 @@ SOME: list[Event] = [
     DeliveryQueued("first", BOT_REF, "7", False, NOW_MS),
     voted(7, count=3),
     voted((1 << 64) - 1, ref=OTHER_REF),
+    OwnerMessageQueued(OTHER_REF, user_actor(OWNER), "approved", None, NOW_MS),
     UserSignedIn("users/7", UserProfile("ada", "Ada"), UserSession("digest", "Firefox", NOW_MS, NOW_MS)),
 ]
 POSITION = 6

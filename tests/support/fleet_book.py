@@ -4,7 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from core import events as ev
+from core.actors import user_of
 from core.fleet_table import label_of
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
@@ -28,6 +31,14 @@ class SignIn(NamedTuple):
     forgotten: int
 
 
+class Message(NamedTuple):
+    """A message to an owner, when it was queued."""
+
+    stamp: Stamp
+    user: str
+    forgotten: int
+
+
 class Book:
     def __init__(self) -> None:
         self.votes: list[Vote] = []
@@ -39,6 +50,7 @@ class Book:
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
+        self.messages: dict[Life, list[Message]] = defaultdict(list)
 
     def note(self, node: Node, events: Sequence[ev.Event]) -> None:
         for event in events:
@@ -64,8 +76,16 @@ class Book:
                     key = node.listing(event.ref).key(event.key.id)
                     assert key is not None
                     self.keys[self._life(node, event.ref)][key.id].append(key)
+                case ev.OwnerMessageQueued():
+                    self._note_message(node, event)
                 case _:
                     self._note_written(node, event)
+
+    def _note_message(self, node: Node, event: ev.OwnerMessageQueued) -> None:
+        user, message = user_of(event.to) or "", node.listing(event.ref).message
+        assert message is not UNSET
+        forgotten = node.state.fleet.erased.get(DIGESTS.user(user), 0)
+        self.messages[self._life(node, event.ref)].append(Message(message.stamp, user, forgotten))
 
     def _note_written(self, node: Node, event: ev.Event) -> None:
         match event:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
@@ -22,6 +23,7 @@ from core.rows import (
     NodeWindow,
     Note,
     Outcome,
+    OwnerMessage,
     Policy,
     Proof,
     Review,
@@ -149,6 +151,33 @@ def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
     return ev.KeySaved(ref, key_of(draw, ref, draw(key_ids)), stamp_ms=draw(stamp_times))
 
 
+decisions = st.sampled_from(["approved", "denied"])
+user_actors = st.sampled_from([*map(user_actor, (USER, OTHER_USER))])
+owner_messages = st.builds(
+    OwnerMessage,
+    user_actors,
+    decisions,
+    st.none() | texts,
+    times,
+    st.none() | times,
+    st.integers(0, 3),
+    last=st.none() | attempts,
+    stamp=stamps,
+    node=authors,
+    taken_ms=stamp_times,
+)
+
+
+@st.composite
+def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
+    """A next attempt is due unless this was the last."""
+    outcome: Outcome = draw(st.sampled_from(["delivered", "retry", "held", "failed"]))
+    next_attempt_ms = draw(times) if outcome in {"retry", "held"} else None
+    return ev.OwnerMessageAttempted(
+        draw(refs), draw(times), draw(st.integers(1, 3)), draw(attempts), outcome, next_attempt_ms
+    )
+
+
 @st.composite
 def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
     ref = draw(refs)
@@ -172,6 +201,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
         proof=draw(st.none() | st.builds(Proof, times, actors)),
         denied_profile=draw(st.none() | profiles),
+        message=draw(st.just(UNSET) | owner_messages),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 
@@ -260,6 +290,17 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.OwnerMessageQueued: st.builds(
+        ev.OwnerMessageQueued,
+        refs,
+        user_actors,
+        decisions,
+        st.none() | texts,
+        times,
+        stamp_ms=stamp_times,
+    ),
+    ev.OwnerMessageAttempted: owner_messages_attempted(),
+    ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
     ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
     ev.UserSignedIn: user_refs.flatmap(signed_in),
     ev.SessionSeen: user_refs.flatmap(
@@ -309,6 +350,8 @@ frequent = st.sampled_from(
         OF_TYPE[ev.DeliveryAttempted],
         OF_TYPE[ev.DeliveryMerged],
         OF_TYPE[ev.UserSignedIn],
+        OF_TYPE[ev.OwnerMessageQueued],
+        OF_TYPE[ev.OwnerMessageAttempted],
     ]
 ).flatmap(lambda chosen: chosen)
 

@@ -32,6 +32,7 @@ from tests.support.sample_rows import (
     NOW_MS,
     OTHER_REF,
     OTHER_USER,
+    OWNER,
     SECRET,
     USER,
 )
@@ -233,6 +234,24 @@ def _take(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return [ev.DeliveryTaken(id_, step.ref, node.clock.now_ms()) for id_ in elsewhere]
 
 
+def _tell(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    message = node.state.listings.untold.get(step.ref)
+    if message is None or message.node:
+        return []
+    failed = Attempt(node.clock.now_ms(), 1, 500, "http_500", "")
+    number, decided_ms = message.made + 1, message.decided_ms
+    if step.number % 2:
+        return [ev.OwnerMessageAttempted(step.ref, decided_ms, number, failed, "retry", NOW_MS)]
+    return [ev.OwnerMessageAttempted(step.ref, decided_ms, number, DELIVERED, "delivered", None)]
+
+
+def _take_message(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    message = node.state.listings.untold.get(step.ref)
+    if message is None or not message.node:
+        return []
+    return [ev.OwnerMessageTaken(step.ref, message.decided_ms, node.clock.now_ms())]
+
+
 def _sign_in(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
     sessions = Sessions(node.state, Moderators(node.state, frozenset()), TERMS)
     profile = UserProfile(f"user {step.number}")
@@ -274,7 +293,7 @@ def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
 
 _WRITTEN: Sequence[dict[str, Any]] = [
     {
-        "owner_id": "444444444444444444",
+        "owner_id": (OWNER, USER)[number % 2],
         "name": f"Bot {number}",
         "short_description": "Sixteen letters or more",
         "description": "A description of thirty-two letters or more.",
@@ -292,8 +311,12 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         node.clock.now_ms(),
         by=_by(step),
     ),
-    "approve": lambda node, step, _: rules.approve(node.state, step.ref, _now(node), by=_by(step)),
-    "deny": lambda node, step, _: rules.deny(node.state, step.ref, "No.", _now(node), by=_by(step)),
+    "approve": lambda node, step, _: rules.approve(
+        node.state, step.ref, _now(node), by=_by(step), tells_owner=True
+    ),
+    "deny": lambda node, step, _: rules.deny(
+        node.state, step.ref, "No.", _now(node), by=_by(step), tells_owner=True
+    ),
     "remove": lambda node, step, _: rules.remove(node.state, step.ref, _now(node), by=_by(step)),
     "count": lambda node, step, _: rules.set_actual_count(
         node.state, step.ref, step.number, _now(node), by=_by(step)
@@ -355,6 +378,8 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "quarantine": _quarantine,
     "attempt": _attempt,
     "take": _take,
+    "tell": _tell,
+    "take message": _take_message,
 }
 _OTHERWISE: Mapping[str, Callable[[Simulation, Node, Step], None]] = {
     "wait": Simulation._wait,

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from core.rows import Delivery, KeyGrant, Listing
+from core.rows import Delivery, KeyGrant, Listing, OwnerMessage
 from core.state import State
 from core.user_rows import UserRow
 from core.vote_port import leaves_of
@@ -95,12 +95,18 @@ def assert_indexes_agree(state: State) -> None:
     assert list(state.listings.orphans) == sorted(set(state.listings.orphans))
     assert len(state.votes) == sum(state.votes.voters(ref) for ref in voted_for(state))
     assert {ref for ref, _, _ in parts_of(state)} <= set(voted_for(state))
+    messages = {ref: row.message for ref, row in state.listings.items()}
+    assert dict(state.listings.untold) == {ref: each for ref, each in messages.items() if _is_untold(each)}
     _assert_owners_agree(state)
     _assert_users_agree(state)
     for ref in state.listings:
         kept = [*state.deliveries.finished.get(ref, ()), *state.deliveries.remote.get(ref, {}).values()]
         kept += [row for row in state.deliveries.pending.values() if row.ref == ref]
         assert sorted(row.id for row in state.deliveries.newest_first(ref)) == sorted(row.id for row in kept)
+
+
+def _is_untold(message: object) -> bool:
+    return isinstance(message, OwnerMessage) and message.next_attempt_ms is not None
 
 
 def _assert_owners_agree(state: State) -> None:

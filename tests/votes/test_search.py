@@ -11,6 +11,7 @@ from core.events import (
     ListingMerged,
     ListingRemoved,
     Merged,
+    OwnerMessageQueued,
     VoteCast,
     VotesMerged,
 )
@@ -96,6 +97,7 @@ def test_votes_that_came_before_their_listing_are_found(ledger: Ledger, searches
         VotesMerged(BOT_REF, ("other.1",), a_leaf(USER)),
         VotesMerged(BOT_REF, ("other.1",), b"", ((int(USER), "other.1", 1, NOW_MS),)),
         ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(USER)),
+        OwnerMessageQueued(BOT_REF, user_actor(USER), "approved", None, NOW_MS),
         ListingMerged(an_acted_row(USER)),
     ],
     ids=lambda event: type(event).__name__,
@@ -117,6 +119,7 @@ def test_what_gets_to_know_the_user_behind_the_search_is_found(
         DeliveryMerged(Delivery("first", BOT_REF, OTHER_USER, False, NOW_MS, NOW_MS, owner="other.1")),
         VotesMerged(BOT_REF, ("other.1",), a_leaf(OTHER_USER)),
         ActualCountSet(BOT_REF, 5, at_ms=NOW_MS, by=user_actor(OTHER_USER)),
+        OwnerMessageQueued(BOT_REF, user_actor(OTHER_USER), "approved", None, NOW_MS),
         ListingMerged(an_acted_row(OTHER_USER)),
     ],
     ids=lambda event: type(event).__name__,

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_of
@@ -26,7 +27,15 @@ from core.user_rows import UserRow, user_ref
 from replication.facts.merge import PARTS, joined
 from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
-from tests.support.generated_events import counts, histories, policies, profiles, reviews, user_rows
+from tests.support.generated_events import (
+    counts,
+    histories,
+    owner_messages,
+    policies,
+    profiles,
+    reviews,
+    user_rows,
+)
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, assert_folds
 from tests.support.sample_rows import BOT_REF, HOUR_MS, USER
 from tests.support.simulated_fleet import REFS, USERS, Script, Simulation, Step
@@ -49,7 +58,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("claim", "note", "prove", "read"),
+    *("claim", "note", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -92,6 +101,7 @@ rows = st.builds(
     notes=st.lists(notes, max_size=3).map(newest_notes),
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
     denied_profile=st.none() | profiles,
+    message=st.just(UNSET) | owner_messages,
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
@@ -193,6 +203,7 @@ def assert_as_in(book: Book, node: Node) -> None:
     assert_listings(node, book)
     assert_keys(node, book)
     assert_trails(node)
+    assert_messages(node, book)
     assert_sessions(node, book)
 
 
@@ -238,6 +249,21 @@ def assert_trails(node: Node) -> None:
             user = user_of(by)
             erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0
             assert at_ms > erased_ms
+
+
+def assert_messages(node: Node, book: Book) -> None:
+    """Of each listing the message of its last decision is there, unless its receiver was erased since."""
+    erased = node.state.fleet.erased
+    for ref, row in node.state.listings.items():
+        queued = book.messages[ref, node.state.fleet.removed.get(ref, 0)]
+        standing = [each for each in queued if each.forgotten == erased.get(DIGESTS.user(each.user), 0)]
+        last = max(standing, default=None)
+        if row.message is UNSET:
+            assert last is None or last != max(queued)
+        else:
+            assert last is not None
+            assert row.message.stamp == last.stamp
+            assert user_of(row.message.to) == last.user
 
 
 def assert_listings(node: Node, book: Book) -> None:
