@@ -20,7 +20,7 @@ import msgspec
 
 from chatplatform.authorization import SignInFailed, read_token
 from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
-from chatplatform.reading import read_application, read_servers, read_user
+from chatplatform.reading import read_application, read_channel, read_code, read_servers, read_user
 from chatplatform.waits import PlatformLimits
 from core.clock import NS_PER_SECOND, Clock
 from core.version import VERSION
@@ -37,12 +37,20 @@ answered something else than it should."""
 
 
 class PlatformAway(Exception):
-    """The platform gave no answer that can be used. `retry_seconds` is known where the platform said it."""
+    """The platform gave no answer that can be used.
 
-    def __init__(self, reason: Reason, retry_seconds: float | None = None) -> None:
+    `retry_seconds` is known where the platform said it. Of a refusal, `status` is the HTTP status, and `code`
+    the platform's own number for it, or 0.
+    """
+
+    def __init__(
+        self, reason: Reason, retry_seconds: float | None = None, *, status: int = 0, code: int = 0
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_seconds = retry_seconds
+        self.status = status
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -52,12 +60,14 @@ class PlatformAccess:
     Args:
         api_url: the address of its API with the version, without a slash at the end.
         public_url: of this deployment; the platform wants to know who asks.
+        bot_token: of the deployment's bot, which sends direct messages; empty without one.
     """
 
     api_url: str
     client_id: str
     client_secret: str = field(repr=False)
     public_url: str = ""
+    bot_token: str = field(default="", repr=False)
 
 
 class Told(NamedTuple):
@@ -124,6 +134,29 @@ class ChatPlatform:
         """Return the servers of whom the token is of. Raises PlatformAway."""
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
 
+    async def channel(self, user_id: str) -> str:
+        """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""
+        answer = await self._as_bot("channel", "/users/@me/channels", {"recipient_id": user_id})
+        channel_id = read_channel(answer.body)
+        if channel_id is None:
+            raise PlatformAway("unreadable")
+        return channel_id
+
+    async def post(self, channel_id: str, content: str, nonce: str) -> None:
+        """Post a message that mentions nobody. Raises PlatformAway.
+
+        Args:
+            nonce: at most 25 characters. A message with the nonce of one of the last minutes is not posted
+                again.
+        """
+        message = {
+            "content": content,
+            "allowed_mentions": {"parse": []},
+            "nonce": nonce,
+            "enforce_nonce": True,
+        }
+        await self._as_bot("message", f"/channels/{channel_id}/messages", message)
+
     def lately(self, application_id: str) -> Told | None:
         """Return what the platform last said of an application, however long ago; None if it is not kept."""
         known = self._told.get(application_id)
@@ -166,6 +199,12 @@ class ChatPlatform:
         if found is None:
             raise PlatformAway("unreadable")
         return found
+
+    async def _as_bot(self, route: str, path: str, body: Mapping[str, Any]) -> _Answer:
+        """Ask as the bot. The platform limits each channel by itself; here one limit holds for all, which
+        may wait longer than it must and needs no memory of channels."""
+        headers = {"Authorization": f"Bot {self._access.bot_token}"}
+        return _good(await self._ask(route, "POST", path, json=body, headers=headers))
 
     async def _ask(self, route: str, method: str, path: str, **options: Any) -> _Answer:
         try:
@@ -211,7 +250,7 @@ class ChatPlatform:
 def _good(answer: _Answer) -> _Answer:
     if answer.status == HTTPStatus.OK:
         return answer
-    raise PlatformAway("refused")
+    raise PlatformAway("refused", status=answer.status, code=read_code(answer.body))
 
 
 def _json(content: bytes) -> object:

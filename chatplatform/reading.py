@@ -66,6 +66,16 @@ def _read_server(answer: object) -> PlatformServer | None:
     )
 
 
+def read_channel(answer: object) -> str | None:
+    """Read the id of a channel, `POST /users/@me/channels`."""
+    return _snowflake(_fields(answer), "id")
+
+
+def read_code(answer: object) -> int:
+    """Read the platform's number for an error; 0 if it says none."""
+    return _count(_fields(answer), "code") or 0
+
+
 def read_application(answer: object, asked: str) -> PlatformApplication | None:
     """Read `GET /applications/{id}/rpc`. None if it is not about the id that was asked for."""
     fields = _fields(answer)

@@ -7,6 +7,7 @@ says, and refuses what the platform would refuse. It is for first steps and for 
 
 `POST /stand-in/faults` with {"path": ..., "fault": ..., "times": ...} lets the next answers go wrong;
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there;
+`GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
 `GET /stand-in/seen` shows how often each path was asked for.
 """
 
@@ -23,6 +24,7 @@ import time
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,7 +33,8 @@ from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler
 
 API = "/api/v10"
-CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
+CLIENT_ID = "900000000000000001"
+CLIENT_SECRET, BOT_TOKEN = "stand-in-client-secret", "stand-in-bot-token"
 CODE_SECONDS, TOKEN_SECONDS = 60, 604_800
 SCOPES = {"identify", "email", "guilds"}
 HAS_COMMANDS = 1 << 23
@@ -39,9 +42,16 @@ COOKIE = "stand-in-user"
 """Whom this browser has chosen before. Ports share cookies, so the name is none of the gateway's."""
 SLOW_SECONDS = 60
 FIRST_APPLICATION = 400000000000000000
+FIRST_CHANNEL, FIRST_MESSAGE = 500000000000000000, 600000000000000000
 READY_BOT = str(FIRST_APPLICATION + 1)
 """An application that everybody may add to servers, with slash commands."""
-FAULTS = ("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types")
+FAULTS = (
+    *("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types"),
+    *("cannot-message", "no-user", "lost"),
+)
+"""`lost`: a message is taken, and the answer to it is cut off."""
+CONTENT_CHARACTERS, NONCE_CHARACTERS = 2_000, 25
+NONCE_SECONDS = 300
 
 
 def user(number: int, username: str, name: str | None, **others: Any) -> dict[str, Any]:
@@ -76,6 +86,18 @@ USERS = {
     )
 }
 ADA = next(iter(USERS))
+CLOSED = next(each["id"] for each in USERS.values() if each["username"] == "dan")
+"""A user who takes no direct messages."""
+BOT = {
+    "id": CLIENT_ID,
+    "username": "votegate",
+    "discriminator": "0001",
+    "global_name": None,
+    "avatar": None,
+    "public_flags": 0,
+    "flags": 0,
+    "bot": True,
+}
 
 
 def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, Any]:
@@ -128,6 +150,16 @@ class Grant:
 
 
 @dataclass
+class Message:
+    """A direct message. `shown` is what the API answers."""
+
+    to: str
+    nonce: str | None
+    at: float
+    shown: dict[str, Any]
+
+
+@dataclass
 class Platform:
     """All that the stand-in knows."""
 
@@ -138,6 +170,10 @@ class Platform:
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     """(user, scope) of each access token."""
+    bot_token: str = field(default=BOT_TOKEN, repr=False)
+    channels: dict[str, str] = field(default_factory=dict)
+    """The user of each channel of direct messages."""
+    messages: list["Message"] = field(default_factory=list)
     allowed: set[str] = field(default_factory=set)
     """Users who have said yes before."""
     faults: list[tuple[str, str]] = field(default_factory=list)
@@ -173,6 +209,10 @@ class Refusal(Exception):
 
 
 UNAUTHORIZED = Refusal(401, {"message": "401: Unauthorized", "code": 0})
+UNKNOWN_USER = Refusal(404, {"message": "Unknown User", "code": 10_013})
+UNKNOWN_CHANNEL = Refusal(404, {"message": "Unknown Channel", "code": 10_003})
+CANNOT_MESSAGE = Refusal(403, {"message": "Cannot send messages to this user", "code": 50_007})
+INVALID_FORM = Refusal(400, {"message": "Invalid Form Body", "code": 50_035})
 
 
 class Handler(RequestHandler):
@@ -212,6 +252,9 @@ class Api(Handler):
                 self.set_header("X-RateLimit-Global", "true")
             message = "You are being rate limited."
             self.answer({"message": message, "retry_after": 0.2, "global": is_global}, 429)
+        elif fault in {"cannot-message", "no-user"}:
+            refusal = CANNOT_MESSAGE if fault == "cannot-message" else UNKNOWN_USER
+            self.answer(refusal.body, refusal.status)
         elif fault == "html":
             self.set_status(503)
             self.finish("<html><body>error code: 1015</body></html>")
@@ -221,11 +264,15 @@ class Api(Handler):
         elif fault == "slow":
             await asyncio.sleep(SLOW_SECONDS)
         elif fault == "cut":
-            self.set_header("Content-Length", "1000")
-            self.write('{"id": "')
-            await self.flush()
-            self.detach().close()
-            raise HTTPError(500)
+            await self.cut()
+
+    async def cut(self) -> None:
+        """Begin an answer, and end the connection in the midst of it."""
+        self.set_header("Content-Length", "1000")
+        self.write('{"id": "')
+        await self.flush()
+        self.detach().close()
+        raise HTTPError(500)
 
     def show(self, body: Any) -> None:
         """Answer, without the fields that matter or with wrong ones if that was asked for."""
@@ -248,6 +295,20 @@ class Api(Handler):
         if found is None or scope not in found[1].split():
             raise UNAUTHORIZED
         return found[0]
+
+    def only_bot(self) -> None:
+        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
+        if kind != "Bot" or not secrets.compare_digest(token, self.platform.bot_token):
+            raise UNAUTHORIZED
+
+    def json_body(self) -> dict[str, Any]:
+        try:
+            body = json.loads(self.request.body)
+        except ValueError:
+            body = None
+        if self.request.headers.get("Content-Type") != "application/json" or not isinstance(body, dict):
+            raise Refusal(400, {"message": "400: Bad Request", "code": 0})
+        return body
 
     def _handle_request_exception(self, e: BaseException) -> None:
         if isinstance(e, Refusal):
@@ -404,6 +465,79 @@ class ApplicationRpc(Api):
         self.show(found)
 
 
+class Channels(Api):
+    """`POST /users/@me/channels`: open the channel of direct messages with a user, or find it again."""
+
+    def post(self) -> None:
+        self.only_bot()
+        user_id = str(self.json_body().get("recipient_id"))
+        if user_id not in USERS:
+            raise UNKNOWN_USER
+        channel_id = str(FIRST_CHANNEL + int(user_id) % 1_000)
+        self.platform.channels[channel_id] = user_id
+        recipients = [_public(USERS[user_id])]
+        self.show(
+            {"id": channel_id, "type": 1, "last_message_id": None, "flags": 0, "recipients": recipients}
+        )
+
+
+class Messages(Api):
+    """`POST /channels/{id}/messages`: a message with the nonce of one of the last minutes is that one."""
+
+    async def post(self, channel_id: str) -> None:
+        self.only_bot()
+        body, user_id = self.json_body(), self.platform.channels.get(channel_id)
+        if user_id is None:
+            raise UNKNOWN_CHANNEL
+        if user_id == CLOSED:
+            raise CANNOT_MESSAGE
+        content, nonce = body.get("content"), body.get("nonce")
+        if not isinstance(content, str) or not 1 <= len(content) <= CONTENT_CHARACTERS:
+            raise INVALID_FORM
+        if nonce is not None and (not isinstance(nonce, str) or len(nonce) > NONCE_CHARACTERS):
+            raise INVALID_FORM
+        known = self._known(user_id, nonce) if body.get("enforce_nonce") is True else None
+        message = known or self._take(user_id, channel_id, content, nonce)
+        if self.fault == "lost":
+            await self.cut()
+        self.show(message.shown)
+
+    def _known(self, user_id: str, nonce: str | None) -> Message | None:
+        since = time.monotonic() - NONCE_SECONDS
+        found = (each for each in self.platform.messages if (each.to, each.nonce) == (user_id, nonce))
+        return next((each for each in found if nonce is not None and each.at > since), None)
+
+    def _take(self, user_id: str, channel_id: str, content: str, nonce: str | None) -> Message:
+        shown = {
+            "id": str(FIRST_MESSAGE + len(self.platform.messages)),
+            "channel_id": channel_id,
+            "author": BOT,
+            "type": 0,
+            "content": content,
+            "mentions": [],
+            "mention_roles": [],
+            "mention_everyone": False,
+            "attachments": [],
+            "embeds": [],
+            "components": [],
+            "timestamp": datetime.now(UTC).isoformat(),
+            "edited_timestamp": None,
+            "flags": 0,
+            "pinned": False,
+            "tts": False,
+            "nonce": nonce,
+        }
+        message = Message(user_id, nonce, time.monotonic(), shown)
+        self.platform.messages.append(message)
+        return message
+
+
+def _public(user: dict[str, Any]) -> dict[str, Any]:
+    """A user as everybody sees one."""
+    private = {"locale", "mfa_enabled", "premium_type", "verified", "email"}
+    return {name: value for name, value in user.items() if name not in private}
+
+
 class Picture(Handler):
     """Any picture of the CDN: a square in a colour of its own."""
 
@@ -421,6 +555,13 @@ class Picture(Handler):
 
 # -- What only a stand-in has -----------------------------------------------------------------------------
 
+INBOXES = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Direct messages</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>body {{ font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
+pre {{ white-space: pre-wrap }}</style></head>
+<body><main><h1>Direct messages</h1>{shown}</main></body></html>"""
+
 
 class Faults(Handler):
     def post(self) -> None:
@@ -429,6 +570,24 @@ class Faults(Handler):
             raise HTTPError(400)
         self.platform.faults += [(wanted["path"], wanted["fault"])] * wanted.get("times", 1)
         self.answer({"faults": len(self.platform.faults)})
+
+
+class Inboxes(Handler):
+    """The direct messages that each user got, the newest first."""
+
+    def get(self, as_json: str | None) -> None:
+        messages = self.platform.messages[::-1]
+        if as_json is not None:
+            self.answer(
+                {"messages": [{"to": each.to, "content": each.shown["content"]} for each in messages]}
+            )
+            return
+        shown = "".join(
+            f"<h2>{html.escape(USERS[each.to]['global_name'] or USERS[each.to]['username'])}</h2>"
+            f"<p>{html.escape(each.shown['timestamp'])}</p><pre>{html.escape(each.shown['content'])}</pre>"
+            for each in messages
+        )
+        self.finish(INBOXES.format(shown=shown or "<p>Nobody has got a message yet.</p>"))
 
 
 class Seen(Handler):
@@ -451,9 +610,12 @@ def make_app(platform: Platform) -> Application:
             (f"{API}/oauth2/token", Token),
             (f"{API}/users/@me", Me),
             (f"{API}/users/@me/guilds", MyServers),
+            (f"{API}/users/@me/channels", Channels),
+            (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
             ("/stand-in/faults", Faults),
+            (r"/stand-in/messages(\.json)?", Inboxes),
             ("/stand-in/seen", Seen),
             (r"/stand-in/applications/(\d+)", Description),
         ],

@@ -15,12 +15,14 @@ from tests.support.platform_stand_in import (
     ADA,
     BACK,
     BEN,
+    CHANNELS,
     DAN,
     NO_BOT,
     PRIVATE,
     READY,
     SILENT,
     StandIn,
+    messages_path,
     standing_in,
 )
 from tests.support.raw_receivers import unused_port
@@ -220,6 +222,69 @@ def test_fields_that_are_missing_are_unknown(stand_in: StandIn) -> None:
     run(main())
 
 
+# -- Direct messages --------------------------------------------------------------------------------------
+
+
+def test_a_message_is_posted_in_the_channel_of_its_user_once_for_a_nonce(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            channel = await platform.channel(BEN)
+            for _ in range(2):
+                await platform.post(channel, "Hello, *Ben*", "a-nonce")
+            await platform.post(channel, "Hello again", "another-nonce")
+        assert stand_in.messages(BEN) == ["Hello again", "Hello, *Ben*"]
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("fault", "status", "code"),
+    [
+        ("401", 401, 0),
+        ("403", 403, 50_001),
+        ("cannot-message", 403, 50_007),
+        ("no-user", 404, 10_013),
+        ("500", 500, 0),
+        ("html", 503, 0),
+    ],
+)
+def test_a_refusal_of_a_message_says_its_status_and_the_platform_s_number(
+    stand_in: StandIn, fault: str, status: int, code: int
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            channel = await platform.channel(ADA)
+            stand_in.goes_wrong(messages_path(ADA), fault)
+            with pytest.raises(PlatformAway) as away:
+                await platform.post(channel, "Hello", "nonce")
+            assert (away.value.reason, away.value.status, away.value.code) == ("refused", status, code)
+
+    run(main())
+
+
+def test_of_a_channel_the_id_is_enough(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            for fault in ("types", "missing"):
+                stand_in.goes_wrong(CHANNELS, fault)
+                assert await platform.channel(ADA) == messages_path(ADA).split("/")[2]
+
+    run(main())
+
+
+def test_a_wait_for_messages_holds_up_no_other_question(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in, 0.9, FakeClock()) as platform:
+            stand_in.goes_wrong(CHANNELS, "429")
+            for _ in range(2):
+                with pytest.raises(PlatformAway) as away:
+                    await platform.channel(ADA)
+                assert (away.value.reason, away.value.retry_seconds) == ("limited", 1.0)
+            assert (await platform.application(READY)).application is not None
+
+    run(main())
+
+
 @pytest.mark.parametrize("fault", ["429", "429-global"])
 def test_a_question_that_came_too_often_is_asked_again_after_the_wait(stand_in: StandIn, fault: str) -> None:
     async def main() -> None:
@@ -279,5 +344,6 @@ def test_no_secret_is_in_the_text_of_an_error_or_of_the_settings(stand_in: Stand
             assert str(away.value) == "unreachable"
             assert away.value.__suppress_context__
             assert stand_in.access.client_secret not in repr(stand_in.access)
+            assert stand_in.access.bot_token not in repr(stand_in.access)
 
     run(main())

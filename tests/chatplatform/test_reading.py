@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
-from chatplatform.reading import MOST_CHARACTERS, MOST_SERVERS, read_application, read_servers, read_user
+from chatplatform.reading import (
+    MOST_CHARACTERS,
+    MOST_SERVERS,
+    read_application,
+    read_channel,
+    read_code,
+    read_servers,
+    read_user,
+)
 from tests.support.examples import examples
 from tests.support.sample_rows import OTHER_USER, USER
 
@@ -215,6 +223,19 @@ def test_no_answer_about_an_application_raises_or_gives_a_yes_that_it_does_not_s
         if application.has_commands == "yes":
             stated = [answer.get(name) for name in ("flags", "flags_new")]
             assert any(int(each) & (1 << 23) for each in stated if isinstance(each, int | str))
+
+
+@examples(200)
+@given(anything | altered({"id": USER, "code": 50_007}))
+def test_no_answer_makes_up_a_channel_or_a_number(answer: Any) -> None:
+    channel, code = read_channel(answer), read_code(answer)
+    assert channel is None or channel == answer["id"]
+    assert code == 0 or code == answer["code"]
+
+
+def test_the_id_of_a_channel_and_the_number_of_an_error_are_read() -> None:
+    assert (read_channel({"id": USER, "type": 1}), read_channel({"type": 1})) == (USER, None)
+    assert (read_code({"message": "no", "code": 50_007}), read_code({"message": "no"})) == (50_007, 0)
 
 
 def test_deep_answers_are_read_too() -> None:

@@ -5,7 +5,8 @@ and which of them are always there. It says nothing of `/applications/{id}/rpc` 
 """
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -18,11 +19,14 @@ from tests.support.platform_stand_in import (
     ADA,
     BACK,
     BEN,
+    BOT_TOKEN,
+    CHANNELS,
     CLEO,
     CLIENT_ID,
     CLIENT_SECRET,
     DAN,
     StandIn,
+    messages_path,
     standing_in,
 )
 
@@ -62,6 +66,54 @@ class ServerAnswer(msgspec.Struct, forbid_unknown_fields=True):
     banner: str | None = None
     approximate_member_count: int | None = None
     approximate_presence_count: int | None = None
+
+
+class PublicUserAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """UserResponse."""
+
+    id: str
+    username: str
+    discriminator: str
+    public_flags: int
+    flags: int
+    global_name: str | None
+    avatar: str | None = None
+    banner: str | None = None
+    accent_color: int | None = None
+    avatar_decoration_data: dict[str, Any] | None = None
+    bot: bool = False
+
+
+class ChannelAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """PrivateChannelResponse."""
+
+    id: str
+    type: Literal[1]
+    flags: int
+    recipients: list[PublicUserAnswer]
+    last_message_id: str | None = None
+
+
+class MessageAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """MessageResponse, of a message that has nothing but text."""
+
+    id: str
+    channel_id: str
+    author: PublicUserAnswer
+    type: int
+    content: str
+    mentions: list[PublicUserAnswer]
+    mention_roles: list[str]
+    mention_everyone: bool
+    attachments: list[object]
+    embeds: list[object]
+    components: list[object]
+    timestamp: datetime
+    flags: int
+    pinned: bool
+    tts: bool
+    edited_timestamp: datetime | None = None
+    nonce: int | str | None = None
 
 
 class ErrorAnswer(msgspec.Struct):
@@ -105,6 +157,76 @@ def test_users_and_servers_are_as_the_platform_describes_them(stand_in: StandIn,
         servers = msgspec.json.decode(answer.content, type=list[ServerAnswer])
         assert {server.owner for server in servers} == {user_id == ADA}
         assert all((server.approximate_member_count is not None) == bool(query) for server in servers)
+
+
+def posted(
+    stand_in: StandIn, path: str, body: object, authorization: str = f"Bot {BOT_TOKEN}"
+) -> requests.Response:
+    headers, url = {"Authorization": authorization}, stand_in.access.api_url + path
+    return requests.post(url, json=body, headers=headers, timeout=WAIT_SECONDS)
+
+
+def test_channels_and_messages_are_as_the_platform_describes_them(stand_in: StandIn) -> None:
+    answer = posted(stand_in, CHANNELS, {"recipient_id": ADA})
+    channel = msgspec.json.decode(answer.content, type=ChannelAnswer)
+    assert [user.id for user in channel.recipients] == [ADA]
+    again = posted(stand_in, CHANNELS, {"recipient_id": ADA})
+    assert again.json() == answer.json()
+    path = f"/channels/{channel.id}/messages"
+    assert path == messages_path(ADA)
+    said = posted(stand_in, path, {"content": "Hello", "nonce": "one"})
+    message = msgspec.json.decode(said.content, type=MessageAnswer)
+    assert (message.content, message.channel_id, message.author.bot) == ("Hello", channel.id, True)
+    assert stand_in.messages(ADA)[0] == "Hello"
+
+
+def test_a_nonce_that_is_enforced_makes_one_message(stand_in: StandIn) -> None:
+    posted(stand_in, CHANNELS, {"recipient_id": BEN})
+    before, path = len(stand_in.messages(BEN)), messages_path(BEN)
+    for enforced, expected in ((True, 1), (True, 1), (False, 2)):
+        body = {"content": "Hello", "nonce": "the same", "enforce_nonce": enforced}
+        assert posted(stand_in, path, body).status_code == 200
+        assert len(stand_in.messages(BEN)) - before == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        (CHANNELS, {"recipient_id": "200000000000000099"}, 404, 10_013),
+        (CHANNELS, [], 400, 0),
+        ("/channels/500000000000000099/messages", {"content": "Hello"}, 404, 10_003),
+        (messages_path(ADA), {}, 400, 50_035),
+        (messages_path(ADA), {"content": ""}, 400, 50_035),
+        (messages_path(ADA), {"content": "x" * 2_001}, 400, 50_035),
+        (messages_path(ADA), {"content": "x", "nonce": "x" * 26}, 400, 50_035),
+        (messages_path(DAN), {"content": "Hello"}, 403, 50_007),
+    ],
+)
+def test_what_the_platform_would_not_send_is_refused(
+    stand_in: StandIn, path: str, body: object, status: int, code: int
+) -> None:
+    for user_id in (ADA, DAN):
+        assert posted(stand_in, CHANNELS, {"recipient_id": user_id}).status_code == 200
+    refused = posted(stand_in, path, body)
+    assert refused.status_code == status
+    assert msgspec.json.decode(refused.content, type=ErrorAnswer).code == code
+
+
+@pytest.mark.parametrize("authorization", ["", "Bot", "Bot wrong", f"Bearer {BOT_TOKEN}"])
+def test_the_bot_alone_sends_messages(stand_in: StandIn, authorization: str) -> None:
+    for path, body in ((CHANNELS, {"recipient_id": ADA}), (messages_path(ADA), {"content": "Hello"})):
+        refused = posted(stand_in, path, body, authorization)
+        assert refused.status_code == 401
+        assert msgspec.json.decode(refused.content, type=ErrorAnswer).code == 0
+
+
+def test_people_see_what_was_sent(stand_in: StandIn) -> None:
+    posted(stand_in, CHANNELS, {"recipient_id": ADA})
+    posted(stand_in, messages_path(ADA), {"content": "<b>Hello</b>"})
+    page = requests.get(stand_in.url + "/stand-in/messages", timeout=WAIT_SECONDS)
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "Ada, who owns bots" in page.text
+    assert "&lt;b&gt;Hello" in page.text
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer wrong", "Bot wrong"])

@@ -20,16 +20,25 @@ from tests.support.gateways import ROOT, WAIT_SECONDS
 
 STAND_IN_COOKIE = "stand-in-user"
 BACK = "http://127.0.0.1:8080/signin/callback"
-CLIENT_ID, CLIENT_SECRET = "900000000000000001", "stand-in-client-secret"
+CLIENT_ID = "900000000000000001"
+CLIENT_SECRET, BOT_TOKEN = "stand-in-client-secret", "stand-in-bot-token"
 ADA, BEN, CLEO, DAN = (str(200000000000000000 + number) for number in range(1, 5))
+CHANNELS = "/users/@me/channels"
 READY, PRIVATE, SILENT, NO_BOT = (str(400000000000000000 + number) for number in range(1, 5))
+
+
+def messages_path(user_id: str) -> str:
+    """The path of messages to a user."""
+    return f"/channels/{500000000000000000 + int(user_id) % 1_000}/messages"
 
 
 class StandIn:
     def __init__(self, url: str, back: str) -> None:
         self.url = url
         self.back = back
-        self.access = PlatformAccess(url + "/api/v10", CLIENT_ID, CLIENT_SECRET, "https://bots.example")
+        self.access = PlatformAccess(
+            url + "/api/v10", CLIENT_ID, CLIENT_SECRET, "https://bots.example", BOT_TOKEN
+        )
 
     @property
     def authorize_url(self) -> str:
@@ -46,6 +55,11 @@ class StandIn:
         seen: dict[str, Any] = requests.get(self.url + "/stand-in/seen", timeout=WAIT_SECONDS).json()
         times: int = seen["asked"].get(path, 0)
         return times
+
+    def messages(self, user_id: str) -> list[str]:
+        """Return the direct messages that the user got, the newest first."""
+        got = requests.get(self.url + "/stand-in/messages.json", timeout=WAIT_SECONDS).json()["messages"]
+        return [each["content"] for each in got if each["to"] == user_id]
 
     def decide(self, request: SignIn, user_id: str, decision: str = "approve") -> dict[str, str]:
         """Decide as a user in a browser does. Return the query that the browser comes back with."""
