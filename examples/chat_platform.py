@@ -47,9 +47,9 @@ READY_BOT = str(FIRST_APPLICATION + 1)
 """An application that everybody may add to servers, with slash commands."""
 FAULTS = (
     *("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types"),
-    *("cannot-message", "no-user", "lost"),
+    *("cannot-message", "no-user", "lost", "late"),
 )
-"""`lost`: a message is taken, and the answer to it is cut off."""
+"""`lost`, `late`: a message is taken, and the answer to it is cut off, or comes too late."""
 CONTENT_CHARACTERS, NONCE_CHARACTERS = 2_000, 25
 NONCE_SECONDS = 300
 
@@ -500,6 +500,8 @@ class Messages(Api):
         message = known or self._take(user_id, channel_id, content, nonce)
         if self.fault == "lost":
             await self.cut()
+        elif self.fault == "late":
+            await asyncio.sleep(SLOW_SECONDS)
         self.show(message.shown)
 
     def _known(self, user_id: str, nonce: str | None) -> Message | None:

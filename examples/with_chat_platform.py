@@ -15,7 +15,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chat_platform import API, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
+from chat_platform import API, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
 
 ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"
@@ -26,6 +26,8 @@ GREETING = f"""
 Open {{url}} and sign in, without an account anywhere:
   as Ada, who owns bots: submit the bot {READY_BOT}
   as Cleo, who moderates: approve it
+
+Then read what Ada was told: {{platform_url}}/stand-in/messages
 
 A stand-in for the chat platform answers at {{platform_url}}. Ctrl-C stops both.
 """
@@ -73,6 +75,7 @@ def site(public_url: str, platform_url: str) -> dict[str, str]:
         "VOTEGATE_CHAT_PLATFORM__CDN_URL": platform_url,
         "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": CLIENT_ID,
         "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": CLIENT_SECRET,
+        "VOTEGATE_CHAT_PLATFORM__BOT_TOKEN": BOT_TOKEN,
     }
 
 

@@ -129,6 +129,7 @@ class Managed:
     counts: GuildCounts
     fleet: Membership | None
     watch: AttemptWatch
+    tells_owners: bool
 
 
 def endpoint_policy(settings: Settings) -> EndpointPolicy:
@@ -231,6 +232,7 @@ def all_endpoints(
         sessions=managed.people.sessions,
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.digest_of if fleet is not None else lambda _: "",
+        tells_owners=managed.tells_owners,
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
     return Endpoints(

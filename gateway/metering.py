@@ -7,6 +7,7 @@ from socket import socket
 from typing import Any
 
 from core.clock import Clock
+from direct_messages.message_tally import MessageTally
 from gateway.delivery import Delivering
 from gateway.endpoints import Life
 from gateway.front import connection_limits
@@ -33,10 +34,11 @@ PATH, OPERATION = "/metrics", "readMetrics"
 
 @dataclass(frozen=True)
 class Tallies:
-    """The readers of the log that count."""
+    """The readers of the log that count. `messages` is None where owners are sent none."""
 
     votes: VoteTally
     attempts: AttemptTally
+    messages: MessageTally | None
 
 
 @contextmanager
@@ -84,6 +86,7 @@ def scraping(
         snapshotter=store.snapshotter,
         outbox=delivering.outbox,
         attempts=tallies.attempts,
+        messages=tallies.messages,
         suspensions=delivering.suspensions,
         lag=life.lag,
         bounds=bounds,

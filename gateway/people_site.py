@@ -103,7 +103,7 @@ class PeopleSite:
         self._ownership = ownership
         self._ledger = ledger
         self._clock = clock
-        self._platform = platform
+        self.platform = platform
         self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
@@ -112,7 +112,7 @@ class PeopleSite:
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state = ledger.state
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
-        views = ReviewViews(state, self._ownership, users, self._platform)
+        views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(

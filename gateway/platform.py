@@ -36,10 +36,11 @@ async def open_platform(
 
 def platform_access(platform: ChatPlatformSettings, web: WebSettings) -> PlatformAccess:
     """Return how a deployment with a public URL is known at the platform."""
-    secret = platform.client_secret
+    secret, token = platform.client_secret, platform.bot_token
     return PlatformAccess(
         platform.api_url,
         platform.client_id or "",
         secret.get_secret_value() if secret is not None else "",
         web.public_url or "",
+        token.get_secret_value() if token is not None else "",
     )

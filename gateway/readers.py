@@ -5,17 +5,18 @@ changes the state, so every reader finds the state that the whole record has lef
 which effects begin, and a bug in one reader keeps the record from those behind it:
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
-2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` comes next:
+   it sends, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally` and `AttemptTally` only remember or count what
-   pages and the operator may ask for.
+6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
+   remember or count what pages and the operator may ask for.
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
-When records become durable, the dispatcher wakes before the publisher: owners wait for a webhook, other
-nodes only lag.
+When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
+webhook or a message, other nodes only lag.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
+from direct_messages.message_tally import MessageTally
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
@@ -35,7 +37,8 @@ from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py
+if TYPE_CHECKING:  # see membership.py and telling.py
+    from direct_messages.teller import Teller
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
@@ -54,10 +57,11 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
+    teller: "Teller | None"
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
@@ -66,6 +70,7 @@ class Readers:
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
+    messages: MessageTally
     watch: AttemptWatch
 
 
@@ -82,6 +87,7 @@ def _of_records(readers: Readers) -> list[Reader]:
     return [
         readers.dispatcher.on_record,
         readers.suspensions.on_record,
+        *([readers.teller.on_record] if readers.teller else []),
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
@@ -90,9 +96,14 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,
+        *([readers.messages.on_record] if readers.teller else []),
         readers.watch.on_record,
     ]
 
 
 def _of_durability(readers: Readers) -> list[Callable[[], None]]:
-    return [readers.dispatcher.wake, *([readers.fleet.publisher.wake] if readers.fleet else [])]
+    return [
+        readers.dispatcher.wake,
+        *([readers.teller.wake] if readers.teller else []),
+        *([readers.fleet.publisher.wake] if readers.fleet else []),
+    ]

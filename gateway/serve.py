@@ -11,9 +11,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from secrets import token_bytes
+from typing import Protocol
 
 from core.clock import Clock
 from core.ledger import Ledger
+from direct_messages.message_tally import MessageTally
 from gateway.delivery import USER_AGENT, delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
@@ -70,6 +72,16 @@ log = logging.getLogger("votegate")
 Started = Callable[["Gateway"], Awaitable[None]]
 
 
+class Sender(Protocol):
+    """What sends to others by itself: webhooks, or messages to owners."""
+
+    async def run(self) -> None: ...
+    def wake(self) -> None: ...
+    def stop(self) -> None: ...
+    async def idle(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
 @dataclass(frozen=True)
 class Gateway:
     """A running gateway, for the caller of `serve`."""
@@ -78,6 +90,7 @@ class Gateway:
     clock: Clock
     ledger: Ledger
     dispatcher: Dispatcher
+    teller: Sender | None
     digester: KeyDigester
     reload: Callable[[], None]
     """Reads the certificate again."""
@@ -131,9 +144,9 @@ async def serve(
             deliveries_kept=settings.webhooks.deliveries_kept,
             joins_fleet=settings.redis.url is not None,
         )
-        given = settings.chat_platform.client_secret
-        client = [given.get_secret_value()] if given is not None else []
-        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split(), *client):
+        platform = settings.chat_platform
+        given = [each.get_secret_value() for each in (platform.client_secret, platform.bot_token) if each]
+        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split(), *given):
             output.redactor.hide(secret)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
@@ -146,7 +159,7 @@ async def serve(
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
         failing, tail = FailingEndpoints(state), JournalTail(clock)
-        votes, attempts = VoteTally(), AttemptTally()
+        votes, attempts, messages = VoteTally(), AttemptTally(), MessageTally()
         redis, fleet = settings.redis, None
         if redis.url is not None and redis.node is not None:
             from gateway.fleet_node import open_node  # see membership.py
@@ -166,11 +179,17 @@ async def serve(
         sites = await stack.enter_async_context(
             open_sites(settings, store.ledger, clock, callers, people, ownership)
         )
+        teller = None
+        if sites.platform is not None and platform.bot_token is not None:
+            from gateway.telling import telling
+
+            teller = telling(sites.platform, settings.web, settings.webhooks, store, clock, may_send)
 
         # Connect.
         readers = Readers(
             delivery.dispatcher,
             delivery.suspensions,
+            teller,
             searches,
             public,
             fleet.readers if fleet is not None else None,
@@ -179,6 +198,7 @@ async def serve(
             tail,
             votes,
             attempts,
+            messages,
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
@@ -189,10 +209,21 @@ async def serve(
         watched = Watched(failing, tail, errors, timeline)
         debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)
         scrape = Scrape(
-            scraping(settings, store, clock, public, delivery, Tallies(votes, attempts), life, fleet, process)
+            scraping(
+                settings,
+                store,
+                clock,
+                public,
+                delivery,
+                Tallies(votes, attempts, messages if teller is not None else None),
+                life,
+                fleet,
+                process,
+            )
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
-        managed = Managed(people, webhooks, searches, ownership, counts, fleet, watch)
+        tells = teller is not None
+        managed = Managed(people, webhooks, searches, ownership, counts, fleet, watch, tells_owners=tells)
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in
@@ -217,7 +248,8 @@ async def serve(
         # Serve.
         for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
             server.add_sockets(sockets)
-        for working in (store.journal.run(), _dispatch(delivery.dispatcher, fleet, stop)):
+        senders: list[Sender] = [delivery.dispatcher, *([teller] if teller is not None else [])]
+        for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
@@ -240,14 +272,22 @@ async def serve(
             log.info("%s", line)
         warn_of_insecurity(settings)
         await started(
-            Gateway(front.urls[0], clock, store.ledger, delivery.dispatcher, callers.digester, front.reload)
+            Gateway(
+                front.urls[0],
+                clock,
+                store.ledger,
+                delivery.dispatcher,
+                teller,
+                callers.digester,
+                front.reload,
+            )
         )
         await stop.wait()
 
         # Drain.
         log.info("stopping")
         await asyncio.sleep(settings.server.grace_seconds)
-        await _finish(servers, life.running, delivery.dispatcher, settings.server.drain_seconds)
+        await _finish(servers, life.running, senders, settings.server.drain_seconds)
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
@@ -259,17 +299,20 @@ async def serve(
     log.info("stopped at position %d", store.ledger.head)
 
 
-async def _dispatch(dispatcher: Dispatcher, fleet: Membership | None, stop: asyncio.Event) -> None:
-    """Send webhooks. A node of a fleet first hears which of them other nodes have sent for it."""
+async def _dispatch(sender: Sender, fleet: Membership | None, stop: asyncio.Event) -> None:
+    """Send webhooks or messages. A node of a fleet first hears which of them other nodes have sent for it."""
     if fleet is not None:
         await fleet.node.until_ready(stop)
         if stop.is_set():
             return
-    await dispatcher.run()
+    await sender.run()
 
 
 async def _finish(
-    servers: Sequence[WireServer], running: RunningRequests, dispatcher: Dispatcher, drain_seconds: float
+    servers: Sequence[WireServer],
+    running: RunningRequests,
+    senders: Sequence[Sender],
+    drain_seconds: float,
 ) -> None:
     """Accept nothing more, and end what runs: by itself within `drain_seconds`, else cut off."""
     for server in servers:
@@ -277,14 +320,17 @@ async def _finish(
     try:
         async with asyncio.timeout(drain_seconds):
             await running.finished()  # first: a webhook test waits for its attempt
-            dispatcher.stop()
-            await dispatcher.idle()
+            for sender in senders:
+                sender.stop()
+            for sender in senders:
+                await sender.idle()
             await running.finished()  # what came in over open connections meanwhile
             for server in servers:
                 await server.finished()
     except TimeoutError:
         log.warning("stopping with %d requests, some webhooks or connections unfinished", running.count)
-    dispatcher.stop()
-    dispatcher.abandon()
+    for sender in senders:
+        sender.stop()
+        sender.abandon()
     for server in servers:
         await server.close_all_connections()

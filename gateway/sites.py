@@ -18,6 +18,7 @@ from listings.ownership import Ownership
 from settings.model import Settings
 
 if TYPE_CHECKING:
+    from chatplatform.platform_client import ChatPlatform
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleSite
     from web.templates import Templates
@@ -30,6 +31,11 @@ class Sites:
     templates: "Templates | None" = None
     debug: "DebugSite | None" = None
     people: "PeopleSite | None" = None
+
+    @property
+    def platform(self) -> "ChatPlatform | None":
+        """The client for the chat platform, which pages for people need."""
+        return self.people.platform if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
         """Tell whether the operator is signed in with this browser."""

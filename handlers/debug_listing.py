@@ -19,6 +19,7 @@ from handlers.views import (
     DeliveryView,
     KeyView,
     Moment,
+    OwnerMessageOrNone,
     Positive,
     ServerView,
     Snowflake,
@@ -30,6 +31,7 @@ from handlers.views import (
     bot_view,
     delivery_view,
     key_view,
+    owner_message_view,
     server_view,
     stats_problem_views,
     webhook_view,
@@ -100,6 +102,7 @@ class BotInside(Success):
     deliveries: _RecentDeliveries
     deliveries_pending: Count
     history: Acts
+    message: OwnerMessageOrNone
 
 
 class ServerInside(Success):
@@ -112,6 +115,7 @@ class ServerInside(Success):
     deliveries: _RecentDeliveries
     deliveries_pending: Count
     history: Acts
+    message: OwnerMessageOrNone
 
 
 class DebugListings:
@@ -157,6 +161,7 @@ class DebugListings:
             deliveries=self._deliveries(listing, RECENT),
             deliveries_pending=self._state.deliveries.waiting(ref),
             history=act_views(listing),
+            message=owner_message_view(listing),
         )
 
     async def server_view(self, server_id: str) -> ServerInside:
@@ -172,6 +177,7 @@ class DebugListings:
             deliveries=self._deliveries(listing, RECENT),
             deliveries_pending=self._state.deliveries.waiting(ref),
             history=act_views(listing),
+            message=owner_message_view(listing),
         )
 
     async def _recent_votes(self, ref: str) -> tuple[RecentVoteView, ...]:

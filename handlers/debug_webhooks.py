@@ -66,6 +66,7 @@ class WebhooksInside(Success):
     loaded: Annotated[
         tuple[EndpointInside, ...], Meta(description=f"The {SHOWN} with the most pending deliveries.")
     ]
+    messages_pending: Annotated[Count, Meta(description="Direct messages to owners that wait.")]
 
 
 class SenderStanding(Protocol):
@@ -120,6 +121,7 @@ class DebugWebhooks:
             failing_endpoints=len(self._failing),
             failing=failing_views,
             loaded=loaded_views,
+            messages_pending=len(self._state.listings.untold),
         )
 
     def _endpoints(self, refs: Iterable[str]) -> tuple[EndpointInside, ...]:

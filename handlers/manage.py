@@ -63,6 +63,7 @@ class ManageContext:
     """The objects that the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
+    `tells_owners` is True if owners are sent a message about each decision.
     """
 
     ledger: Ledger
@@ -82,6 +83,7 @@ class ManageContext:
     sessions: Sessions
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
+    tells_owners: bool = False
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.

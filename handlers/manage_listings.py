@@ -24,6 +24,7 @@ from handlers.views import (
     bot_view,
     limits_view,
     listing_answer,
+    owner_message_view,
     server_view,
     stats_problem_views,
 )
@@ -88,7 +89,7 @@ class ManageListings:
     def history(self, request: Request) -> Reply:
         """Show who did what with the listing, the newest first."""
         listing = rules.listing_of(self._state, self._ref(request))
-        return success(History(history=act_views(listing)))
+        return success(History(history=act_views(listing), message=owner_message_view(listing)))
 
     async def edit(self, request: Request) -> Reply:
         ref = self._ref(request)
@@ -105,7 +106,8 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         read(Nothing, request.json_object())
-        events = rules.approve(self._state, ref, self._clock.now_ms(), by=request.by)
+        tells_owner = self._context.tells_owners
+        events = rules.approve(self._state, ref, self._clock.now_ms(), by=request.by, tells_owner=tells_owner)
 
         def approved() -> Reply:
             if self.kind == "servers":
@@ -119,7 +121,10 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Denial, request.json_object())
-        events = rules.deny(self._state, ref, form.reason, self._clock.now_ms(), by=request.by)
+        tells_owner = self._context.tells_owners
+        events = rules.deny(
+            self._state, ref, form.reason, self._clock.now_ms(), by=request.by, tells_owner=tells_owner
+        )
         return await self._context.commit(events, lambda: self._show(ref))
 
     async def set_actual_count(self, request: Request) -> Reply:

@@ -11,6 +11,7 @@ from typing import Any
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
+from direct_messages.message_tally import MessageTally
 from handlers.public import PublicLimits
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
@@ -46,6 +47,7 @@ class Sources:
 
     Args:
         readiness: returns None when the gateway is ready, else why it is not.
+        messages: counts direct messages; None where none are sent.
         connections: returns the connections of clients: `open`, `refused` and `closed_for_others`.
         fleet: returns what `replication.node.Node.standing` does, and `may_send_webhooks`; None outside of a
             fleet.
@@ -60,6 +62,7 @@ class Sources:
     snapshotter: Snapshotter
     outbox: Outbox
     attempts: AttemptTally
+    messages: MessageTally | None
     suspensions: SuspensionLog
     lag: LoopLag
     bounds: Bounds
@@ -91,6 +94,7 @@ class Collectors:
             *self._of_journal(),
             *self._of_snapshots(),
             *self._of_webhooks(),
+            *self._of_messages(),
             *_of_fleet(self._sources.fleet()),
         ]
 
@@ -241,6 +245,22 @@ class Collectors:
         yield gauge("webhooks_in_flight", "Webhook attempts under way.", outbox.in_flight)
         yield gauge("webhook_endpoints_suspended", "Endpoints that are suspended.", len(sources.suspensions))
         yield gauge("webhook_proxy_down", "1 while the webhooks' proxy fails.", outbox.stopped)
+
+    def _of_messages(self) -> Iterator[Family]:
+        if self._sources.messages is None:
+            return
+        yield counter(
+            "direct_message_attempts",
+            "Attempts to tell owners of decisions by what became of the message, and by the class of the "
+            "error.",
+            {tuple(kind): number for kind, number in self._sources.messages.attempts.items()},
+            ("outcome", "error"),
+        )
+        yield gauge(
+            "direct_messages_pending",
+            "Messages to owners to be sent, those of other nodes of a fleet among them.",
+            len(self._sources.ledger.state.listings.untold),
+        )
 
 
 def _of_requests(look: Look) -> Iterator[Family]:

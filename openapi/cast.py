@@ -10,6 +10,7 @@ from core.rows import (
     Delivery,
     Key,
     Listing,
+    OwnerMessage,
     Policy,
     ServerProfile,
     Suspension,
@@ -77,6 +78,17 @@ APPROVED_BOT = Listing(
         Act(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),
         Act(NOW_MS - DAY_MS, OPERATOR, "approved"),
         Act(NOW_MS, user_actor(OWNER), "key_issued", "production"),
+    ),
+    message=OwnerMessage(
+        user_actor(OWNER),
+        "approved",
+        None,
+        NOW_MS - DAY_MS,
+        None,
+        made=1,
+        tries=1,
+        delivered=True,
+        last=Attempt(NOW_MS - DAY_MS, 182, 200, None, ""),
     ),
 )
 APPROVED_SERVER = Listing(

@@ -41,6 +41,7 @@ from handlers.views import (
     bot_view,
     delivery_view,
     key_view,
+    owner_message_view,
     server_view,
     stats_problem_views,
     suspension_view,
@@ -166,6 +167,7 @@ _BOT_INSIDE = BotInside(
     deliveries=_INSIDE.deliveries,
     deliveries_pending=0,
     history=act_views(APPROVED_BOT),
+    message=owner_message_view(APPROVED_BOT),
 )
 _SERVER_INSIDE = ServerInside(
     listing=server_view(APPROVED_SERVER),
@@ -175,6 +177,7 @@ _SERVER_INSIDE = ServerInside(
     deliveries=(),
     deliveries_pending=0,
     history=act_views(APPROVED_SERVER),
+    message=None,
 )
 _FAILING = EndpointInside(
     kind="bots",
@@ -198,6 +201,7 @@ _WEBHOOKS = WebhooksInside(
     failing_endpoints=1,
     failing=(_FAILING,),
     loaded=(_FAILING,),
+    messages_pending=1,
 )
 _LIMITER = LimiterInside(
     stats=LimitUse(default=LimitView(requests=1, window_seconds=7_200), counted=0, hottest=()),

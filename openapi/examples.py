@@ -52,6 +52,7 @@ from handlers.views import (
     key_view,
     limits_view,
     listing_answer,
+    owner_message_view,
     server_view,
     webhook_view,
 )
@@ -186,7 +187,10 @@ _ANSWERS: Mapping[str, Example] = {
     "issuedKeyWithoutCount": _example(
         "The first push of server_count would fail", replace(_ISSUED, hint=HINT)
     ),
-    "history": _example("A bot that was approved", History(history=act_views(APPROVED_BOT))),
+    "history": _example(
+        "A bot that was approved",
+        History(history=act_views(APPROVED_BOT), message=owner_message_view(APPROVED_BOT)),
+    ),
     "keys": _example("One key", KeyList(keys=(key_view(PRODUCTION_KEY, NOW_MS),))),
     "rotatedKey": _example("The only time the new key is shown", RotatedKey(id=KEY_ID, key=KEY)),
     "webhook": _example("With a token", WebhookAnswer(**_webhook(WEBHOOK))),

@@ -68,6 +68,7 @@ SECRETS = {
     "redis.url",
     "redis.password",
     "chat_platform.client_secret",
+    "chat_platform.bot_token",
 }
 SIGN_IN_CALLBACK = "/signin/callback"
 """The path to which the chat platform sends browsers back."""
@@ -277,6 +278,7 @@ class ChatPlatformSettings(_Section):
     cdn_url: PlatformUrl = "https://cdn.discordapp.com"
     client_id: PlatformId | None = None
     client_secret: HeaderSecret | None = None
+    bot_token: HeaderSecret | None = None
     timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 600
 
@@ -452,6 +454,11 @@ def _site_mistakes(settings: Settings) -> Iterator[str]:
                     f"chat_platform.{name}: is missing, and nobody can sign in without it; "
                     "your application's page at the platform shows it"
                 )
+    elif platform.bot_token is not None:
+        yield (
+            "chat_platform.bot_token: tells owners of decisions on listings and where their pages are; "
+            "set web.public_url, or leave the token out"
+        )
     # Behind a Unix socket is a proxy, and the public URL says where that listens.
     hosts = {"server.address": server.address} if server.unix_socket is None else {}
     if web.public_url is not None:

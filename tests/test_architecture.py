@@ -18,6 +18,8 @@ ROOT = Path(__file__).parent.parent
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
     *("core", "grammars", "votes", "listings", "people", "ratelimit"),
+    "direct_messages/message_outcomes.py",
+    "direct_messages/message_text.py",
     *(
         f"webhook/{name}.py"
         for name in (
@@ -293,6 +295,7 @@ TESTED_ELSEWHERE = {
             "gateway/endpoints",
             "gateway/fleet_node",
             "gateway/people_site",
+            "gateway/telling",
             "gateway/sites",
             "gateway/front",
         ),

@@ -18,7 +18,7 @@ from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
 from webhook.languages import translator
 
-TITLE_UNITS = 256  # of an embed, in UTF-16 code units, the strictest way to count
+TITLE_UNITS = 256  # of an embed, in UTF-16 code units
 LONGEST_WAIT_SECONDS = 3_600
 UNKNOWN_WEBHOOK = 10_015
 # Below version 8, and without a version, the platform gives waits in milliseconds.
@@ -103,7 +103,9 @@ def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
         title = say("New vote for {name}")
         bot = listing.ref.startswith(rows.BOTS)
         sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
-    name = _shown(_line(listing.profile.name) or listing.id, TITLE_UNITS - _units(title.format(name="")))
+    name = shown_as_text(
+        plain_line(listing.profile.name) or listing.id, TITLE_UNITS - utf16_units(title.format(name=""))
+    )
     # The platform shows the time in the time zone and language of each reader.
     moment = f"<t:{delivery.queued_ms // 1_000}:F>"
     embed = {
@@ -113,31 +115,33 @@ def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
     return _encode({"embeds": [embed], "allowed_mentions": {"parse": []}})
 
 
-def _line(name: str) -> str:
+def plain_line(name: str) -> str:
+    """Return the text on one line, without what nobody sees. It may be empty then."""
     line = _INVISIBLE.sub("", " ".join(name.split())).strip()
     return line if line.strip(_JOINERS) else ""
 
 
-def _shown(line: str, most_units: int) -> str:
-    """Escape a line so that the platform shows it as it is written, and cut it to `most_units`.
+def shown_as_text(line: str, most_units: int) -> str:
+    """Escape a text so that the platform shows it as it is written, and cut it to `most_units`.
 
     A backslash makes the platform show the ASCII punctuation after it. So the line begins no format, mention,
     emoji, link, heading or list.
     """
     pieces = [_SYNTAX.sub(r"\\\g<0>", character) for character in line]
-    if sum(map(_units, pieces)) <= most_units:
+    if sum(map(utf16_units, pieces)) <= most_units:
         return "".join(pieces)
     room = most_units - 1
     kept = ""
     for piece in pieces:
-        room -= _units(piece)
+        room -= utf16_units(piece)
         if room < 0:
             break
         kept += piece
     return kept + "…"
 
 
-def _units(text: str) -> int:
+def utf16_units(text: str) -> int:
+    """Return the length in UTF-16 code units, the strictest way to count."""
     return len(text.encode("utf-16-le")) // 2
 
 

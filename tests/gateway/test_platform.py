@@ -14,6 +14,7 @@ from tests.support.coroutines import run
 from tests.support.platform_stand_in import (
     ADA,
     BACK,
+    BOT_TOKEN,
     CLIENT_ID,
     CLIENT_SECRET,
     READY,
@@ -64,6 +65,11 @@ def test_the_platform_knows_the_deployment_by_its_settings(stand_in: StandIn) ->
     assert (access.api_url, access.public_url) == (f"{stand_in.url}/api/v10", "http://127.0.0.1:8080")
     assert (access.client_id, access.client_secret) == (CLIENT_ID, CLIENT_SECRET)
     assert CLIENT_SECRET not in repr(access)
+    assert access.bot_token == ""
+    with_bot = settings_of(stand_in, **{"chat_platform.bot_token": BOT_TOKEN})
+    access = platform_access(with_bot.chat_platform, with_bot.web)
+    assert access.bot_token == BOT_TOKEN
+    assert BOT_TOKEN not in repr(access)
 
 
 @pytest.mark.parametrize("secret", [CLIENT_SECRET, "another-secret"])

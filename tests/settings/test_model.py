@@ -19,6 +19,7 @@ from tests.support.given_settings import (
     PROXY,
     REDIS,
     SEALING_KEY,
+    SITE,
     TOKEN,
     from_environment,
     from_file,
@@ -55,7 +56,7 @@ def test_config_yaml_is_read_as_the_defaults() -> None:
 
 
 def test_the_secrets_are_exactly_the_settings_that_are_kept_out_of_sight() -> None:
-    with_secrets = from_environment({**GIVEN_SECRETS, **NEEDED_BESIDE["redis.url"]})
+    with_secrets = from_environment({**GIVEN_SECRETS, **NEEDED_BESIDE["redis.url"], **SITE})
     assert {name for name, value in leaves(with_secrets) if isinstance(value, SecretStr)} == SECRETS
 
 
@@ -196,7 +197,7 @@ def test_a_limit_given_in_part_keeps_the_default_of_the_rest(tmp_path: Path) -> 
 
 
 def test_secrets_are_in_no_text_made_of_the_settings() -> None:
-    settings = from_environment({**GIVEN_SECRETS, **NEEDED_BESIDE["redis.url"]})
+    settings = from_environment({**GIVEN_SECRETS, **NEEDED_BESIDE["redis.url"], **SITE})
     for text in (repr(settings), str(settings), f"{settings.operator}", settings.model_dump_json()):
         assert not [secret for secret in GIVEN_SECRETS.values() if secret in text]
 

@@ -13,7 +13,7 @@ from core.snowflake import is_snowflake
 from listings.review import denial_text
 from settings.model import ChatPlatformSettings, Settings, SettingsError, load_settings
 from tests.support.examples import examples
-from tests.support.given_settings import CLIENT_SECRET, from_environment, from_file, mistakes
+from tests.support.given_settings import BOT_TOKEN, CLIENT_SECRET, from_environment, from_file, mistakes
 
 CLEO, DAN = "200000000000000003", "200000000000000004"
 CLIENT: dict[str, object] = {
@@ -64,6 +64,17 @@ def test_with_a_public_url_each_part_of_the_client_is_needed(missing: set[str], 
     assert [mistake.partition(": is missing")[0] for mistake in found] == names
 
 
+def test_a_bot_token_without_pages_for_people_has_no_effect_and_is_a_mistake() -> None:
+    (mistake,) = mistakes(flags={**CLIENT, "chat_platform.bot_token": BOT_TOKEN})
+    assert mistake.startswith("chat_platform.bot_token: ")
+    assert "web.public_url" in mistake
+    assert BOT_TOKEN not in mistake
+    token = loaded(
+        **{"web.public_url": "https://bots.example", "chat_platform.bot_token": BOT_TOKEN}
+    ).chat_platform.bot_token
+    assert token == SecretStr(BOT_TOKEN)
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"])
 def test_plain_http_is_for_loopback(url: str) -> None:
     assert loaded(**{"web.public_url": url}).web.public_url == url
@@ -95,6 +106,7 @@ def test_plain_http_elsewhere_takes_cookies_that_are_not_secure() -> None:
         ("chat_platform.client_id", "1"),
         ("chat_platform.client_id", "9000000000000000o1"),
         ("chat_platform.client_secret", "two\nlines"),
+        ("chat_platform.bot_token", "two\nlines"),
         ("chat_platform.timeout_seconds", 0),
         ("chat_platform.timeout_seconds", 61),
         ("chat_platform.cache_seconds", -1),

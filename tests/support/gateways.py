@@ -224,7 +224,12 @@ class ThreadGateway(Client):
     def advance(self, seconds: float) -> None:
         """Lets time pass, and whatever waits for it start."""
         self.clock.advance(seconds)
+        self._wake_senders()
+
+    def _wake_senders(self) -> None:
         self.on_loop(self.gateway.dispatcher.wake)
+        if self.gateway.teller is not None:
+            self.on_loop(self.gateway.teller.wake)
 
     def digest(self) -> str:
         """Equal for equal states."""
@@ -233,7 +238,7 @@ class ThreadGateway(Client):
     def set_wall(self, seconds: float) -> None:
         """Sets the wall clock forth, or back, by so much, and lets everything look at it."""
         self.clock.set_wall(seconds)
-        self.on_loop(self.gateway.dispatcher.wake)
+        self._wake_senders()
 
 
 class Process(Protocol):

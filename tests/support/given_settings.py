@@ -18,6 +18,7 @@ REDIS = "rediss://user@redis.example:6380/0"
 REDIS_PASSWORD = "another-password-that-is-secret"
 AUTHORIZATION = "an-authorization-that-is-secret"
 CLIENT_SECRET = "a-client-secret-that-is-secret"
+BOT_TOKEN = "a-bot-token-that-is-secret"
 GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
@@ -27,8 +28,13 @@ GIVEN_SECRETS = {
     "redis.url": REDIS,
     "redis.password": REDIS_PASSWORD,
     "chat_platform.client_secret": CLIENT_SECRET,
+    "chat_platform.bot_token": BOT_TOKEN,
 }
-NEEDED_BESIDE = {"redis.url": {"redis.node": "paris"}}
+SITE = {"web.public_url": "https://bots.example", "chat_platform.client_id": "900000000000000001"}
+NEEDED_BESIDE = {
+    "redis.url": {"redis.node": "paris"},
+    "chat_platform.bot_token": {**SITE, "chat_platform.client_secret": CLIENT_SECRET},
+}
 """The settings that a secret needs beside it."""
 
 

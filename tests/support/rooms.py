@@ -16,12 +16,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "chatplatform": {"core"},
     "journal": {"core", "storage"},
     "webhook": {"core", "grammars", "outbound"},
+    "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "people", "ratelimit"},
     "web": {"core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"},
     "serving": {"core", "handlers", "ratelimit"},
-    "metrics": {"core", "handlers", "journal", "serving", "snapshot", "votes", "webhook"},
+    "metrics": {
+        *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "votes", "webhook"),
+    },
     "openapi": {"core", "votes", "listings", "handlers"},
     "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }

@@ -49,6 +49,10 @@ class SearchedLogs:
         """Remember the secrets of a gateway, and read its log."""
         self.served = True
         self.add(gateway.operator_token)
+        if isinstance(gateway, ThreadGateway):
+            platform = gateway.settings.chat_platform
+            given = [each for each in (platform.client_secret, platform.bot_token) if each is not None]
+            self.add(*(each.get_secret_value() for each in given))
         for name in (KEYS, DIGEST_SECRET):
             with suppress(FileNotFoundError):  # it comes from the settings
                 self.add(*(gateway.folder / name).read_text().split())

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from core.actors import user_actor
 from core.clock import Clock
-from core.rows import Listing, Policy
+from core.rows import Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import user_ref
 from handlers.reply import Reply
@@ -90,6 +91,7 @@ class MyData:
             "listings": list(self._ownership.refs_of(user_id)),
             "votes": known.votes,
             "webhook_deliveries": known.deliveries,
+            "direct_messages": known.messages,
             "acts": known.acts,
             "acts_on_users": known.quarantines,
         }
@@ -101,6 +103,7 @@ class _Known:
     def __init__(self, state: State, user_id: str) -> None:
         self.votes: list[dict[str, Any]] = []
         self.deliveries: list[dict[str, Any]] = []
+        self.messages: list[dict[str, Any]] = []
         self.acts: list[dict[str, Any]] = []
         self.quarantines: list[dict[str, Any]] = []
         self._state = state
@@ -125,6 +128,8 @@ class _Known:
         listing, user = self._state.listings.get(ref), self._state.users.get(ref)
         if listing is not None:
             self.acts += self._acts(listing)
+            if listing.message is not UNSET and listing.message.to == self._actor:
+                self.messages.append({"listing": ref, **_told(listing.message)})
         elif user is not None:
             self.quarantines += [
                 {"user": user.id, "act": each.act, "reason": each.reason, "at_ms": each.since_ms}
@@ -142,3 +147,12 @@ class _Known:
         for deed, held in (("claimed", row.claim), ("proved", row.proof)):
             if held is not None and held.by == self._actor:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
+
+
+def _told(message: OwnerMessage) -> dict[str, Any]:
+    return {
+        "decision": message.decision,
+        "decided_ms": message.decided_ms,
+        "attempts": message.made,
+        "delivered": message.delivered,
+    }

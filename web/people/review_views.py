@@ -20,12 +20,14 @@ from handlers.views import (
     ActView,
     BotView,
     Moment,
+    OwnerMessageOrNone,
     ServerView,
     Snowflake,
     Success,
     View,
     act_views,
     bot_view,
+    owner_message_view,
     server_view,
 )
 from listings import review
@@ -104,6 +106,7 @@ class ReviewView(Success):
     ]
     denials: tuple[ActView, ...]
     decision: ActView | None
+    message: OwnerMessageOrNone
     notes: tuple[NoteView, ...]
     owner: OwnerView
     others: tuple[OtherListing, ...]
@@ -120,6 +123,7 @@ class DecidedListing(View):
     at: Moment
     by: Annotated[ActorName | None, Meta(description="Null where nobody remembers it.")]
     reason: str | None
+    message: OwnerMessageOrNone
 
 
 class DecidedList(Success):
@@ -173,6 +177,7 @@ class ReviewViews:
             changes=_changes(row),
             denials=tuple(act for act in acts if act.deed == "denied"),
             decision=next((act for act in acts if act.deed in {"approved", "denied"}), None),
+            message=owner_message_view(row),
             notes=note_list(row).notes,
             owner=self._owner(row.owner_id, now_ms),
             others=self._others(row),
@@ -223,4 +228,5 @@ def _decided(row: Listing) -> DecidedListing:
         at=row.reviewed_ms or 0,
         by=act.by if act is not None else None,
         reason=row.reason,
+        message=owner_message_view(row),
     )

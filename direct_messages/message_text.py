@@ -1,0 +1,33 @@
+"""The text of a direct message, in English. Law: it says what was decided, why, and where to go on.
+
+Names and reasons are shown as text, and never as markup.
+"""
+
+import hashlib
+
+from core import rows
+from core.rows import Listing, OwnerMessage
+from webhook.chat import plain_line, shown_as_text, utf16_units
+
+NAME_UNITS, MOST_UNITS = 256, 2_000  # UTF-16 code units
+NONCE_BYTES = 12  # the platform takes 25 characters
+
+
+def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> str:
+    """Return the text for the owner of a listing."""
+    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
+    name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
+    page = f"<{public_url}/{listing.ref}/manage>"  # the brackets keep the platform from drawing the page
+    if message.decision == "approved":
+        return f"Your {kind} {name} was approved: it is listed, and users can vote for it.\n{page}"
+    head, foot = f"Your {kind} {name} was denied.", f"You can edit it and send it again: {page}"
+    lines = filter(None, map(plain_line, (message.reason or "").splitlines()))
+    room = MOST_UNITS - utf16_units(f"{head}\n\n\n\n{foot}")
+    reason = shown_as_text("\n".join(lines), room)
+    return "\n\n".join(part for part in (head, reason, foot) if part)
+
+
+def nonce_of(ref: str, message: OwnerMessage) -> str:
+    """Return the same text for every attempt at a message, and for no other message."""
+    decision = f"{ref} {message.decided_ms} {message.stamp.ms} {message.stamp.node}"
+    return hashlib.blake2b(decision.encode(), digest_size=NONCE_BYTES).hexdigest()
