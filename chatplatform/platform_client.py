@@ -2,16 +2,19 @@
 
     question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
 
-Those who ask the same at once share one question. Of each route there is one question under way, because the
-platform's limits are known only after an answer. A question that would have to wait beyond its deadline is
-not sent. No redirect is followed, and no answer is read beyond its bound.
+Those who ask the same at once share one question. Of each route few questions are under way, because the
+platform's limits are known only after an answer; the limit of one user's token stops nobody else. A question
+that would have to wait beyond its deadline is not sent. No redirect is followed, and no answer is read beyond
+its bound.
 """
 
 import asyncio
+import hashlib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -21,12 +24,14 @@ import msgspec
 from chatplatform.authorization import SignInFailed, read_token
 from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
 from chatplatform.reading import read_application, read_channel, read_code, read_servers, read_user
-from chatplatform.waits import PlatformLimits
+from chatplatform.waits import PlatformLimits, PlatformQuestion
 from core.clock import NS_PER_SECOND, Clock
 from core.version import VERSION
 
 READ_BYTES = 256 * 1024
 MOST_CACHED = 10_000
+AT_ONCE = 8
+"""Questions of one route that are under way."""
 UNKNOWN_APPLICATION = 10_002
 """The platform's code for an application that does not exist."""
 
@@ -105,7 +110,8 @@ class ChatPlatform:
         self._deadline_seconds = deadline_seconds
         self._cache_ns = round(cache_seconds * NS_PER_SECOND)
         self._limits = PlatformLimits()
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._turns = defaultdict[str, asyncio.Semaphore](partial(asyncio.Semaphore, AT_ONCE))
+        """By route."""
         self._told: dict[str, tuple[Told, int]] = {}
         """By application: what was told, and when (monotonic ns)."""
         self._asking: dict[str, asyncio.Task[Told]] = {}
@@ -120,7 +126,11 @@ class ChatPlatform:
         """Exchange a code for an access token. Raises SignInFailed and PlatformAway."""
         credentials = aiohttp.encode_basic_auth(self._access.client_id, self._access.client_secret)
         answer = await self._ask(
-            "token", "POST", "/oauth2/token", data=dict(form), headers={"Authorization": credentials}
+            PlatformQuestion("token"),
+            "POST",
+            "/oauth2/token",
+            data=dict(form),
+            headers={"Authorization": credentials},
         )
         if answer.status == HTTPStatus.BAD_REQUEST:
             raise SignInFailed("platform")  # the code is used up, too old, or of somebody else
@@ -179,7 +189,9 @@ class ChatPlatform:
         return await asyncio.shield(asking)
 
     async def _application(self, application_id: str) -> Told:
-        answer = await self._ask("application", "GET", f"/applications/{application_id}/rpc")
+        answer = await self._ask(
+            PlatformQuestion("application"), "GET", f"/applications/{application_id}/rpc"
+        )
         is_unknown = isinstance(answer.body, dict) and answer.body.get("code") == UNKNOWN_APPLICATION
         application = None
         if not (answer.status == HTTPStatus.NOT_FOUND and is_unknown):
@@ -194,7 +206,9 @@ class ChatPlatform:
         return told
 
     async def _read(self, route: str, path: str, token: str, read: Callable[[object], T | None]) -> T:
-        answer = await self._ask(route, "GET", path, headers={"Authorization": f"Bearer {token}"})
+        """Ask as a user, whom the platform limits alone."""
+        question = PlatformQuestion(route, hashlib.blake2b(token.encode(), digest_size=8).hexdigest())
+        answer = await self._ask(question, "GET", path, headers={"Authorization": f"Bearer {token}"})
         found = read(_good(answer).body)
         if found is None:
             raise PlatformAway("unreadable")
@@ -204,30 +218,37 @@ class ChatPlatform:
         """Ask as the bot. The platform limits each channel by itself; here one limit holds for all, which
         may wait longer than it must and needs no memory of channels."""
         headers = {"Authorization": f"Bot {self._access.bot_token}"}
-        return _good(await self._ask(route, "POST", path, json=body, headers=headers))
+        return _good(await self._ask(PlatformQuestion(route), "POST", path, json=body, headers=headers))
 
-    async def _ask(self, route: str, method: str, path: str, **options: Any) -> _Answer:
+    async def _ask(self, question: PlatformQuestion, method: str, path: str, **options: Any) -> _Answer:
         try:
-            async with asyncio.timeout(self._deadline_seconds) as deadline, self._turns[route]:
-                return await self._in_turn(route, method, path, deadline, options)
+            async with asyncio.timeout(self._deadline_seconds) as deadline, self._turns[question.route]:
+                return await self._in_turn(question, method, path, deadline, options)
         except TimeoutError:
             raise PlatformAway("timeout") from None
         except (aiohttp.ClientError, OSError):
             raise PlatformAway("unreachable") from None
 
     async def _in_turn(
-        self, route: str, method: str, path: str, deadline: asyncio.Timeout, options: Mapping[str, Any]
+        self,
+        question: PlatformQuestion,
+        method: str,
+        path: str,
+        deadline: asyncio.Timeout,
+        options: Mapping[str, Any],
     ) -> _Answer:
         while True:
-            wait = self._limits.wait_seconds(route, self._clock.monotonic_ns() / NS_PER_SECOND)
+            wait = self._limits.wait_seconds(question, self._clock.monotonic_ns() / NS_PER_SECOND)
             if wait > _left(deadline):
                 raise PlatformAway("limited", wait)
             await asyncio.sleep(wait)
-            answer = await self._exchange(route, method, path, options)
+            answer = await self._exchange(question, method, path, options)
             if answer.status != HTTPStatus.TOO_MANY_REQUESTS:
                 return answer
 
-    async def _exchange(self, route: str, method: str, path: str, options: Mapping[str, Any]) -> _Answer:
+    async def _exchange(
+        self, question: PlatformQuestion, method: str, path: str, options: Mapping[str, Any]
+    ) -> _Answer:
         request = self._session.request(
             method,
             self._access.api_url + path,
@@ -243,7 +264,7 @@ class ChatPlatform:
             headers = {name.lower(): value for name, value in response.headers.items()}
             body = _json(content)
             now = self._clock.monotonic_ns() / NS_PER_SECOND
-            self._limits.answered(route, response.status, headers, body, now)
+            self._limits.answered(question, response.status, headers, body, now)
             return _Answer(response.status, body)
 
 
@@ -257,7 +278,7 @@ def _json(content: bytes) -> object:
     """Return the decoded content; None for what is none, such as the page of somebody in between."""
     try:
         return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -1,15 +1,16 @@
 """When the chat platform may be asked again, as its answers say. Law: a question that must wait is not sent.
 
 The platform counts questions in buckets, which it names in its answers, and all of them together. Nobody
-knows the bucket of a route before its first answer: until then the route is a bucket by itself. Times are
-monotonic seconds. https://docs.discord.com/developers/topics/rate-limits
+knows the bucket of a route before its first answer: until then the route is a bucket by itself. Those who ask
+with tokens of their own have a bucket of the same name each. Times are monotonic seconds. https://docs.discord.com/developers/topics/rate-limits
 """
 
 import math
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+K = TypeVar("K")
 V = TypeVar("V")
 MOST_BUCKETS = 1_024
 LONGEST_SECONDS = 3_600.0
@@ -19,23 +20,33 @@ UNSAID_SECONDS = 5.0
 TOO_MANY = 429
 
 
+class PlatformQuestion(NamedTuple):
+    """A question by its kind. `whose` tells askers with tokens of their own apart; it is empty for ours."""
+
+    route: str
+    whose: str = ""
+
+
 class PlatformLimits:
     def __init__(self) -> None:
         self._names: OrderedDict[str, str] = OrderedDict()
         """The bucket of each route that has been asked, the latest last."""
-        self._until: OrderedDict[str, float] = OrderedDict()
-        """The time before which a bucket is empty, by its name."""
+        self._until: OrderedDict[tuple[str, str], float] = OrderedDict()
+        """The time before which a bucket is empty, by its name and whose it is."""
         self._all_until = 0.0
 
-    def wait_seconds(self, route: str, now: float) -> float:
-        """Return how long to wait before a question of this route; 0 if it may be sent."""
-        bucket = self._names.get(route, route)
+    def wait_seconds(self, question: PlatformQuestion, now: float) -> float:
+        """Return how long to wait before a question; 0 if it may be sent."""
+        bucket = self._names.get(question.route, question.route), question.whose
         return max(self._all_until - now, self._until.get(bucket, 0.0) - now, 0.0)
 
-    def answered(self, route: str, status: int, headers: Mapping[str, str], body: object, now: float) -> None:
+    def answered(
+        self, question: PlatformQuestion, status: int, headers: Mapping[str, str], body: object, now: float
+    ) -> None:
         """Read the limits in an answer. The names of `headers` are in lower case."""
-        bucket = headers.get("x-ratelimit-bucket", "")[:64] or route
-        _keep(self._names, route, bucket)
+        name = headers.get("x-ratelimit-bucket", "")[:64] or question.route
+        _keep(self._names, question.route, name)
+        bucket = name, question.whose
         if status == TOO_MANY:
             self._refused(bucket, headers, body, now)
         elif headers.get("x-ratelimit-remaining", "").strip() == "0":
@@ -43,7 +54,7 @@ class PlatformLimits:
             if seconds is not None:
                 _keep(self._until, bucket, now + seconds)
 
-    def _refused(self, bucket: str, headers: Mapping[str, str], body: object, now: float) -> None:
+    def _refused(self, bucket: tuple[str, str], headers: Mapping[str, str], body: object, now: float) -> None:
         fields = body if isinstance(body, dict) else {}
         told = [_seconds(fields.get("retry_after")), _seconds(headers.get("retry-after"))]
         # The body is finer than the header, which is rounded; the longer wait is the safe one.
@@ -54,7 +65,7 @@ class PlatformLimits:
             _keep(self._until, bucket, until)
 
 
-def _keep(table: OrderedDict[str, V], key: str, value: V) -> None:
+def _keep(table: OrderedDict[K, V], key: K, value: V) -> None:
     table[key] = value
     table.move_to_end(key)
     if len(table) > MOST_BUCKETS:

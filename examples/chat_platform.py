@@ -46,7 +46,7 @@ FIRST_CHANNEL, FIRST_MESSAGE = 500000000000000000, 600000000000000000
 READY_BOT = str(FIRST_APPLICATION + 1)
 """An application that everybody may add to servers, with slash commands."""
 FAULTS = (
-    *("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types"),
+    *("429", "429-global", "401", "403", "404", "500", "html", "slow", "cut", "missing", "types", "deep"),
     *("cannot-message", "no-user", "lost", "late"),
 )
 """`lost`, `late`: a message is taken, and the answer to it is cut off, or comes too late."""
@@ -261,6 +261,9 @@ class Api(Handler):
         elif fault in {"401", "403", "404", "500"}:
             code = {"403": 50_001, "404": 10_004}.get(fault, 0)
             self.answer({"message": f"{fault}: as asked for", "code": code}, int(fault))
+        elif fault == "deep":
+            self.set_header("Content-Type", "application/json")
+            self.finish("[" * 100_000)
         elif fault == "slow":
             await asyncio.sleep(SLOW_SECONDS)
         elif fault == "cut":

@@ -9,7 +9,7 @@ import pytest
 from chatplatform.authorization import SignInFailed, new_sign_in, read_callback, token_form
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, PlatformAway, open_chat_platform
 from core.clock import FakeClock, SystemClock
-from tests.support.coroutines import run
+from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (
     ADA,
@@ -197,6 +197,7 @@ def test_an_answer_can_be_asked_for_anew_and_the_last_one_is_known_however_old(s
         ("html", "refused"),
         ("cut", "unreachable"),
         ("types", "unreadable"),
+        ("deep", "unreadable"),
     ],
 )
 def test_an_answer_that_goes_wrong_is_a_reason_and_the_next_one_counts(
@@ -207,6 +208,19 @@ def test_an_answer_that_goes_wrong_is_a_reason_and_the_next_one_counts(
             stand_in.goes_wrong(RPC, fault)
             assert await reason(platform) == expected
             assert (await platform.application(READY)).application is not None
+
+    run(main())
+
+
+def test_an_answer_that_is_slow_to_come_holds_up_no_other(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(RPC, "slow")
+            before, slow = stand_in.asked(RPC), asyncio.create_task(platform.application(READY))
+            await until(lambda: stand_in.asked(RPC) > before)
+            assert (await platform.application(PRIVATE)).application is not None
+            assert not slow.done()
+            slow.cancel()
 
     run(main())
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.waits import LONGEST_SECONDS, MOST_BUCKETS, UNSAID_SECONDS, PlatformLimits
+from chatplatform.waits import LONGEST_SECONDS, MOST_BUCKETS, UNSAID_SECONDS, PlatformLimits, PlatformQuestion
 from tests.support.examples import examples
 
-ROUTE, OTHER = "applications", "users/@me/guilds"
+ROUTE, OTHER = PlatformQuestion("applications"), PlatformQuestion("users/@me/guilds")
 NOW = 1_000.0
 
 
@@ -40,6 +40,13 @@ def test_an_empty_bucket_waits_for_its_reset(limits: PlatformLimits) -> None:
 def test_a_bucket_with_something_left_does_not_wait(limits: PlatformLimits) -> None:
     limits.answered(ROUTE, 200, told(remaining="1"), None, NOW)
     assert limits.wait_seconds(ROUTE, NOW) == 0
+
+
+def test_the_limit_of_one_user_s_token_stops_nobody_else(limits: PlatformLimits) -> None:
+    ada, ben = PlatformQuestion("user", "of Ada"), PlatformQuestion("user", "of Ben")
+    limits.answered(ada, 429, told() | {"x-ratelimit-scope": "user"}, {"retry_after": 60}, NOW)
+    assert limits.wait_seconds(ada, NOW) == 60
+    assert limits.wait_seconds(ben, NOW) == 0
 
 
 def test_routes_of_one_bucket_wait_together(limits: PlatformLimits) -> None:
@@ -83,9 +90,9 @@ def test_a_refusal_of_everything_holds_every_route(
 
 def test_however_many_buckets_the_platform_names_few_are_kept(limits: PlatformLimits) -> None:
     for number in range(3 * MOST_BUCKETS):
-        limits.answered(f"route {number}", 200, told(bucket=str(number)), None, NOW)
+        limits.answered(PlatformQuestion(f"route {number}"), 200, told(bucket=str(number)), None, NOW)
     assert (len(limits._names), len(limits._until)) == (MOST_BUCKETS, MOST_BUCKETS)
-    assert limits.wait_seconds(f"route {3 * MOST_BUCKETS - 1}", NOW) > 0
+    assert limits.wait_seconds(PlatformQuestion(f"route {3 * MOST_BUCKETS - 1}"), NOW) > 0
 
 
 numbers = st.integers().map(str) | st.floats().map(str) | st.text(max_size=5)

@@ -39,7 +39,8 @@ def queue_of(state: State) -> list[tuple[int, str]]:
 
 def decided_in(state: State) -> list[tuple[int, str]]:
     rows = state.listings.values()
-    return sorted((row.reviewed_ms, row.ref) for row in rows if row.reviewed_ms is not None)
+    decided = (row for row in rows if row.review != "in_review")
+    return sorted((row.reviewed_ms, row.ref) for row in decided if row.reviewed_ms is not None)
 
 
 def owned(state: State, user: str) -> list[str]:
