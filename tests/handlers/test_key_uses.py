@@ -7,6 +7,7 @@ from core.ledger import Ledger
 from core.state import State
 from handlers.key_uses import MINUTE_MS, SLICE, KeyUses
 from tests.support.committed_rows import a_key, a_listing
+from tests.support.gateways import WAIT_SECONDS
 from tests.support.memory_ledger import MemoryJournal
 from tests.support.sample_rows import BOT_REF, NOW_MS
 
@@ -68,3 +69,21 @@ def test_what_is_of_no_key_any_more_is_forgotten(ledger: Ledger, journal: Memory
     uses.note("d9")
     asyncio.run(uses.step())
     assert len(journal.records) == before
+
+
+def test_the_end_of_a_minute_writes_its_uses(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    a_key(ledger)
+    uses = KeyUses(ledger, FakeClock(MIDNIGHT_MS - 1))
+    uses.note("d1" * 32)
+
+    async def until_written() -> None:
+        written = asyncio.Event()
+        ledger.subscribe(lambda *_: written.set())
+        running = asyncio.create_task(uses.run())
+        async with asyncio.timeout(WAIT_SECONDS):
+            await written.wait()
+        running.cancel()
+
+    asyncio.run(until_written())
+    assert days(state) == [TODAY]
