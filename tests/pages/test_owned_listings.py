@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser import THEMES, Theme
+from tests.support.gateways import BOT_SUBMISSION
 from tests.support.owned_listings import SERVER, describe, list_bot, list_server
 from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
@@ -86,11 +87,19 @@ def test_no_refusal_and_no_long_name_has_a_barrier_or_is_wider_than_its_window(
         for path in (f"{HERE}/danger", f"{HERE}/profile", f"{HERE}/owners"):
             page = visitor.see(path)
             page.evaluate("""() => { const form = document.querySelector("main form");
-              form.querySelectorAll("input, textarea").forEach((each) => {
+              form.querySelectorAll("input:not([type=hidden]), textarea").forEach((each) => {
                 if (each.type === "checkbox") each.checked = false; else each.value = "x"; });
               form.noValidate = true; form.requestSubmit(); }""")
             expect(page.get_by_role("alert")).to_be_visible()
             found[f"{path}, refused"] = visitor.flaws()
+        page = visitor.see(f"{HERE}/profile")
+        ada = {"owner_id": ADA, "description": "Another version. " * 20}
+        form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+        gateway.done("PUT", f"/manage/bots/{READY}", {**form, **ada})
+        page.get_by_label("Name", exact=True).fill("V" * 100)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("table", name="Two versions")).to_be_visible()
+        found["two versions"] = visitor.flaws()
         gateway.clock.advance(3_600)
         visitor.see(f"{HERE}/danger")
         found["a fresh sign-in"] = visitor.flaws()

@@ -85,5 +85,11 @@ def test_no_note_quarantine_or_refusal_has_a_barrier_or_scrolls_sideways(
         found["overtaken"] = visitor.flaws()
         visitor.see(HERE)
         found["decided"] = visitor.flaws()
+        form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+        again = {"owner_id": ADA, "name": "W" * 100, "description": "It is loud.\n" + "x" * 200}
+        gateway.done("PUT", f"/manage/bots/{READY}", {**form, **again})
+        visitor.see(HERE)
+        expect(page.get_by_role("table", name="Changed fields")).to_be_visible()
+        found["sent again"] = visitor.flaws()
 
     assert {name: flaws for name, flaws in found.items() if flaws} == {}
