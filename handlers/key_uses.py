@@ -31,7 +31,8 @@ class KeyUses:
         """Write the uses of each minute. A day ends with a minute, so no use is dated by the next day."""
         while True:
             await asyncio.sleep((MINUTE_MS - self._clock.now_ms() % MINUTE_MS) / 1_000)
-            await self.step()
+            if self._clock.now_ms() // MINUTE_MS != self._since_ms // MINUTE_MS:  # a timer may be early
+                await self.step()
 
     async def step(self) -> None:
         """Write the uses since the last step. While the journal takes no writes, they wait for the next."""

@@ -74,13 +74,17 @@ def test_what_is_of_no_key_any_more_is_forgotten(ledger: Ledger, journal: Memory
 def test_the_end_of_a_minute_writes_its_uses(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     a_key(ledger)
-    uses = KeyUses(ledger, FakeClock(MIDNIGHT_MS - 1))
+    clock = FakeClock(MIDNIGHT_MS - 1)
+    uses = KeyUses(ledger, clock)
     uses.note("d1" * 32)
 
     async def until_written() -> None:
         written = asyncio.Event()
         ledger.subscribe(lambda *_: written.set())
         running = asyncio.create_task(uses.run())
+        await asyncio.sleep(0.01)
+        assert not written.is_set()  # by this clock the minute goes on
+        clock.advance_ms(1)
         async with asyncio.timeout(WAIT_SECONDS):
             await written.wait()
         running.cancel()
