@@ -66,7 +66,11 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     if row is None:
         stamps = _stamped(Stamps(), "profile", stamp)
         at_ms = event.at_ms
-        row = Listing(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms, stamps=stamps)
+        row = Listing(
+            *(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms),
+            stamps=stamps,
+            sent_ms=at_ms,
+        )
         return _with_act(row, event, stamp, "submitted")
     is_reviewed = event.review != "in_review"
     edited = replace(
@@ -76,6 +80,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         profile=event.profile,
         review=event.review,
         updated_ms=event.at_ms,
+        sent_ms=row.sent_ms if is_reviewed or row.review == "in_review" else event.at_ms,
         reason=row.reason if is_reviewed else None,
         reviewed_ms=row.reviewed_ms if is_reviewed else None,
         stamps=_stamped(row.stamps, "profile", stamp),

@@ -284,8 +284,9 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
-    another decision, `denied_profile` is the profile that was denied, without its extra owners. A row without
-    a `message` has no such field in its bytes.
+    another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
+    the time at which its owner last sent it to review; a row of older versions has none. A row without a
+    `message` has no such field in its bytes.
     """
 
     ref: str
@@ -313,6 +314,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     notes: tuple[Note, ...] = ()
     proof: Proof | None = None
     denied_profile: BotProfile | ServerProfile | None = None
+    sent_ms: int | None = None
     message: OwnerMessage | UnsetType = UNSET
 
     @property

@@ -2,29 +2,42 @@
 
 So the nodes of a fleet have the same trail, whoever heard of an act first, or of the erasure of a user. All
 but its actor tells an act from others: striking a user out neither moves an act nor makes two of it. A trail
-holds the newest acts. Pushes of counts and votes are no acts: there are too many of them.
+holds the newest acts, and beside them the newest of some deeds, which no others push out: or an owner could
+wash a denial away by saving often. Pushes of counts and votes are no acts: there are too many of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import Act, Listing, Note
+from core.rows import Act, Deed, Listing, Note
 
 KEPT = 20  # of one listing
+APART = 10
+"""So many acts of each of these groups of deeds are kept, however many others followed."""
+GROUPS: Sequence[frozenset[Deed]] = (
+    frozenset({"submitted", "approved", "denied"}),
+    frozenset({"key_issued", "key_rotated", "key_deleted"}),
+)
 Place = tuple[int | str, ...]
 N = TypeVar("N", Act, Note)
 
 
 def newest(acts: Iterable[Act]) -> tuple[Act, ...]:
     """Return the acts that a listing remembers, in the order of their times."""
-    return newest_once(acts, lambda act: (act.at_ms, act.node, act.deed, act.about), KEPT)
+    known = in_order_once(acts, lambda act: (act.at_ms, act.node, act.deed, act.about))
+    older, kept = known[:-KEPT], known[-KEPT:]
+    if not older:
+        return kept
+    # Each part is the newest of a group, whatever else there is. So trails may be joined in any order.
+    apart = {act for group in GROUPS for act in [act for act in known if act.deed in group][-APART:]}
+    return (*(act for act in older if act in apart), *kept)
 
 
-def newest_once(found: Iterable[N], place: Callable[[N], Place], kept: int) -> tuple[N, ...]:
-    """Return so many of what somebody did, the newest, in order.
+def in_order_once(found: Iterable[N], place: Callable[[N], Place]) -> tuple[N, ...]:
+    """Return what somebody did, each once, in order.
 
     Args:
         place: tells one from all others, whoever did it, and begins with its time.
@@ -33,7 +46,7 @@ def newest_once(found: Iterable[N], place: Callable[[N], Place], kept: int) -> t
     for each in found:
         at = place(each)
         known[at] = max(each, known.get(at, each), key=lambda it: (it.by == ERASED, it.by))
-    return tuple(known[at] for at in sorted(known)[-kept:])
+    return tuple(known[at] for at in sorted(known))
 
 
 def with_act(row: Listing, act: Act) -> Listing:

@@ -34,7 +34,7 @@ from core.rows import (
     Webhook,
 )
 from core.snowflake import MAX
-from core.trail import KEPT
+from core.trail import APART, KEPT
 from handlers.redaction import Redactor
 from listings.patterns import SNOWFLAKE
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
@@ -201,7 +201,10 @@ class ActView(View):
 
 Acts = Annotated[
     tuple[ActView, ...],
-    Meta(description=f"The last {KEPT}, the newest first. Votes and pushes of counts are not among them."),
+    Meta(
+        description=f"The last {KEPT}, and the last {APART} that concern its review, and its keys. The "
+        "newest comes first. Votes and pushes of counts are not among them."
+    ),
 ]
 
 

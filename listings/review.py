@@ -17,6 +17,7 @@ from listings.rules import listing_of
 NOTE_CHARACTERS = 1_000
 _SENDING: Collection[Deed] = ("submitted", "edited", "handed_over")
 """The deeds that send a listing to review, unless it is approved."""
+_DECISIONS = frozenset({"approved", "denied"})
 
 
 class PresetReason(NamedTuple):
@@ -30,23 +31,29 @@ class PresetReason(NamedTuple):
 def waiting_since(row: Listing) -> int:
     """Return the time since which a listing in review waits for a decision (Unix ms).
 
-    It is the time of the first submission or edit after the last denial: an edit while it waits does not send
-    it back to the end of the queue. A trail that has forgotten that leaves the newest time that is known.
+    It is the time of its submission, or of the edit that sent it again after a denial: an edit while it waits
+    does not send it back to the end of the queue.
     """
+    if row.sent_ms is not None:
+        return row.sent_ms
     sent_ms = _sent_ms(reversed(row.trail))
     return row.updated_ms if sent_ms is None else sent_ms
 
 
 def waited_ms(row: Listing) -> int | None:
-    """Return how long the owner waited for the last decision; None if the trail has forgotten it."""
+    """Return how long the owner waited for the decision that holds; None if nothing tells."""
+    if row.review == "in_review" or row.reviewed_ms is None:
+        return None
+    if row.sent_ms is not None:
+        return row.reviewed_ms - row.sent_ms
     acts = reversed(row.trail)
-    decision = next((act for act in acts if act.deed in {"approved", "denied"}), None)
-    sent_ms = _sent_ms(acts)
-    return decision.at_ms - sent_ms if decision is not None and sent_ms is not None else None
+    sent_ms = _sent_ms(acts) if any(act.deed in _DECISIONS for act in acts) else None
+    return row.reviewed_ms - sent_ms if sent_ms is not None else None
 
 
 def _sent_ms(newest_first: Iterable[Act]) -> int | None:
-    """Return the time of the first submission or edit after the last denial among these acts."""
+    """Return when a listing was sent to review whose row does not say it: at the first submission or edit
+    after the last denial among these acts. None if they have forgotten it."""
     sent_ms = None
     for act in newest_first:
         if act.deed == "denied":
@@ -58,15 +65,18 @@ def _sent_ms(newest_first: Iterable[Act]) -> int | None:
 
 def claim_of(row: Listing) -> Claim | None:
     """Return the claim on the review that is open now; None if nobody is at it."""
-    claim = row.claim
-    if row.review != "in_review" or claim is None or claim.at_ms < waiting_since(row):
+    claim, decision = row.claim, decision_of(row)
+    if row.review != "in_review" or claim is None:
         return None
-    return claim
+    # A claim from before the last decision was on the review that ended with it. In a fleet both times are
+    # stamps, because clocks differ.
+    claimed_ms = row.stamps.claim.ms or claim.at_ms
+    return claim if decision is None or decision.at_ms <= claimed_ms else None
 
 
 def decision_of(row: Listing) -> Act | None:
     """Return the last decision that the trail remembers."""
-    return next((act for act in reversed(row.trail) if act.deed in {"approved", "denied"}), None)
+    return next((act for act in reversed(row.trail) if act.deed in _DECISIONS), None)
 
 
 def earlier_denials(row: Listing) -> Sequence[Act]:

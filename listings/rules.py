@@ -44,8 +44,12 @@ def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *,
 
 
 def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by: Actor) -> list[Event]:
+    """Replace profile and owner. A save that changes nothing leaves no trace."""
     listing = listing_of(state, ref)
     review: Review = "approved" if listing.review == "approved" else "in_review"
+    before = (listing.owner_id, listing.profile, listing.review)
+    if before == (form.owner_id, _profile(form), review):
+        return []
     hands_over = form.owner_id != listing.owner_id
     return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
 

@@ -46,7 +46,8 @@ def save_webhook(
 ) -> list[Event]:
     """Replace url, token and language together. A field that is left out is removed.
 
-    The signing secret stays, or is made if there is none. A suspension ends.
+    The signing secret stays, or is made if there is none. A suspension ends. A save that changes nothing
+    leaves no trace, but for in a fleet: there it also ends suspensions that this node knows nothing of.
     """
     before = listing_of(state, ref).webhook
     try:
@@ -64,6 +65,8 @@ def save_webhook(
     else:
         signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
         saved = Webhook(form.url, now_ms, form.token, **signing)
+    if not state.fleet.label and before is not None and replace(saved, saved_ms=before.saved_ms) == before:
+        return []
     return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
 
 

@@ -9,7 +9,8 @@ same facts are equal, in whatever order and however often the facts came:
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     message    that of the later decision wins; of one decision as a delivery
-    trail      the union of the acts, the newest of them; an erased user is struck out of older ones
+    trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
+               older ones
     notes      as the trail
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
@@ -48,7 +49,10 @@ from replication.facts.kinds import (
 )
 
 PARTS: Mapping[str, tuple[str, ...]] = {
-    "profile": ("owner_id", "profile", "review", "reason", "updated_ms", "reviewed_ms", "denied_profile"),
+    "profile": (
+        *("owner_id", "profile", "review", "reason"),
+        *("updated_ms", "reviewed_ms", "denied_profile", "sent_ms"),
+    ),
     "counts": ("server_count", "command_count", "counts_ms"),
     "actual": ("actual_server_count",),
     "limits": ("stats_limit", "voters_limit"),

@@ -129,11 +129,13 @@ def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
 def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
     new = ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, by=UNKNOWN)
     assert saved(None, new, STAMP) == Listing(
-        BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, stamps=Stamps(profile=STAMP)
+        *(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS),
+        stamps=Stamps(profile=STAMP),
+        sent_ms=NOW_MS,
     )
     reviewed = replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS)
     again = saved(reviewed, replace(new, at_ms=NOW_MS + 1), None)
-    waiting = replace(ROW, denied_profile=BOT_PROFILE)
+    waiting = replace(ROW, denied_profile=BOT_PROFILE, sent_ms=NOW_MS + 1)
     assert again == replace(waiting, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
     approved = replace(ROW, review="approved", reviewed_ms=NOW_MS)
     assert saved(approved, replace(new, review="approved"), None) == replace(approved, owner_id=OTHER_USER)

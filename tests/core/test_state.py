@@ -45,7 +45,7 @@ RENAMED = replace(BOT_PROFILE, name="Renamed")
 
 def test_a_submitted_listing_begins_with_nothing_but_its_profile(ledger: Ledger, state: State) -> None:
     ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
-    row = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS)
+    row = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, sent_ms=NOW_MS)
     assert replace(state.listings[BOT_REF], trail=()) == row
     assert state.listings[BOT_REF].id == "111111111111111111"
 

@@ -3,12 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_actor
 from core.ledger import Ledger
 from core.refusals import Conflict, Invalid, NotFound
-from core.rows import Listing
+from core.rows import Listing, Stamp, Stamps
 from core.state import State
+from core.trail import KEPT
 from listings import review, rules
 from listings.forms import BotEdit, BotSubmission
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
@@ -30,7 +32,8 @@ def submitted(ledger: Ledger, at_ms: int = NOW_MS) -> Listing:
 
 
 def edited(ledger: Ledger, at_ms: int) -> Listing:
-    ledger.commit(rules.edit(ledger.state, BOT_REF, BotEdit(**FIELDS), at_ms, by=user_actor(OWNER)))
+    form = BotEdit(**{**FIELDS, "name": f"Bot {at_ms}"})
+    ledger.commit(rules.edit(ledger.state, BOT_REF, form, at_ms, by=user_actor(OWNER)))
     return ledger.state.listings[BOT_REF]
 
 
@@ -49,6 +52,41 @@ def test_after_a_denial_it_waits_since_it_was_sent_again(ledger: Ledger) -> None
     decision = review.decision_of(row)
     assert decision is not None
     assert (decision.by, decision.deed) == (MODERATOR, "denied")
+
+
+def test_a_row_of_older_versions_waits_since_the_time_that_its_trail_tells(ledger: Ledger) -> None:
+    submitted(ledger)
+    ledger.commit(rules.deny(ledger.state, BOT_REF, "Too quiet.", NOW_MS + 1, by=MODERATOR))
+    edited(ledger, NOW_MS + 2)
+    row = edited(ledger, NOW_MS + 3)
+    assert review.waiting_since(replace(row, sent_ms=None)) == NOW_MS + 2
+    assert review.waiting_since(replace(row, sent_ms=None, trail=())) == NOW_MS + 3
+
+
+def test_an_owner_who_saves_often_washes_nothing_away(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(rules.deny(state, BOT_REF, "Malware.", NOW_MS + 1, by=MODERATOR))
+    edited(ledger, NOW_MS + 2)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=MODERATOR))
+    for number in range(2 * KEPT):
+        row = edited(ledger, NOW_MS + 4 + number)
+    assert [act.about for act in review.earlier_denials(row)] == ["Malware."]
+    assert review.waiting_since(row) == NOW_MS + 2
+    known = review.claim_of(row)
+    assert known is not None
+    assert known.by == MODERATOR
+
+
+def test_in_a_fleet_a_claim_is_later_than_the_decision_that_its_node_has_read(
+    ledger: Ledger, state: State
+) -> None:
+    submitted(ledger)
+    ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 9, by=OTHER))  # by a clock that is ahead
+    edited(ledger, NOW_MS + 2)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS + 3, by=MODERATOR))
+    row = state.listings[BOT_REF]
+    assert review.claim_of(row) is None
+    assert review.claim_of(replace(row, stamps=Stamps(claim=Stamp(NOW_MS + 10, "b.1")))) == row.claim
 
 
 def test_a_claim_says_who_is_at_it_and_another_moderator_may_take_it_over(

@@ -96,6 +96,22 @@ def test_only_a_denied_listing_is_reviewed_again_after_an_edit(
     assert listing.reason is None
 
 
+@pytest.mark.parametrize("review", ["in_review", "approved"])
+def test_an_edit_that_changes_nothing_is_none(ledger: Ledger, state: State, review: Review) -> None:
+    a_listing(ledger, review=review)
+    ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
+    assert rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR) == []
+    handed_over = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
+    assert rules.edit(state, BOT_REF, handed_over, LATER_MS, by=OPERATOR) != []
+
+
+def test_a_denied_listing_is_sent_again_as_it_is(ledger: Ledger, state: State) -> None:
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    ledger.commit(rules.deny(state, BOT_REF, "Too quiet.", NOW_MS, by=OPERATOR))
+    ledger.commit(rules.edit(state, BOT_REF, BOT_EDIT, LATER_MS, by=OPERATOR))
+    assert state.listings[BOT_REF].review == "in_review"
+
+
 def test_a_server_is_edited_like_a_bot(ledger: Ledger, state: State) -> None:
     a_listing(ledger, SERVER_REF)
     ledger.commit(rules.edit(state, SERVER_REF, SERVER_EDIT, LATER_MS, by=OPERATOR))

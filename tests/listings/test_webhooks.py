@@ -12,6 +12,7 @@ from core.events import (
     EndpointHealthSet,
     EndpointHelped,
     Event,
+    NodeNamed,
     WebhookSaved,
 )
 from core.ledger import Ledger
@@ -95,6 +96,15 @@ def test_saving_keeps_the_overlap_of_two_secrets(ledger: Ledger, state: State) -
     assert webhook_of(state, BOT_REF) == Webhook(
         URL, LATER_MS, secret="secret 1", old_secret=SECRET, old_secret_until_ms=NOW_MS + DAY_MS
     )
+
+
+def test_a_save_that_changes_nothing_is_none_but_in_a_fleet(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit(save_webhook(state, BOT_REF, token="a shared secret"))
+    assert save_webhook(state, BOT_REF, token="a shared secret") == []
+    assert save_webhook(state, BOT_REF) != []
+    ledger.commit([NodeNamed("a.1")])
+    assert save_webhook(state, BOT_REF, token="a shared secret") != []
 
 
 def test_saving_ends_the_count_of_failures_and_the_suspension(ledger: Ledger, state: State) -> None:

@@ -202,6 +202,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         proof=draw(st.none() | st.builds(Proof, times, actors)),
         denied_profile=draw(st.none() | profiles),
         message=draw(st.just(UNSET) | owner_messages),
+        sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 

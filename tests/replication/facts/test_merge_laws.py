@@ -102,6 +102,7 @@ rows = st.builds(
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
+    sent_ms=st.none() | st.integers(0, 2),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
