@@ -45,12 +45,17 @@ class Canonical:
     def shared(self, ref: str) -> Iterator[bytes] | None:
         """Return the part that all nodes of the fleet have in common: row and votes."""
         if ref.startswith(USERS):
-            return self._user(ref)
+            return self._shared_user(ref)
         return self._shared(ref) if ref in self._listings else None
 
     def _user(self, ref: str) -> Iterator[bytes] | None:
         row = self._users.get(ref)
         return iter((_row_bytes(row),)) if row is not None else None
+
+    def _shared_user(self, ref: str) -> Iterator[bytes] | None:
+        """Leave endings of sessions out: each node forgets them by its own clock."""
+        row = self._users.get(ref)
+        return iter((_row_bytes(replace(row, ended=())),)) if row is not None else None
 
     def _whole(self, ref: str) -> Iterator[bytes]:
         yield _row_bytes(self._listings.peek(ref))

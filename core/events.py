@@ -253,6 +253,13 @@ class SessionsEnded(ManagementEvent, frozen=True, tag="sessions_ended.1"):
     at_ms: int
 
 
+class EndingsForgotten(_Event, frozen=True, tag="endings_forgotten.1"):
+    """This node no longer remembers a user's sessions that were ended before a time."""
+
+    ref: str
+    before_ms: int
+
+
 class RoleSet(ManagementEvent, frozen=True, tag="role_set.1"):
     """A user has a role, or none any more."""
 
@@ -440,6 +447,7 @@ RareEvent = (
     | UserSignedIn
     | SessionSeen
     | SessionsEnded
+    | EndingsForgotten
     | RoleSet
     | QuarantineSet
     | NoticesRead

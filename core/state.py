@@ -33,6 +33,7 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
     Event,
@@ -77,7 +78,7 @@ from core.owner_messages import changed_message
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
-from core.user_changes import changed_user, without_actor
+from core.user_changes import changed_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
 from core.vote_port import VoteStore, VotesView
@@ -158,6 +159,8 @@ class State:
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
                 self._change_user(event)
+            case EndingsForgotten():
+                self._forget_endings(event)
             case UserErased():
                 self._erase_user(event)
             case NodeNamed():
@@ -276,6 +279,12 @@ class State:
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
+
+    def _forget_endings(self, event: EndingsForgotten) -> None:
+        self._changing(event.ref)
+        row = self._users.get(event.ref)
+        if row is not None:
+            self._users.put(without_endings(row, event.before_ms))
 
     # -- events about other nodes ----------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ from core.events import (
 from core.rows import Stamp
 from core.user_rows import EndedSession, Quarantine, UserRow, UserSession, UserStamps
 
-ENDED_KEPT = 100  # of one user
+ENDED_KEPT = 1_000
+"""Endings of one user. Nobody signs in so often before sessions are too old to need them."""
 _encode = msgspec.msgpack.Encoder().encode
 T = TypeVar("T")
 
@@ -34,9 +35,8 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
         case UserSignedIn():
             row = row if row is not None else UserRow(event.ref, event.session.opened_ms)
             stamps = _stamped(row.stamps, "profile", stamp)
-            ended = _endings(event.ends, event.session.opened_ms, stamp)
             signed_in = replace(row, profile=event.profile, stamps=stamps)
-            return with_sessions(signed_in, [event.session], ended)
+            return _with_ended(signed_in, [event.session], event.ends, stamp)
         case SessionSeen():
             known = row.session(event.digest) if row is not None else None
             if row is None or known is None:
@@ -45,7 +45,7 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
         case SessionsEnded():
             if row is None:
                 return None
-            return with_sessions(row, (), _endings(event.digests, event.at_ms, stamp))
+            return _with_ended(row, (), event.digests, stamp)
         case RoleSet():
             row = row if row is not None else UserRow(event.ref, event.at_ms)
             return replace(row, role=event.role, stamps=_stamped(row.stamps, "role", stamp))
@@ -116,6 +116,11 @@ def _joined_quarantines(one: Iterable[Quarantine], other: Iterable[Quarantine]) 
     return _in_order(latest.values())
 
 
+def without_endings(row: UserRow, before_ms: int) -> UserRow:
+    """Return the row without the sessions that were ended before a time: they are too old to come back."""
+    return replace(row, ended=tuple(each for each in row.ended if each.ms >= before_ms))
+
+
 def _in_order(quarantines: Iterable[Quarantine]) -> tuple[Quarantine, ...]:
     return tuple(sorted(quarantines, key=lambda each: each.act))
 
@@ -125,8 +130,14 @@ def _rank(value: object) -> tuple[bool, bytes]:
     return value is not None, _encode(value)
 
 
-def _endings(digests: Iterable[str], at_ms: int, stamp: Stamp | None) -> list[EndedSession]:
-    return [EndedSession(at_ms if stamp is None else stamp.ms, digest) for digest in digests]
+def _with_ended(
+    row: UserRow, opened: Iterable[UserSession], digests: Iterable[str], stamp: Stamp | None
+) -> UserRow:
+    """Return the row with more sessions, and without those of the digests. Outside of a fleet nobody could
+    bring them back, so nothing remembers them."""
+    ended = [EndedSession(stamp.ms if stamp is not None else 0, digest) for digest in digests]
+    after = with_sessions(row, opened, ended)
+    return after if stamp is not None else replace(after, ended=row.ended)
 
 
 def _stamped(stamps: UserStamps, part: str, stamp: Stamp | None) -> UserStamps:

@@ -47,7 +47,8 @@ class UserSession(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fa
 
 
 class EndedSession(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
-    """A session that was ended. The row remembers it, so that no other node brings it back."""
+    """A session that was ended. In a fleet the row remembers it until the session would be too old, so that
+    no other node brings it back."""
 
     ms: int
     digest: str

@@ -47,6 +47,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.UserSignedIn: ("session.label", "ends"),
     ev.SessionSeen: (),
     ev.SessionsEnded: ("digests", "by"),
+    ev.EndingsForgotten: ("before_ms",),
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),

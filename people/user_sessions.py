@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from core.actors import GATEWAY, Actor, user_actor
-from core.events import Event, SessionSeen, SessionsEnded, UserSignedIn
+from core.events import EndingsForgotten, Event, SessionSeen, SessionsEnded, UserSignedIn
 from core.refusals import NotFound
 from core.state import State
 from core.user_rows import UserProfile, UserRow, UserSession, user_ref
@@ -102,14 +102,21 @@ class Sessions:
         return events
 
     def sweep(self, refs: Iterable[str], now_ms: int) -> list[Event]:
-        """End those sessions of the users that are over by themselves, so that no row keeps them for ever."""
+        """End those sessions of the users that are over by themselves, and forget those that were ended so
+        long ago that they would be too old, so that no row keeps them for ever."""
         events = list[Event]()
+        # One is opened before it is ended. So it is too old, at the latest, this time after its ending.
+        longest_ms = max(self._terms.users.longest_ms, self._terms.moderators.longest_ms)
+        before_ms = now_ms - longest_ms if self._state.fleet.label else now_ms
         for ref in refs:
             row = self._state.users.get(ref)
-            sessions = row.sessions if row is not None else ()
-            over = tuple(session.digest for session in sessions if not self._is_kept(session, now_ms))
+            if row is None:
+                continue
+            over = tuple(session.digest for session in row.sessions if not self._is_kept(session, now_ms))
             if over:
                 events.append(SessionsEnded(ref, over, now_ms, by=GATEWAY))
+            if row.ended and row.ended[0].ms < before_ms:
+                events.append(EndingsForgotten(ref, before_ms))
         return events
 
     def _is_kept(self, session: UserSession, now_ms: int) -> bool:

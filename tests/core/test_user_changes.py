@@ -4,6 +4,8 @@ The laws of both, over anything that may happen, are in test_state_laws.py and i
 tests/replication/facts/test_merge_laws.py.
 """
 
+from msgspec.structs import replace
+
 from core.actors import ERASED, OPERATOR, user_actor
 from core.events import (
     NoticesRead,
@@ -15,7 +17,14 @@ from core.events import (
     UserSignedIn,
 )
 from core.rows import Stamp
-from core.user_changes import ENDED_KEPT, changed_user, has_acted, joined_users, without_actor
+from core.user_changes import (
+    ENDED_KEPT,
+    changed_user,
+    has_acted,
+    joined_users,
+    without_actor,
+    without_endings,
+)
 from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, user_ref
 from tests.support.sample_rows import NOW_MS, OTHER_USER, USER
 
@@ -42,7 +51,7 @@ def test_a_sign_in_ends_sessions_and_takes_the_profile_as_it_is_now() -> None:
     profile = UserProfile("ada", "Ada L.", "abc")
     row = after(SIGNED_IN, UserSignedIn(REF, profile, SECOND, ends=("d1",)))
     assert (row.profile, row.sessions, row.first_ms) == (profile, (SECOND,), NOW_MS)
-    assert row.ended == (EndedSession(NOW_MS + 1, "d1"),)
+    assert row.ended == ()
 
 
 def test_use_moves_the_time_of_a_session_that_is_there() -> None:
@@ -56,10 +65,23 @@ def test_an_ending_without_a_row_makes_none() -> None:
     assert changed_user(None, SessionsEnded(REF, ("d1",), NOW_MS), None) is None
 
 
+def test_outside_of_a_fleet_a_row_remembers_no_endings_but_older_ones() -> None:
+    older = replace(after(SIGNED_IN), ended=(EndedSession(NOW_MS, "d0"),))
+    row = after(SessionsEnded(REF, ("d1",), NOW_MS), row=older)
+    assert (row.sessions, row.ended) == ((), older.ended)
+
+
+def test_endings_from_before_a_time_are_forgotten() -> None:
+    row = replace(after(SIGNED_IN), ended=(EndedSession(5, "d2"), EndedSession(6, "d3")))
+    assert without_endings(row, 6).ended == (EndedSession(6, "d3"),)
+    assert without_endings(row, 5) == row
+
+
 def test_a_row_remembers_the_newest_endings() -> None:
     row = after(SIGNED_IN)
     for number in range(ENDED_KEPT + 1):
-        row = after(SessionsEnded(REF, (f"e{number}",), NOW_MS + number), row=row)
+        stamp = Stamp(NOW_MS + number, "a.1")
+        row = after(SessionsEnded(REF, (f"e{number}",), NOW_MS), row=row, stamp=stamp)
     assert [each.digest for each in row.ended] == [f"e{number}" for number in range(1, ENDED_KEPT + 1)]
 
 
@@ -92,7 +114,7 @@ def test_two_rows_become_one_with_the_latest_of_each_part() -> None:
 
 def test_a_session_that_one_of_two_nodes_has_ended_is_over() -> None:
     one = after(SIGNED_IN)
-    other = after(SessionsEnded(REF, ("d1",), NOW_MS), row=one)
+    other = after(SessionsEnded(REF, ("d1",), NOW_MS), row=one, stamp=Stamp(NOW_MS, "a.1"))
     assert joined_users(one, other).sessions == joined_users(other, one).sessions == ()
 
 

@@ -1,13 +1,14 @@
 """people/user_sessions.py: who a browser belongs to, and for how long."""
 
 import pytest
+from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, user_actor
-from core.events import Event, SessionSeen, SessionsEnded
+from core.events import Event, SessionSeen, SessionsEnded, UserMerged
 from core.ledger import Ledger
 from core.refusals import NotFound, Quarantined
 from core.state import State
-from core.user_rows import UserProfile, user_ref
+from core.user_rows import EndedSession, UserProfile, user_ref
 from people.quarantine import impose
 from people.roles import Moderators
 from people.user_sessions import (
@@ -22,6 +23,7 @@ from people.user_sessions import (
     seen,
     session_id,
 )
+from tests.support.memory_nodes import Node
 from tests.support.people import TERMS
 from tests.support.sample_rows import HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
 
@@ -195,14 +197,47 @@ def test_a_session_has_a_part_of_its_digest_as_id_by_which_it_is_found(
             digests_of(user, wanted)
 
 
-def test_a_session_that_was_ended_does_not_come_back(
-    ledger: Ledger, sessions: Sessions, state: State
-) -> None:
-    signed_in = sessions.sign_in(USER, PROFILE, "d1", "Firefox", NOW_MS, ends=None)
-    ledger.commit(signed_in)
+def in_a_fleet() -> tuple[Node, Sessions]:
+    node = Node()
+    return node, Sessions(node.state, Moderators(node.state, frozenset()), TERMS)
+
+
+def test_in_a_fleet_a_session_that_was_ended_comes_back_from_nowhere_however_often_others_end() -> None:
+    """A node that was away knows nothing of the ending until it is too old by itself."""
+    (node, sessions), away = in_a_fleet(), Node("b")
+    sign_in(node.ledger, sessions, "stolen")
+    away.hear(node)
+    for number in range(200):
+        node.clock.advance_ms(1)
+        sign_in(node.ledger, sessions, f"d{number}", at_ms=node.clock.now_ms())
+        node.ledger.commit(end_sessions(node.state, USER, None, node.clock.now_ms(), by=OPERATOR))
+    node.merge_facts(away.everything())
+    assert who(sessions, "stolen") is None
+
+
+def test_in_a_fleet_an_ending_is_remembered_until_the_session_is_too_old() -> None:
+    (node, sessions), away = in_a_fleet(), Node("b")
+    sign_in(node.ledger, sessions)
+    away.hear(node)
+    node.ledger.commit(end_sessions(node.state, USER, None, NOW_MS, by=OPERATOR))
+    (ended_ms,) = (each.ms for each in node.state.users[user_ref(USER)].ended)
+    longest_ms = TERMS.users.longest_ms
+    assert sessions.sweep([user_ref(USER)], ended_ms + longest_ms) == []
+    swept = sessions.sweep([user_ref(USER)], ended_ms + longest_ms + 1)
+    node.ledger.commit(swept)
+    assert node.state.users[user_ref(USER)].ended == ()
+    node.merge_facts(away.everything())
+    assert who(sessions, "d1", ended_ms + longest_ms + 1) is None
+
+
+def test_outside_of_a_fleet_no_ending_is_remembered(ledger: Ledger, sessions: Sessions, state: State) -> None:
+    sign_in(ledger, sessions)
     ledger.commit(ended(state, None))
-    ledger.commit(signed_in)
-    assert who(sessions, "d1") is None
+    row = state.users[user_ref(USER)]
+    assert row.ended == ()
+    ledger.commit([UserMerged(replace(row, ended=(EndedSession(NOW_MS, "d0"),)))])
+    ledger.commit(sessions.sweep([row.ref], NOW_MS + 1))
+    assert state.users[row.ref].ended == ()
 
 
 def test_who_may_not_sign_in_is_refused_and_signed_out(

@@ -308,6 +308,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         lambda ref: st.builds(ev.SessionSeen, st.just(ref), session_digests(ref), times)
     ),
     ev.SessionsEnded: user_refs.flatmap(sessions_ended),
+    ev.EndingsForgotten: st.builds(ev.EndingsForgotten, user_refs, times),
     ev.RoleSet: st.builds(ev.RoleSet, user_refs, roles, times, **managed),
     ev.QuarantineSet: st.builds(ev.QuarantineSet, user_refs, quarantines, times, **managed),
     ev.UserMerged: user_refs.flatmap(user_rows).map(ev.UserMerged),
