@@ -51,7 +51,7 @@ def fleet_terms(settings: Settings) -> FleetTerms:
 
 
 def alike(settings: Settings) -> Mapping[str, str]:
-    """The settings that decide what a fleet answers, whichever node is asked."""
+    """The settings that decide what a fleet answers and does, whichever node is asked."""
     votes, limits = settings.votes, settings.limits
     return {
         "votes.cooldown_seconds": f"{votes.cooldown_seconds:g}",
@@ -60,4 +60,5 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "limits.stats": f"{limits.stats.requests} in {limits.stats.window_seconds:g} s",
         "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
+        "chat_platform.bot_token": "set" if settings.chat_platform.bot_token is not None else "not set",
     }

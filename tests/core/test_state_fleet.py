@@ -1,8 +1,10 @@
 """core/state.py: the events by which a node takes what other nodes of a fleet tell."""
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from core.actors import user_actor
 from core.events import (
     ActualCountSet,
     EndpointHealthSet,
@@ -13,6 +15,7 @@ from core.events import (
     ListingRemoved,
     Merged,
     NodeNamed,
+    OwnerMessageQueued,
     StatsUpdated,
     UserErased,
     VoteCast,
@@ -137,6 +140,21 @@ def test_a_first_name_leaves_the_window_of_updates_the_node_s_own(ledger: Ledger
     ledger.commit([StatsUpdated(BOT_REF, 5, None, StatsWindow(NOW_MS, 2), NOW_MS)])
     ledger.commit([NAMED])
     assert state.listings[BOT_REF].stats_window == StatsWindow(NOW_MS, 2)
+
+
+def test_a_message_stays_with_the_name_that_the_node_had_so_that_a_successor_sends_it(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    queued = OwnerMessageQueued(BOT_REF, user_actor(OWNER), "approved", None, NOW_MS)
+    for label, expected in (("a.1", ""), ("a.2", "a.1")):
+        ledger.commit([NodeNamed(label)])
+        if label == "a.1":
+            ledger.commit([queued])
+        message = state.listings[BOT_REF].message
+        assert message is not UNSET
+        assert message.node == expected
+    assert list(state.listings.untold) == [BOT_REF]
 
 
 def test_a_new_name_leaves_the_health_of_endpoints_alone(ledger: Ledger, state: State) -> None:

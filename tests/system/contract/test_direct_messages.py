@@ -292,4 +292,5 @@ def test_the_bot_token_is_on_no_page_and_in_no_line_of_the_log(gateway: PeopleGa
         f"/debug/listings/bots/{BOT}.json",
     ):
         assert BOT_TOKEN not in gateway.operate("GET", path).text
-    assert gateway.request("GET", f"/docs?token={BOT_TOKEN}").status_code == 200
+    for path in (f"/{BOT_TOKEN}", f"/docs?token={BOT_TOKEN}"):  # the log of this module is searched for it
+        assert gateway.request("GET", path).status_code in {200, 404}
