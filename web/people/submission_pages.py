@@ -114,7 +114,10 @@ class SubmissionPages:
         except AnswerRefused as refused:
             return self._again(bot_id, profile, refused.reply)
         except Conflict:
-            return self._listed(visit, bot_id)
+            listed = self._listed(visit, bot_id)
+            # Whoever sends a form twice is led on. To anybody else the text is still of use.
+            is_own = listed.values["own_id"] is not None
+            return listed if is_own else self._form(bot_id, profile, listed.values["errors"], 409)
         except SPOKEN as error:
             return self._again(bot_id, profile, reply_to(error))
         return see_other(f"/bots/{bot_id}/manage?notice=submitted")

@@ -129,3 +129,11 @@ def test_who_may_not_send_a_bot_again_keeps_the_owners_that_were_typed(gateway: 
 def test_a_sign_out_clears_what_the_browser_keeps(gateway: PeopleGateway) -> None:
     answer = Person(gateway).post("/signout")
     assert '"storage"' in answer.headers["Clear-Site-Data"]
+
+
+def test_who_submits_a_bot_that_another_has_listed_meanwhile_keeps_the_text(gateway: PeopleGateway) -> None:
+    answer = gateway.person(DAN).post("/bots/new", PROFILE)
+    assert (answer.status_code, "A bot with this id is listed already." in answer.text) == (409, True)
+    assert "&lt;i&gt;very&lt;/i&gt;" in answer.text
+    own = gateway.person(ADA).post("/bots/new", PROFILE)
+    assert (own.status_code, "Manage this bot" in own.text) == (409, True)
