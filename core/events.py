@@ -260,6 +260,12 @@ class EndingsForgotten(_Event, frozen=True, tag="endings_forgotten.1"):
     before_ms: int
 
 
+class UserDropped(_Event, frozen=True, tag="user_dropped.1"):
+    """This node has no use any more for the row of a user: nothing in it holds."""
+
+    ref: str
+
+
 class RoleSet(ManagementEvent, frozen=True, tag="role_set.1"):
     """A user has a role, or none any more."""
 
@@ -448,6 +454,7 @@ RareEvent = (
     | SessionSeen
     | SessionsEnded
     | EndingsForgotten
+    | UserDropped
     | RoleSet
     | QuarantineSet
     | NoticesRead

@@ -61,6 +61,7 @@ from core.events import (
     SessionSeen,
     SessionsEnded,
     StatsUpdated,
+    UserDropped,
     UserErased,
     UserEvent,
     UserMerged,
@@ -161,6 +162,9 @@ class State:
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
+            case UserDropped():
+                self._changing(event.ref)
+                self._users.remove(event.ref)
             case UserErased():
                 self._erase_user(event)
             case NodeNamed():

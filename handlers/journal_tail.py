@@ -48,6 +48,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.SessionSeen: (),
     ev.SessionsEnded: ("digests", "by"),
     ev.EndingsForgotten: ("before_ms",),
+    ev.UserDropped: (),
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),

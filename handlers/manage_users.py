@@ -27,7 +27,7 @@ from handlers.user_views import (
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.patterns import PROSE
-from people.quarantine import MOST_CHARACTERS, impose, lift
+from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.user_sessions import digests_of, end_everyone, end_sessions
 from votes.rules import erase_user
@@ -122,19 +122,15 @@ class ManageUsers:
         return await self._context.commit(events)
 
     async def erase(self, request: Request) -> Reply:
-        """Forget a user. Succeeds for a user who never voted, too: the answer gives nothing away."""
+        """Forget a user, but for quarantines in force. Succeeds for a user who never voted, too: the answer
+        gives nothing away."""
         user = user_id(request)
         with self._context.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            events = erase_user(
-                user,
-                search.refs,
-                self._context.mark(user),
-                now_ms=self._clock.now_ms(),
-                by=request.by,
-            )
-            return await self._context.commit(events)
+            now_ms = self._clock.now_ms()
+            erased = erase_user(user, search.refs, self._context.mark(user), now_ms=now_ms, by=request.by)
+            return await self._context.commit([*erased, *after_erasure(self._state, user, now_ms)])
 
     def _known(self, request: Request, now_ms: int) -> UserView:
         """Return the user in the path: one who has a row, or whom the settings name. Raises NotFound."""

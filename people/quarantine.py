@@ -3,16 +3,25 @@
 Nobody decides about a quarantine of their own: a moderator under one cannot lift it.
 
 One that is lifted stays in the row with its end, so that every node of a fleet learns that it is over. Who
-may not sign in is signed out, too.
+may not sign in is signed out, too. Who is erased stays under quarantine: the row is made anew, with nothing
+else in it, and goes when the quarantine is over.
 """
 
-from core.actors import Actor, user_actor
-from core.events import Event, QuarantineSet, SessionsEnded
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from core.actors import GATEWAY, Actor, user_actor
+from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
 from core.refusals import Conflict, Invalid, NotFound, Quarantined
+from core.rows import UNSTAMPED
 from core.state import State
-from core.user_rows import Quarantine, QuarantinedAct, user_ref
+from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserStamps, user_ref
 
 MOST_CHARACTERS = 512
+REMEMBERED_MS = 30 * 86_400_000
+"""For so long after its end a quarantine is remembered in a fleet: a node that was away may not know that it
+was lifted."""
 
 
 def refuse_quarantined(state: State, user_id: str, act: QuarantinedAct, now_ms: int) -> None:
@@ -61,6 +70,32 @@ def lift(state: State, user_id: str, act: QuarantinedAct, now_ms: int, *, by: Ac
         raise NotFound("quarantine")
     lifted = Quarantine(act, found.reason, found.by, found.since_ms, now_ms)
     return [QuarantineSet(row.ref, lifted, now_ms, by=by)]
+
+
+def after_erasure(state: State, user_id: str, now_ms: int) -> list[Event]:
+    """Put a user whose row an erasure in the same record removes under the same quarantines again. So the
+    erasure lifts none, and in a fleet these are later than it."""
+    row = state.users.get(user_ref(user_id))
+    found = row.quarantines if row is not None else ()
+    return [
+        QuarantineSet(user_ref(user_id), replace(each, stamp=UNSTAMPED), now_ms, by=GATEWAY)
+        for each in found
+        if each.is_in_force(now_ms)
+    ]
+
+
+def sweep_users(state: State, refs: Iterable[str], now_ms: int) -> list[Event]:
+    """Drop the rows of those users who have no account, and whose quarantines are over."""
+    over_ms = now_ms - REMEMBERED_MS if state.fleet.label else now_ms
+    rows = (state.users.get(ref) for ref in refs)
+    return [UserDropped(row.ref) for row in rows if row is not None and _is_empty(row, over_ms)]
+
+
+def _is_empty(row: UserRow, over_ms: int) -> bool:
+    """Tell if nothing in the row has held since then."""
+    # In a fleet the end of a role has a stamp, and must be known to all nodes for good.
+    has_more = row.profile or row.sessions or row.ended or row.role or row.stamps != UserStamps()
+    return not has_more and not any(each.is_in_force(over_ms) for each in row.quarantines)
 
 
 def _refuse_own(user_id: str, by: Actor) -> None:

@@ -48,7 +48,13 @@ class Capture:
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
-                case ev.EndpointHealthSet() | ev.EndingsForgotten() | ev.NodeNamed() | ev.VotesMoved():
+                case (
+                    ev.EndpointHealthSet()
+                    | ev.EndingsForgotten()
+                    | ev.UserDropped()
+                    | ev.NodeNamed()
+                    | ev.VotesMoved()
+                ):
                     pass  # local to this node, or the begin of an epoch, which others take as a copy
                 case (
                     ev.Merged()

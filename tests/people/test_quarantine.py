@@ -3,13 +3,23 @@
 import pytest
 
 from core.actors import OPERATOR, user_actor
-from core.events import Event
+from core.events import Event, RoleSet
 from core.ledger import Ledger
 from core.refusals import Conflict, Invalid, NotFound, Quarantined
 from core.state import State
-from core.user_rows import QuarantinedAct, user_ref
-from people.quarantine import MOST_CHARACTERS, impose, lift, refuse_quarantined
-from tests.support.sample_rows import HOUR_MS, NOW_MS, OWNER, USER
+from core.user_rows import QuarantinedAct, Role, UserRow, user_ref
+from people.quarantine import (
+    MOST_CHARACTERS,
+    REMEMBERED_MS,
+    after_erasure,
+    impose,
+    lift,
+    refuse_quarantined,
+    sweep_users,
+)
+from tests.support.memory_nodes import DIGESTS, Node, meet
+from tests.support.people import signed_in
+from tests.support.sample_rows import HOUR_MS, NOW_MS, OTHER_USER, OWNER, USER
 from votes.rules import erase_user
 
 UNTIL_MS = NOW_MS + HOUR_MS
@@ -78,6 +88,72 @@ def test_every_wrong_field_is_named(state: State, reason: str, until_ms: int, wr
     with pytest.raises(Invalid) as refused:
         forbid(state, reason=reason, until_ms=until_ms)
     assert set(refused.value.fields) == wrong
+
+
+def erased(state: State, now_ms: int = NOW_MS, mark: str = "") -> list[Event]:
+    events = erase_user(USER, {user_ref(USER)}, mark, now_ms=now_ms, by=OPERATOR)
+    return [*events, *after_erasure(state, USER, now_ms)]
+
+
+def test_an_erasure_lifts_no_quarantine_and_leaves_nothing_else(ledger: Ledger, state: State) -> None:
+    ledger.commit([signed_in(USER, "d1")])
+    ledger.commit(forbid(state))
+    ledger.commit(forbid(state, "submit", until_ms=NOW_MS + 1))
+    before = state.users[user_ref(USER)].quarantine("vote", NOW_MS)
+    ledger.commit(erased(state, NOW_MS + 1))
+    assert before is not None
+    assert state.users[user_ref(USER)] == UserRow(user_ref(USER), NOW_MS + 1, quarantines=(before,))
+
+
+def test_an_erasure_of_who_is_under_no_quarantine_leaves_no_row(ledger: Ledger, state: State) -> None:
+    ledger.commit([signed_in(USER, "d1")])
+    ledger.commit(forbid(state))
+    ledger.commit(erased(state, UNTIL_MS))
+    assert not state.users
+
+
+def test_the_row_of_an_erased_user_goes_when_the_quarantine_is_over(ledger: Ledger, state: State) -> None:
+    ledger.commit([signed_in(OTHER_USER, "d2")])
+    ledger.commit(forbid(state))
+    ledger.commit(erased(state))
+    refs = [user_ref(USER), user_ref(OTHER_USER), "users/unknown"]
+    assert sweep_users(state, refs, UNTIL_MS - 1) == []
+    ledger.commit(sweep_users(state, refs, UNTIL_MS))
+    assert list(state.users) == [user_ref(OTHER_USER)]
+
+
+def test_in_a_fleet_every_node_keeps_the_quarantine_of_an_erased_user() -> None:
+    a, b = Node("a"), Node("b", now_ms=NOW_MS + HOUR_MS)
+    b.ledger.commit([signed_in(USER, "d1")])
+    b.ledger.commit(forbid(b.state, until_ms=None))
+    a.hear(b)
+    a.ledger.commit(erased(a.state, mark=DIGESTS.user(USER)))
+    meet(a, b)
+    row = b.state.users[user_ref(USER)]
+    assert (row.profile, row.sessions) == (None, ())
+    assert row.quarantine("vote", NOW_MS) is not None
+
+
+def test_in_a_fleet_a_lifted_quarantine_is_remembered_for_a_while() -> None:
+    node, away = Node("a"), Node("b")
+    node.ledger.commit(forbid(node.state, until_ms=None))
+    away.hear(node)
+    lifted_ms = NOW_MS + HOUR_MS
+    node.ledger.commit(lift(node.state, USER, "vote", lifted_ms, by=OPERATOR))
+    assert sweep_users(node.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS - 1) == []
+    meet(node, away)
+    refuse_quarantined(away.state, USER, "vote", lifted_ms)
+    for each in (node, away):
+        each.ledger.commit(sweep_users(each.state, [user_ref(USER)], lifted_ms + REMEMBERED_MS))
+        assert not each.state.users
+
+
+def test_in_a_fleet_the_end_of_a_role_is_remembered() -> None:
+    node = Node("a")
+    roles: list[Role | None] = ["moderator", None]
+    for role in roles:
+        node.ledger.commit([RoleSet(user_ref(USER), role, NOW_MS)])
+    assert sweep_users(node.state, [user_ref(USER)], NOW_MS + 2 * REMEMBERED_MS) == []
 
 
 def test_an_erased_moderator_is_struck_out_of_it(ledger: Ledger, state: State) -> None:

@@ -309,6 +309,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.SessionsEnded: user_refs.flatmap(sessions_ended),
     ev.EndingsForgotten: st.builds(ev.EndingsForgotten, user_refs, times),
+    ev.UserDropped: st.builds(ev.UserDropped, user_refs),
     ev.RoleSet: st.builds(ev.RoleSet, user_refs, roles, times, **managed),
     ev.QuarantineSet: st.builds(ev.QuarantineSet, user_refs, quarantines, times, **managed),
     ev.UserMerged: user_refs.flatmap(user_rows).map(ev.UserMerged),

@@ -19,7 +19,7 @@ from core.rows import Attempt
 from core.user_rows import UserProfile, user_ref
 from listings import keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
-from people.quarantine import impose
+from people.quarantine import after_erasure, impose
 from people.roles import Moderators
 from people.user_sessions import Sessions, end_sessions
 from tests.support.fleet_book import Book
@@ -172,10 +172,9 @@ class Simulation:
         with node.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
-            self._commit(
-                node,
-                erase_user(user, search.refs, DIGESTS.user(user), now_ms=node.clock.now_ms(), by=OPERATOR),
-            )
+            now_ms = _now(node)
+            erased = erase_user(user, search.refs, DIGESTS.user(user), now_ms=now_ms, by=OPERATOR)
+            self._commit(node, [*erased, *after_erasure(node.state, user, now_ms)])
 
 
 def _now(node: Node) -> int:

@@ -1,4 +1,5 @@
-"""What is known of a person: shown, handed out, forgotten. Law: it is what the operator's erasure forgets.
+"""What is known of a person: shown, handed out, forgotten. Law: it is what the operator's erasure forgets,
+and the quarantines in force, which that keeps.
 
 A search goes through all listings in slices, as the erasure does, so other requests are served meanwhile.
 """

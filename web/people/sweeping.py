@@ -1,4 +1,5 @@
-"""The end of sessions that are over by themselves, so that no row keeps them for ever. Law: in slices."""
+"""The end of what is over by itself, so that no row is kept for ever: sessions and quarantines. Law: in
+slices."""
 
 import asyncio
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from core.ledger import Ledger
 from core.refusals import Unavailable
 from handlers.slices import in_slices
 from listings.finding import ref_slices
+from people.quarantine import sweep_users
 from people.user_sessions import Sessions
 
 EVERY_SECONDS = 3_600.0
@@ -38,5 +40,7 @@ class Sweeping:
 
     def _slices(self) -> Iterator[None]:
         for refs in ref_slices(self._ledger.state.users.refs):
-            self._ledger.commit(self._sessions.sweep(refs, self._clock.now_ms()))
+            state, now_ms = self._ledger.state, self._clock.now_ms()
+            self._ledger.commit(self._sessions.sweep(refs, now_ms))
+            self._ledger.commit(sweep_users(state, refs, now_ms))
             yield

@@ -69,6 +69,18 @@ def test_who_is_forgotten_is_known_nowhere(gateway: PeopleGateway, ben: Person) 
     assert status["vote"] == 0
 
 
+def test_an_erasure_is_no_way_out_of_a_quarantine(gateway: PeopleGateway, ben: Person) -> None:
+    gateway.done("PUT", f"/manage/users/{BEN}/quarantines/submit", {"reason": "Spam."})
+    assert "A quarantine in force is kept" in words(ben.page("/me/data"))
+    ben.acted("/me/data", {"word": "erase"})
+    row = gateway.gateway.ledger.state.users[f"users/{BEN}"]
+    assert (row.profile, row.sessions) == (None, ())
+    assert gateway.person(BEN).get("/bots/new").status_code == 403
+    gateway.done("DELETE", f"/manage/users/{BEN}/quarantines/submit")
+    gateway.done("DELETE", f"/manage/users/{BEN}")
+    assert f"users/{BEN}" not in gateway.gateway.ledger.state.users
+
+
 def test_a_listing_stays_when_its_owner_is_forgotten_and_the_page_says_so(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
     assert "Your 1 listing stays" in words(ada.page("/me/data"))
