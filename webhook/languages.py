@@ -1,39 +1,20 @@
-"""The languages of chat messages. Law: English is the source text; a catalog that cannot be read stops the
-start.
+"""The languages of chat messages. Law: a catalog that cannot be read stops the start.
 
-The catalogs are `locales/<language>/LC_MESSAGES/votegate.po`. The import of this module compiles them in
-memory, so no compiled file can be older than its source.
+The import of this module compiles the catalogs, so that no message waits for one. They are small.
 """
 
-import gettext
-import io
 from collections.abc import Callable
-from importlib.resources import files
-from typing import get_args
+from gettext import NullTranslations
 
-from babel.messages.mofile import write_mo
-from babel.messages.pofile import read_po
-
-from core.rows import Language
-
-LANGUAGES: tuple[Language, ...] = get_args(Language)
-DEFAULT_LANGUAGE: Language = "en"
+from languages.catalogs import read_catalog
+from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
 
 
 def translator(language: str) -> Callable[[str], str]:
     """Return a function that translates English texts. For an unknown language it returns them unchanged."""
-    return _CATALOGS.get(language, _ENGLISH).gettext
+    return _CATALOGS.get(language, _CATALOGS[DEFAULT_LANGUAGE]).gettext
 
 
-def _catalog(language: str) -> gettext.NullTranslations:
-    po = files("webhook") / "locales" / language.replace("-", "_") / "LC_MESSAGES" / "votegate.po"
-    compiled = io.BytesIO()
-    write_mo(compiled, read_po(io.BytesIO(po.read_bytes()), abort_invalid=True))
-    compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
-
-
-_ENGLISH = gettext.NullTranslations()
-_CATALOGS: dict[str, gettext.NullTranslations] = {
-    language: _catalog(language) for language in LANGUAGES if language != DEFAULT_LANGUAGE
+_CATALOGS: dict[str, NullTranslations] = {
+    language: read_catalog("webhook", "votegate", language) for language in LANGUAGES
 }

@@ -18,11 +18,11 @@ import pytest
 import requests
 
 from core.rows import Delivery
+from languages.language_names import LANGUAGES
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
 from tests.support.gateways import ROOT, WAIT_SECONDS
-from webhook.languages import LANGUAGES
 from webhook.messages import EXCERPT_CHARACTERS
 from webhook.payloads import payload
 from webhook.signature import new_secret, signed_headers

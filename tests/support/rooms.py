@@ -3,6 +3,7 @@
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
+    "languages": {"core"},
     "ratelimit": set(),
     "grammars": set(),
     "settings": {"grammars"},
@@ -15,12 +16,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "guild_counts": {"core"},
     "chatplatform": {"core"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "outbound"},
+    "webhook": {"core", "grammars", "languages", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"},
+    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "votes", "webhook"),

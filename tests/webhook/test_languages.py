@@ -9,8 +9,9 @@ from babel.messages.catalog import Message
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 
+from languages.language_names import DEFAULT_LANGUAGE, LANGUAGES
 from webhook import languages
-from webhook.languages import DEFAULT_LANGUAGE, LANGUAGES, translator
+from webhook.languages import translator
 
 LOCALES = Path(languages.__file__).parent / "locales"
 TRANSLATED = [language for language in LANGUAGES if language != DEFAULT_LANGUAGE]

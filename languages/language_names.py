@@ -1,0 +1,25 @@
+"""The languages by name. Law: each is called what its speakers call it."""
+
+from collections.abc import Mapping
+from typing import get_args
+
+from core.rows import Language
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+DEFAULT_LANGUAGE: Language = "en"
+OWN_NAMES: Mapping[Language, str] = {
+    "en": "English",
+    "tr": "Türkçe",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "pt-BR": "Português do Brasil",
+    "ru": "Русский",
+    "ja": "日本語",
+}
+_BY_NAME: Mapping[str, Language] = {language: language for language in LANGUAGES}
+
+
+def named(text: str | None) -> Language | None:
+    """Return the language whose name in the contract this is; None if it is of none."""
+    return _BY_NAME.get(text or "")

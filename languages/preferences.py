@@ -1,0 +1,44 @@
+"""Which of the languages somebody understands. Law: whatever a header says, it is one of ours or none.
+
+`Accept-Language` is a list of ranges with weights (RFC 9110, 12.5.4), such as `de-AT, de;q=0.9, en;q=0.5`. Of
+the ranges that mean a language of ours, the heaviest counts, and the first of those. A range means a language
+by its longest beginning that is the tag of one (RFC 4647, 3.4), or by its first part: `pt-PT` means `pt-BR`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from core.rows import Language
+from languages.language_names import LANGUAGES
+
+MOST_CHARACTERS = 1_000
+"""How much of a header is read."""
+_WEIGHTED = re.compile(
+    r"\s*(?P<range>[A-Za-z0-9-]{1,64})\s*(?:;\s*[qQ]\s*=\s*(?P<weight>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?"
+)
+_BY_TAG = {language.lower(): language for language in LANGUAGES}
+_BY_FIRST_PART = {tag.partition("-")[0]: language for tag, language in _BY_TAG.items()}
+
+
+def language_of(tag: str) -> Language | None:
+    """Return the language that a tag means, such as `de-AT` or `pt_BR`; None if it is none of ours."""
+    plain = tag.lower().replace("_", "-")
+    return _BY_TAG.get(plain) or _BY_FIRST_PART.get(plain.partition("-")[0])
+
+
+def accepted(header: str) -> Language | None:
+    """Return the language of ours that an `Accept-Language` prefers; None if it names none."""
+    weights = dict[Language, float]()
+    for tag, weight in _ranges(header[:MOST_CHARACTERS]):
+        language = language_of(tag)
+        if language is not None and weight > weights.get(language, 0.0):
+            weights[language] = weight
+    return max(weights, key=weights.__getitem__, default=None)
+
+
+def _ranges(header: str) -> Iterator[tuple[str, float]]:
+    """Yield the ranges that can be read, with their weights."""
+    for part in header.split(","):
+        found = _WEIGHTED.fullmatch(part)
+        if found is not None:
+            yield found["range"], float(found["weight"] or 1)
