@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults fuzz crash soak lint bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults fuzz crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -54,7 +54,7 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal listings metrics outbound people ratelimit serving settings snapshot storage votes web webhook)
+ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
@@ -118,6 +118,13 @@ vendor:          ## copy the files of others that pages use, as web/vendor/ pins
 	@cp web/vendor/node_modules/uplot/dist/uPlot.min.css web/static/vendor/uplot.min.css
 	@rm -r web/vendor/node_modules
 	@cd web/static/vendor && sha512sum * > ../../vendor/SHA512SUMS
+
+messages: $(VENV)/dev.stamp ## bring the texts of pages into the catalogs of all languages
+	@mkdir -p build
+	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot web
+	@$(BIN)/pybabel --quiet update --domain web --input-file build/web.pot --output-dir web/locales $(UPDATE)
+CATALOG := --add-location file --sort-by-file --no-wrap
+UPDATE := --no-wrap --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 
 system-packages: ## install what a bare Debian machine needs (as root)
 	apt-get install --yes python3.11 python3.11-venv make git

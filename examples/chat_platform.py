@@ -82,7 +82,8 @@ USERS = {
         user(1, "ada", "Ada, who owns bots"),
         user(2, "ben", "Ben, who votes"),
         user(3, "cleo", "Cleo, who moderates"),
-        user(4, "dan", None, email=None, verified=False, locale="de"),
+        user(4, "dan", None, email=None, verified=False, locale="en-GB"),
+        user(5, "emil", "Emil, who reads German", locale="de"),
     )
 }
 ADA = next(iter(USERS))

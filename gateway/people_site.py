@@ -28,6 +28,7 @@ from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.key_pages import KeyPages
+from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
@@ -83,7 +84,7 @@ class PeopleSite:
         authorize_url = settings.chat_platform.authorize_url
         acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
         audience = people_audience(
-            self._cookies.session, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
+            self._cookies, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
         )
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
@@ -117,6 +118,7 @@ class PeopleSite:
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             sign_in=self._sign_in,
+            language=LanguageChoice(self._cookies.language),
             mine=self._mine,
             data=MyData(state, clock, self._ownership, answers, self._cookies.session),
             submission=SubmissionPages(

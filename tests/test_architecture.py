@@ -20,6 +20,7 @@ PURE = [
     *("core", "grammars", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
+    "languages/preferences.py",
     *(
         f"webhook/{name}.py"
         for name in (
@@ -341,8 +342,8 @@ TESTED_ELSEWHERE = {
 
 ASPECTS = {
     "chatplatform/stand_in",
-    "web/people/every_page",
-    "web/people/typed_texts",
+    "web/catalogs",
+    *("web/people/every_page", "web/people/every_text", "web/people/typed_texts"),
     *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",

@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Generic
 
 from core.actors import Actor
+from core.rows import Language
 from handlers.reply import BadRequest
 from handlers.request import Request
 from web.cookies import Cookie
 from web.error_pages import ErrorTexts
 from web.pages import Access, V
 from web.sessions import Notice
+from web.texts import Words
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Audience(Generic[V]):
         cookie: what a visitor is known by.
         known: returns the visitor with this value of the cookie; None for a stranger.
         actor: names a visitor in the record of changes.
+        language: names the language of a page; OPERATORS for that of the operator's pages.
         rules: tells of each access but "anyone" whether a visitor has it.
         act: is called before a visitor changes something that takes a sign-in. It may refuse that.
         stranger: the refusal of a stranger.
@@ -39,13 +42,14 @@ class Audience(Generic[V]):
     cookie: Cookie
     known: Callable[[str | None], V | None]
     actor: Callable[[V], Actor]
+    language: Callable[[V | None, Request], Language | None]
     rules: Mapping[Access, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: type[BadRequest]
     notice: Callable[[V | None, Request], Notice | None]
     sign_in: str
     home: str
-    home_link: str
+    home_link: Words
     is_closed: bool
     rest: str
     frame: str

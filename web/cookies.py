@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 SIGN_IN_SECONDS = 600
 """How long a sign-in may take at the chat platform."""
+LANGUAGE_SECONDS = 31_536_000
+"""How long a browser keeps the choice of a language: a year."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -50,10 +52,11 @@ OPERATOR = _cookie("operator")
 
 
 class PeopleCookies(NamedTuple):
-    """The cookies of those who sign in through the chat platform: a session, and a sign-in under way."""
+    """The cookies of people: a session, a sign-in under way, and the language that they chose."""
 
     session: Cookie
     sign_in: Cookie
+    language: Cookie
     are_secure: bool
 
 
@@ -67,6 +70,7 @@ def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
     return PeopleCookies(
         _cookie("session", session_seconds, is_secure=are_secure),
         _cookie("signin", SIGN_IN_SECONDS, is_secure=are_secure),
+        _cookie("language", LANGUAGE_SECONDS, is_secure=are_secure),
         are_secure,
     )
 

@@ -8,25 +8,31 @@ from collections.abc import Mapping
 import msgspec
 
 from handlers.reply import Reply
+from web.api_texts import api_text
 from web.pages import Page
+from web.texts import Text, Words
 
 
 class ErrorText(msgspec.Struct, frozen=True):
     """The parts of an error page that its status decides."""
 
-    title: str
-    what_to_do: str
+    title: Words
+    what_to_do: Words
 
 
-_OTHER_4XX = ErrorText("The request was not taken", "Go back, and try it from the page again.")
+_OTHER_4XX = ErrorText(Text("The request was not taken"), Text("Go back, and try it from the page again."))
 _OF_FORMS: Mapping[int, ErrorText] = {
-    400: ErrorText("The form was not taken", "Go back, and fill it in again. Nothing has changed."),
-    405: ErrorText("The page cannot do that", "Go back, and use the buttons of the page."),
+    400: ErrorText(
+        Text("The form was not taken"), Text("Go back, and fill it in again. Nothing has changed.")
+    ),
+    405: ErrorText(Text("The page cannot do that"), Text("Go back, and use the buttons of the page.")),
     409: ErrorText(
-        "It cannot be done as things stand", "Look at the page again: the state may have changed meanwhile."
+        Text("It cannot be done as things stand"),
+        Text("Look at the page again: the state may have changed meanwhile."),
     ),
     413: ErrorText(
-        "The form is too large", "Shorten what you wrote, and send it again. Nothing has changed."
+        Text("The form is too large"),
+        Text("Shorten what you wrote, and send it again. Nothing has changed."),
     ),
 }
 """Texts that are the same for every visitor."""
@@ -65,6 +71,6 @@ def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool) -> Page:
     return Page("error.html", text.title, values, refused.status, refused.headers, refused.limits)
 
 
-def error_text(refused: Reply) -> str:
+def error_text(refused: Reply) -> Words:
     """Return the text of a JSON error."""
-    return msgspec.json.decode(refused.body, type=_JsonError).error
+    return api_text(msgspec.json.decode(refused.body, type=_JsonError).error)

@@ -1,6 +1,11 @@
-"""Numbers and times for people. Law: a number keeps its unit, and a time is UTC."""
+"""Numbers and times for operators. Law: a number keeps its unit, and a time is UTC.
 
+They are written as the log and the API write them, in every language.
+"""
+
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
@@ -66,3 +71,14 @@ def moment(at_ms: int | None) -> str:
 
 def share(part: float, whole: float) -> str:
     return f"{part / whole:.0%}" if whole else NOTHING
+
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "number": number,
+    "size": size,
+    "span": span,
+    "moment": moment,
+    "milliseconds": milliseconds,
+    "share": share,
+}
+"""The formats by the names that templates use."""

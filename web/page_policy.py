@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 
-def page_headers(images: Iterable[str] = (), forms: Iterable[str] = ()) -> Mapping[str, str]:
+def page_headers(
+    images: Iterable[str] = (), forms: Iterable[str] = (), varies: Iterable[str] = ()
+) -> Mapping[str, str]:
     """Return the headers of pages. `cache-control` and `vary` keep one with a session out of every cache.
 
     Args:
         images: the origins of others whose pictures the pages show.
         forms: the origins of others to which a form may lead. A browser asks this of a redirect, too.
+        varies: further headers of requests that a page depends on.
     """
     return MappingProxyType(
         {
@@ -23,7 +26,7 @@ def page_headers(images: Iterable[str] = (), forms: Iterable[str] = ()) -> Mappi
             "cross-origin-resource-policy": "same-origin",
             "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
             "cache-control": "no-store",
-            "vary": "Cookie, HX-Request",
+            "vary": ", ".join(("Cookie", "HX-Request", *varies)),
         }
     )
 

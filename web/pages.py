@@ -11,6 +11,7 @@ from handlers.reply import NO_HEADERS, Reply
 from handlers.request import Request
 from ratelimit.bucket import Decision
 from web.form_posts import FormPost, read_form
+from web.texts import Words
 
 V = TypeVar("V")
 """A kind of visitor who has signed in (audiences.py)."""
@@ -39,7 +40,7 @@ class Page(NamedTuple):
     """A template with its values. The template's block `content` is the fragment."""
 
     template: str
-    title: str
+    title: Words
     values: Mapping[str, Any]
     status: int = 200
     headers: Mapping[str, str] = NO_HEADERS
@@ -51,7 +52,7 @@ class Instead(Exception):
     """A page that a visitor gets instead of the one that was asked for."""
 
     def __init__(self, page: Page) -> None:
-        super().__init__(page.title)
+        super().__init__(page.template)
         self.page = page
 
 

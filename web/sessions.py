@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
+from web.texts import Words
 
 MOST_SESSIONS = 64
 MOST_NOTICES = 8
@@ -19,7 +20,7 @@ VALUE_CHARACTERS = 43
 class Notice(NamedTuple):
     """The outcome of an action, for the page that comes after it."""
 
-    text: str
+    text: Words
     is_problem: bool = False
 
 

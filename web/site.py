@@ -25,13 +25,14 @@ from web.json_answers import AnswerRefused
 from web.pages import Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.templates import Drawing, Templates
+from web.texts import Text
 
 HTML = "text/html; charset=utf-8"
 NO_INDEX = {"x-robots-tag": "noindex"}
 """The header that keeps a page out of search engines: one that is not for everybody."""
 
 
-UNSENT = "You are not signed in any more"
+UNSENT = Text("You are not signed in any more")
 
 
 class Site(Generic[V]):
@@ -74,8 +75,8 @@ class Site(Generic[V]):
             return replace(reply, headers={**reply.headers, **own})
 
         async def answer(request: Request) -> Reply:
-            drawing = await self._templates.load()
             visitor = self.visitor(request)
+            drawing = await self._templates.load(self._audience.language(visitor, request))
             if visitor is not None:
                 request = request._replace(by=self._audience.actor(visitor))
             try:
@@ -129,9 +130,18 @@ class Site(Generic[V]):
         home, sign_in = self._audience.home, self._audience.sign_in
         if request.method not in SAFE_METHODS:
             return sign_in
-        query = urlencode({name: value for name, value in request.query.items() if name != "notice"})
-        back = f"{request.path}?{query}" if query else request.path
+        back = _address(request)
         return f"{sign_in}?to={quote(back)}" if back != home else sign_in
+
+    def _address_of(self, request: Request) -> str | None:
+        """Return where the same page is seen again; None for the answer to a form.
+
+        For the way back from the platform it is the sign-in: what stands in that address is on no page.
+        """
+        if request.method not in SAFE_METHODS:
+            return None
+        sign_in = self._audience.sign_in
+        return sign_in if request.path.startswith(f"{sign_in}/") else _address(request)
 
     def _refused(self, drawing: Drawing, request: Request, visitor: V | None, refused: Reply) -> Reply:
         if _is_twin(request):
@@ -151,6 +161,7 @@ class Site(Generic[V]):
             "title": page.title,
             "path": request.path,
             "sign_in_from_here": self._sign_in_from(request),
+            "address": self._address_of(request),
             "visitor": visitor,
             "notice": audience.notice(visitor, request),
             "now_ms": self._clock.now_ms(),
@@ -164,11 +175,15 @@ class Site(Generic[V]):
         return Reply(page.status, text.encode(), headers, page.limits, HTML, cookies=page.cookies)
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
-        """Draw an answer that no view made: 405, a bug. Before the first page it stays as it is."""
-        drawing = self._templates.drawing
+        """Draw an answer that no view made: 405, a bug.
+
+        It stays as it is before the first page in its language.
+        """
+        visitor = self.visitor(request)
+        drawing = self._templates.loaded(self._audience.language(visitor, request))
         if drawing is None or reply.status < 400:
             return reply
-        return self._refused(drawing, request, self.visitor(request), reply)
+        return self._refused(drawing, request, visitor, reply)
 
     def _finish_missing(self, request: Request, reply: Reply) -> Reply:
         """Answer for any other method of a path that does not exist, and for a bug."""
@@ -177,7 +192,7 @@ class Site(Generic[V]):
     async def _missing(self, request: Request) -> Reply:
         """Answer for a path that does not exist: with a page for a browser, as everywhere else for others."""
         if "text/html" in request.headers.get("Accept", ""):
-            await self._templates.load()
+            await self._templates.load(self._audience.language(self.visitor(request), request))
             return self._finish(request, no_such_path())
         return no_such_path()
 
@@ -200,6 +215,12 @@ def _wants_fragment(request: Request) -> bool:
 def _is_twin(request: Request) -> bool:
     """Tell whether a program asks for the JSON of a page."""
     return request.path.endswith(".json")
+
+
+def _address(request: Request) -> str:
+    """Return the path and the query of a request, but for the notice."""
+    query = urlencode({name: value for name, value in request.query.items() if name != "notice"})
+    return f"{request.path}?{query}" if query else request.path
 
 
 def _target(request: Request) -> str:

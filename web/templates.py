@@ -1,21 +1,26 @@
 """Templates. Law: every value is escaped, and a value that is missing is an error.
 
 Jinja2 and the templates are loaded with the first page, in a thread: a gateway whose pages nobody asks for
-pays nothing for them. All templates are compiled then, and none is read again.
+pays nothing for them. All templates are compiled then, once for all languages, and none is read again. With
+the first page in a language its catalog is read, in a thread, too.
 """
 
 import asyncio
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, MutableMapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from web import formats
+from core.rows import Language
 from web.links import link
 from web.static_files import StaticFiles, read_static_files
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from web.localization import Localization
 
 FOLDER = Path(__file__).parent / "templates"
 MACROS = {
@@ -30,10 +35,13 @@ BLOCK = "content"
 """The part of a page that is its fragment."""
 FRAME = "base.html"
 """The template around all pages. Its blocks are no fragments: they need values that pages do not have."""
+OPERATORS = None
+"""Stands for the English of the operator's pages where a language is asked for."""
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Drawing:
-    """The loaded templates and the files that they name."""
+    """The templates in one language, and the files that they name."""
 
     def __init__(self, environment: "Environment", files: StaticFiles) -> None:
         self._environment = environment
@@ -52,50 +60,98 @@ class Drawing:
 
 
 class Templates:
-    """The drawing, once it was asked for."""
+    """The drawings, once they were asked for."""
 
     def __init__(self) -> None:
-        self.drawing: Drawing | None = None
-        self._loading: asyncio.Future[Drawing] | None = None
+        self._drawings: dict[Language | None, Drawing] = {}
+        self._loading: dict[Language | None, asyncio.Future[Drawing]] = {}
 
-    async def load(self) -> Drawing:
-        """Return the drawing. The first call loads it; calls meanwhile wait for the same one."""
-        if self.drawing is None:
-            if self._loading is None:
-                self._loading = asyncio.ensure_future(asyncio.to_thread(load_drawing))
-            self.drawing = await asyncio.shield(self._loading)
-        return self.drawing
+    def loaded(self, language: Language | None) -> Drawing | None:
+        """Return the drawing of a language if it is there."""
+        return self._drawings.get(language)
+
+    async def load(self, language: Language | None = OPERATORS) -> Drawing:
+        """Return a drawing. The first call loads it; calls meanwhile wait for the same one."""
+        if (drawing := self._drawings.get(language)) is not None:
+            return drawing
+        if language not in self._loading:
+            self._loading[language] = asyncio.ensure_future(asyncio.to_thread(load_drawing, language))
+        drawing = self._drawings[language] = await asyncio.shield(self._loading[language])
+        return drawing
+
+
+class _Shipped(NamedTuple):
+    """What the program ships with: its templates compiled, its files packed."""
+
+    codes: Mapping[str, CodeType]
+    files: StaticFiles
+
+
+def load_drawing(language: Language | None) -> Drawing:
+    """Return a drawing. It is made once, whatever number of gateways a process has."""
+    with _ONE_AT_A_TIME:
+        return _drawing_in(language)
 
 
 @cache
-def load_drawing() -> Drawing:
-    """Read and compile what the program ships with: once, whatever number of gateways a process has."""
-    from jinja2 import DictLoader, Environment, StrictUndefined
+def _drawing_in(language: Language | None) -> Drawing:
+    from web.localization import for_operators, localization
 
-    sources = {
-        str(path.relative_to(FOLDER)): path.read_text("utf-8") for path in sorted(FOLDER.rglob("*.html"))
-    }
+    return drawing_with(localization(language) if language is not None else for_operators())
+
+
+def drawing_with(spoken: "Localization") -> Drawing:
+    """Return the drawing that speaks as it is told."""
+    from jinja2 import BaseLoader, Environment, Template
+
+    shipped = _shipped()
+
+    class CompiledLoader(BaseLoader):
+        def load(
+            self,
+            environment: Environment,
+            name: str,
+            globals: MutableMapping[str, Any] | None = None,
+        ) -> Template:
+            return Template.from_code(environment, shipped.codes[name], {} if globals is None else globals)
+
+    environment = _environment(spoken, shipped.files)
+    environment.loader = CompiledLoader()
+    for name, macros in MACROS.items():
+        environment.globals[name] = environment.get_template(macros).module
+    return Drawing(environment, shipped.files)
+
+
+@cache
+def _shipped() -> _Shipped:
+    """Read and compile the templates. What is compiled knows no language: it asks its environment."""
+    from web.localization import for_operators
+
     files = read_static_files()
+    environment = _environment(for_operators(), files)
+    codes = {}
+    for path in sorted(FOLDER.rglob("*.html")):
+        name = str(path.relative_to(FOLDER))
+        codes[name] = environment.compile(path.read_text("utf-8"), name)
+    return _Shipped(codes, files)
+
+
+def _environment(spoken: "Localization", files: StaticFiles) -> "Environment":
+    from jinja2 import Environment, StrictUndefined
+    from jinja2.ext import InternationalizationExtension
+
     environment = Environment(
-        loader=DictLoader(sources),
+        extensions=[InternationalizationExtension],
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=spoken.drawn,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["static"] = files.address
-    environment.filters |= {
-        "url": link,
-        "number": formats.number,
-        "size": formats.size,
-        "span": formats.span,
-        "moment": formats.moment,
-        "milliseconds": formats.milliseconds,
-        "share": formats.share,
-    }
-    for name, macros in MACROS.items():
-        environment.globals[name] = environment.get_template(macros).module
-    for name in sources:
-        environment.get_template(name)
-    return Drawing(environment, files)
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.extend(newstyle_gettext=True)  # values are given to the functions, which escape them
+    environment.globals |= {"_": spoken.gettext, "gettext": spoken.gettext, "ngettext": spoken.ngettext}
+    environment.globals |= {"static": files.address, "language": spoken.language}
+    environment.filters |= {"url": link, "said": spoken.say, **spoken.filters}
+    return environment

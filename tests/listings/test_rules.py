@@ -220,8 +220,8 @@ def test_an_edit_with_another_owner_is_a_handover_and_sends_a_denied_listing_aga
 ) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
     ledger.commit(rules.deny(state, BOT_REF, "No.", NOW_MS + 1, by=OPERATOR))
-    heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
-    for now_ms in (LATER_MS, LATER_MS + 5):
+    for now_ms, name in ((LATER_MS, "Jukebox"), (LATER_MS + 5, "Another name")):
+        heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
     assert [act.deed for act in listing.trail if act.at_ms >= LATER_MS] == ["handed_over", "edited"]

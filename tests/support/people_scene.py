@@ -20,6 +20,7 @@ from core.clock import FakeClock
 from core.refusals import Refusal, Unavailable
 from core.rows import Policy
 from handlers.route import PAGE, Resource
+from languages.preferences import language_of
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.traffic import Traffic
@@ -65,7 +66,15 @@ class PeopleInMemory:
         value = secrets.token_urlsafe(32)
         name, picture = user.display_name or user.username, avatar_url(self._cdn_url, user.id, user.avatar)
         self.labels.append(label)
-        self.sessions[value] = Person(user.id, name, picture, user.id == CLEO, "digest", self._clock.now_ms())
+        self.sessions[value] = Person(
+            user.id,
+            name,
+            picture,
+            user.id == CLEO,
+            language_of(user.locale or ""),
+            "digest",
+            self._clock.now_ms(),
+        )
         return value
 
     async def sign_out(self, value: str | None) -> None:
@@ -158,7 +167,7 @@ class PeopleSite(Client):
         )
         acts = UserLimit(Policy(1_000, 60), self.clock)
         audience = people_audience(
-            cookies.session, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
+            cookies, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

@@ -22,7 +22,7 @@ STAND_IN_COOKIE = "stand-in-user"
 BACK = "http://127.0.0.1:8080/signin/callback"
 CLIENT_ID = "900000000000000001"
 CLIENT_SECRET, BOT_TOKEN = "stand-in-client-secret", "stand-in-bot-token"
-ADA, BEN, CLEO, DAN = (str(200000000000000000 + number) for number in range(1, 5))
+ADA, BEN, CLEO, DAN, EMIL = (str(200000000000000000 + number) for number in range(1, 6))
 CHANNELS = "/users/@me/channels"
 READY, PRIVATE, SILENT, NO_BOT = (str(400000000000000000 + number) for number in range(1, 5))
 

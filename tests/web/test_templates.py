@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from web.templates import FOLDER, load_drawing
+from web.templates import FOLDER, OPERATORS, load_drawing
 
 TEMPLATES = sorted(FOLDER.rglob("*.html"))
 TAG = re.compile(r"<[a-zA-Z](?:[^<>\"]|\"[^\"]*\")*>")
 ADDRESS = re.compile(r"(?:href|src|action|hx-get)=\"((?:\{\{.*?\}\}|[^\"{])*)\"")
+TRANS = re.compile(r"\{% trans([^%]*)%\}(.*?)\{% endtrans %\}", re.DOTALL)
 JINJA = re.compile(r"\{[{%#].*?[}%#]\}", re.DOTALL)
 
 
@@ -44,9 +45,21 @@ def test_nothing_is_let_through_without_escaping_and_nothing_needs_eval(path: Pa
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=named)
 def test_every_address_that_is_a_value_goes_through_the_filter(path: Path) -> None:
-    for value in ADDRESS.findall(path.read_text()):
+    text = path.read_text()
+    for value in ADDRESS.findall(text):
         of_ours = value.startswith("#{{") or "static(" in value
-        assert "{{" not in value or of_ours or re.fullmatch(r"\{\{.*\|url *\}\}", value), value
+        is_filtered = re.fullmatch(r"\{\{.*\|url *\}\}", value) or value == "{{ address }}"
+        assert "{{" not in value or of_ours or is_filtered, value
+    for sentence in TRANS.findall(text):  # in a sentence for translators an address is only named
+        assert "{{ address }}" not in sentence[1] or re.search(r"address=\([^%]*\)\|url", sentence[0])
+
+
+@pytest.mark.parametrize("path", [path for path in TEMPLATES if path.parent.name != "debug"], ids=named)
+def test_a_template_of_people_s_pages_has_no_text_that_is_not_for_translators(path: Path) -> None:
+    text = JINJA.sub("", TRANS.sub("", path.read_text()))
+    written = re.sub(r"<[^>]*>|[\w-]+=\"[^\"]*\"|Votegate", " ", text)
+    spoken = re.findall(r" (?:title|alt|aria-label|placeholder|data-[a-z]+)=\"([^\"]*)\"", text)
+    assert re.findall(r"[^\W\d_]+", " ".join((written, *spoken))) == []
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +70,7 @@ def drawn() -> str:
         **{"status": 404, "what": '<script>"x"', "why": "a & b", "what_to_do": "'", "wait_seconds": None},
         "may_sign_in": True,
     }
-    return load_drawing().whole("error.html", values)
+    return load_drawing(OPERATORS).whole("error.html", values)
 
 
 def test_values_are_escaped(drawn: str) -> None:
@@ -69,7 +82,7 @@ def test_values_are_escaped(drawn: str) -> None:
 def test_a_fragment_is_no_part_of_the_frame(block: str) -> None:
     values = {"status": 404, "what": "w", "why": "y", "what_to_do": "d", "wait_seconds": None}
     values |= {"may_sign_in": False, "home": "/", "home_link": "Home", "title": "t"}
-    assert "<h1>w</h1>" in load_drawing().fragment("error.html", values, block)
+    assert "<h1>w</h1>" in load_drawing(OPERATORS).fragment("error.html", values, block)
 
 
 def test_a_fragment_is_the_content_without_the_page_around_it() -> None:
@@ -83,11 +96,11 @@ def test_a_fragment_is_the_content_without_the_page_around_it() -> None:
         "home": "/debug",
         "home_link": "Back",
     }
-    fragment = load_drawing().fragment("error.html", values)
+    fragment = load_drawing(OPERATORS).fragment("error.html", values)
     assert "<html" not in fragment
     assert "<h1>w</h1>" in fragment
 
 
 def test_a_value_that_is_missing_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        load_drawing().fragment("error.html", {})
+        load_drawing(OPERATORS).fragment("error.html", {})

@@ -20,6 +20,7 @@ from web.formats import number, size, span
 from web.json_answers import JsonAnswers
 from web.pages import Page, PageRow, Shown, see_other
 from web.sessions import Notice
+from web.texts import Words
 
 Answer = Mapping[str, Any]
 """A JSON answer, from which a notice is made."""
@@ -316,7 +317,7 @@ def _confirmation(
     action: Action,
     title: str,
     values: Mapping[str, Any],
-    errors: Mapping[str, str],
+    errors: Mapping[str, Words],
     back: str,
     status: int = 200,
 ) -> Page:

@@ -9,6 +9,7 @@ from web.error_pages import ErrorText, ErrorTexts
 from web.page_policy import PAGE_HEADERS
 from web.pages import Visit
 from web.sessions import Notice, OperatorSessions, Session
+from web.templates import OPERATORS
 
 HOME, SIGN_IN = "/debug", "/debug/sign-in"
 SECTIONS = (
@@ -56,6 +57,7 @@ def operator_audience(sessions: OperatorSessions) -> Audience[Session]:
         cookie=OPERATOR,
         known=sessions.of,
         actor=lambda _: ACTOR,
+        language=lambda _, __: OPERATORS,
         rules={"operator": lambda _: True},
         act=lambda _: None,
         stranger=OperatorTokenRequired,

@@ -1,4 +1,9 @@
-"""Names of browsers. Law: a name is made of words of ours, whatever a browser says of itself."""
+"""Names of browsers. Law: a name is made of words of ours, whatever a browser says of itself.
+
+A session keeps the name in English. A page says it in the language of its visitor.
+"""
+
+from web.texts import Text, Words
 
 READ_CHARACTERS = 512
 UNKNOWN = "Unknown browser"
@@ -28,6 +33,13 @@ def browser_label(user_agent: str | None) -> str:
     text = (user_agent or "")[:READ_CHARACTERS]
     browser, system = _first(text, _BROWSERS), _first(text, _SYSTEMS)
     return f"{browser or UNKNOWN} on {system}" if system is not None else browser or UNKNOWN
+
+
+def label_in_words(label: str) -> Words:
+    """Return a kept label as pages say it."""
+    browser, on, system = label.partition(" on ")
+    named = Text("Unknown browser") if browser == UNKNOWN else browser
+    return Text("{browser} on {system}", browser=named, system=system) if on else named
 
 
 def _first(text: str, names: tuple[tuple[tuple[str, ...], str], ...]) -> str | None:

@@ -4,8 +4,8 @@
 .../webhook/deliveries/{delivery_id}    one delivery, each attempt, its request; sends it again
 """
 
-from collections.abc import Callable
-from typing import get_args
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 from core.refusals import Invalid, NotFound
 from core.rows import Delivery, DeliveryState, Listing, Webhook
@@ -18,15 +18,21 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
+from web.texts import Text
 
 TAB = "webhook"
 ON_A_PAGE = 25
-STATES = ("", *get_args(DeliveryState))
+STATES: Mapping[DeliveryState | Literal[""], Text] = {
+    "": Text("All"),
+    "pending": Text("Pending"),
+    "delivered": Text("Delivered"),
+    "failed": Text("Failed"),
+}
 SPANS = (
-    ("3600", "In the last hour"),
-    ("86400", "In the last 24 hours"),
-    ("604800", "In the last 7 days"),
-    ("all", "At any time"),
+    ("3600", Text("In the last hour")),
+    ("86400", Text("In the last 24 hours")),
+    ("604800", Text("In the last 7 days")),
+    ("all", Text("At any time")),
 )
 """Since when what failed is sent again, in seconds and in words."""
 

@@ -26,9 +26,10 @@ from web.people.questions import (
     refused_by,
 )
 from web.people.shown_once import ShownOnce, shown_once
+from web.texts import Text
 
 TAB = "keys"
-KEEP_IT = (
+KEEP_IT = Text(
     "Save it now where your bot keeps its secrets. It is a password: whoever has it speaks for your bot."
 )
 
@@ -60,7 +61,7 @@ class KeyPages:
             )
         except REFUSALS as error:
             return await self._list(visit, access, refused_by(error), name)
-        return self._shown(access, f"The key {issued.name} is made", issued.key)
+        return self._shown(access, Text("The key {name} is made", name=issued.name), issued.key)
 
     def ask_rotation(self, visit: PersonVisit) -> Shown:
         access = self._fresh(visit)
@@ -81,10 +82,9 @@ class KeyPages:
             )
         except REFUSALS as error:
             return asked(access, TAB, _rotation(access, key), refused_by(error), overlap)
-        stops = dict(OVERLAPS).get(overlap, "later").lower() if isinstance(overlap, int) else "later"
-        return self._shown(
-            access, f"The key {key.name} has a new value; the old one stops {stops}", rotated.key
-        )
+        when = dict(OVERLAPS).get(overlap, Text("Later")) if isinstance(overlap, int) else Text("Later")
+        title = Text("The key {name} has a new value. The old one stops: {when}", name=key.name, when=when)
+        return self._shown(access, title, rotated.key)
 
     def ask_deletion(self, visit: PersonVisit) -> Shown:
         access = self._fresh(visit)
@@ -115,11 +115,13 @@ class KeyPages:
         values = {"keys": listed.keys, "errors": refused.errors, "name": name}
         return tab_page(access, TAB, values, refused.status)
 
-    def _shown(self, access: Access, title: str, value: str) -> Shown:
+    def _shown(self, access: Access, title: Text, value: str) -> Shown:
         url = f"{self._public_url}/bots/{access.row.id}/voters/{access.person.id}"
         header = shlex.quote(f"Authorization: {value}")
         example = f"curl -H {header} {shlex.quote(url)}"
-        return shown_once(access, TAB, ShownOnce(title, "API key", value, KEEP_IT, _here(access), example))
+        return shown_once(
+            access, TAB, ShownOnce(title, Text("API key"), value, KEEP_IT, _here(access), example)
+        )
 
 
 def _here(access: Access) -> str:
@@ -136,10 +138,12 @@ def _key(access: Access, visit: PersonVisit) -> Key:
 
 def _rotation(access: Access, key: Key) -> Question:
     return Question(
-        f"Rotate the key {key.name}",
-        "The key gets a new value, which the next page shows once. The old value can go on working for a "
-        "while, so that your bot is never without a key. Choose “At once” if somebody else may know it.",
-        "Make a new value",
+        Text("Rotate the key {name}", name=key.name),
+        Text(
+            "The key gets a new value, which the next page shows once. The old value can go on working for "
+            "a while, so that your bot is never without a key. Choose “At once” if somebody else may know it."
+        ),
+        Text("Make a new value"),
         _here(access),
         asks_overlap=True,
     )
@@ -147,10 +151,12 @@ def _rotation(access: Access, key: Key) -> Question:
 
 def _deletion(access: Access, key: Key) -> Question:
     return Question(
-        f"Delete the key {key.name}",
-        "The key stops at once, and so does its old value if there is one. Whatever uses it gets 401 from "
-        "then on. It cannot be undone.",
-        "Delete the key",
+        Text("Delete the key {name}", name=key.name),
+        Text(
+            "The key stops at once, and so does its old value if there is one. Whatever uses it gets 401 "
+            "from then on. It cannot be undone."
+        ),
+        Text("Delete the key"),
         _here(access),
         typed=key.name,
         is_grave=True,

@@ -16,6 +16,7 @@ from people.permissions import Right, rights
 from web.pages import Instead, Page
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.visitors import Person
+from web.texts import Text
 
 FRESH_MS = 3_600_000
 
@@ -59,5 +60,7 @@ class ListingAccess:
         """Return the same, for an act that takes a fresh sign-in. Raises what `of` raises, and Instead."""
         access = self.of(visit, kind, right)
         if self.clock.now_ms() - access.person.signed_in_ms >= FRESH_MS:
-            raise Instead(Page("people/sign_in_again.html", "Is it still you?", {"back": visit.path}, 403))
+            raise Instead(
+                Page("people/sign_in_again.html", Text("Is it still you?"), {"back": visit.path}, 403)
+            )
         return access

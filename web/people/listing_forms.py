@@ -14,19 +14,48 @@ from msgspec.structs import asdict
 from core.rows import BotProfile, Listing, ServerProfile
 from handlers.manage_listings import Kind
 from listings.fields import BotCategory, ServerCategory
+from web.api_texts import api_texts
 from web.form_posts import FormPost
+from web.texts import Text, Words
 
-CHOICES: Mapping[Kind, tuple[str, ...]] = {"bots": get_args(BotCategory), "servers": get_args(ServerCategory)}
-LABELS: Mapping[str, str] = {
-    "id": "Application ID",
-    "name": "Name",
-    "short_description": "Short description",
-    "description": "Description",
-    "categories": "Categories",
-    "category": "Category",
-    "keywords": "Keywords",
-    "extra_owners": "Extra owners",
-    "support_invite": "Support",
+CATEGORIES: Mapping[str, Text] = {
+    "Moderation": Text("Moderation"),
+    "Utility": Text("Utility"),
+    "Fun & Games": Text("Fun & Games"),
+    "Music": Text("Music"),
+    "Economy": Text("Economy"),
+    "Roleplay": Text("Roleplay"),
+    "Technology": Text("Technology"),
+    "Art & Design": Text("Art & Design"),
+    "Virtual Assistants": Text("Virtual Assistants"),
+    "Social Media Integration": Text("Social Media Integration"),
+    "Anime & Manga": Text("Anime & Manga"),
+    "Other": Text("Other"),
+    "Gaming": Text("Gaming"),
+    "Anime": Text("Anime"),
+    "Public": Text("Public"),
+    "Community": Text("Community"),
+    "Art": Text("Art"),
+    "Programming": Text("Programming"),
+    "Science": Text("Science"),
+    "Education": Text("Education"),
+    "Language": Text("Language"),
+}
+"""The categories of bots and servers, by their names in the API."""
+CHOICES: Mapping[Kind, Mapping[str, Text]] = {
+    "bots": {name: CATEGORIES[name] for name in get_args(BotCategory)},
+    "servers": {name: CATEGORIES[name] for name in get_args(ServerCategory)},
+}
+LABELS: Mapping[str, Text] = {
+    "id": Text("Application ID"),
+    "name": Text("Name"),
+    "short_description": Text("Short description"),
+    "description": Text("Description"),
+    "categories": Text("Categories"),
+    "category": Text("Category"),
+    "keywords": Text("Keywords"),
+    "extra_owners": Text("Extra owners"),
+    "support_invite": Text("Support"),
 }
 """The fields of profiles by their names in the API, which are their names in the forms, too."""
 
@@ -81,10 +110,11 @@ def edit_name(kind: Kind) -> str:
     return "editBot" if kind == "bots" else "editServer"
 
 
-def by_field(fields: Mapping[str, str]) -> dict[str, str]:
+def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
     """Return what is wrong by the fields of a form: an entry of a list is named in the reason."""
-    found: dict[str, str] = {}
-    for name, reason in fields.items():
+    found: dict[str, Words] = {}
+    for name, reason in api_texts(fields).items():
         outer, _, entry = name.partition(".")
-        found.setdefault(outer, f"entry {int(entry) + 1} {reason}" if entry else reason)
+        at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
+        found.setdefault(outer, at_entry)
     return found

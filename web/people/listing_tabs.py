@@ -7,6 +7,16 @@ from handlers.manage_listings import kind_of_ref
 from ratelimit.bucket import Decision
 from web.pages import Page
 from web.people.listing_access import Access
+from web.texts import Text
+
+TABS: Mapping[str, Text] = {
+    "overview": Text("Overview"),
+    "profile": Text("Profile"),
+    "keys": Text("API keys"),
+    "webhook": Text("Webhook"),
+    "owners": Text("Owners"),
+    "danger": Text("Danger zone"),
+}
 
 
 def tab_page(
@@ -34,5 +44,5 @@ def tab_page(
         "here": f"/{row.ref}/manage",
         **values,
     }
-    title = f"{row.profile.name} - {at}"
+    title = Text("{listing} - {tab}", listing=row.profile.name, tab=TABS[at])
     return Page(f"people/{template or f'manage_{at}'}.html", title, shown, status, headers or {}, limits)

@@ -25,6 +25,7 @@ from web.pages import Page, Shown, see_other
 from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.user_limit import UserLimit
+from web.texts import Text
 
 DOWNLOADS = Policy(4, 3_600)
 """How often a person may download: each time takes up to a second of the processor, in slices."""
@@ -61,7 +62,9 @@ class MyData:
         """Forget the person, as the operator would."""
         typed = visit.form().text("word")
         if typed.lower() != WORD:
-            return self._page(visit, FormRefusal({"word": f"Type {WORD} to be forgotten."}, 400), typed)
+            return self._page(
+                visit, FormRefusal({"word": Text("Type {word} to be forgotten.", word=WORD)}, 400), typed
+            )
         try:
             await self._answers.reply("forgetUser", visit.request, signed_in(visit).id)
         except REFUSALS as error:
@@ -77,7 +80,7 @@ class MyData:
             "owned": len(owned),
             "is_complete": self._ownership.is_complete,
         }
-        return Page("people/my_data.html", "My data", values, refused.status)
+        return Page("people/my_data.html", Text("My data"), values, refused.status)
 
     def _everything(self, user_id: str, known: "_Known") -> dict[str, Any]:
         row = self._state.users.get(user_ref(user_id))

@@ -1,14 +1,14 @@
 """The first page, and the pages of a person: listings, notices, sessions. Law: they show one's own alone."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.actors import user_actor
 from core.clock import Clock
 from core.events import NoticesRead
 from core.ledger import Ledger
-from core.rows import Act, Listing
+from core.rows import Act, Deed, Listing
 from core.user_rows import UserSession, user_ref
 from handlers.manage_listings import kind_of_ref
 from handlers.slices import in_slices
@@ -16,22 +16,23 @@ from listings.finding import SLICE
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
+from web.people.browsers import label_in_words
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
+from web.texts import Text, Words
 
 NOTICES = 50
 LISTINGS = 100
 """Those on one page."""
-ABOUT = "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
-TOLD: Mapping[str, str] = {
-    "approved": "is approved: users can vote for it",
-    "denied": "is denied",
-    "handed_over": "has a new owner",
-    "actual_count_set": "has a new actual server count",
-    "limits_set": "has new rate limits",
-    "suspension_lifted": "gets its webhooks again",
-    "endpoint_probed": "had its webhook probed",
-}
+ABOUT = Text(
+    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
+)
+TOLD: frozenset[Deed] = frozenset(
+    {
+        *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
+        *("suspension_lifted", "endpoint_probed"),
+    }
+)
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
 have made it with a session of theirs."""
 
@@ -47,13 +48,14 @@ class OwnListing(NamedTuple):
 class OwnNotice(NamedTuple):
     row: Listing
     act: Act
-    told: str
+    is_given: bool
     is_new: bool
 
 
 class OwnSession(NamedTuple):
     id: str
     session: UserSession
+    browser: Words
     is_this: bool
 
 
@@ -69,7 +71,7 @@ class MyPages:
         self._ownership = ownership
 
     def home(self, _: PersonVisit) -> Shown:
-        return Page("people/home.html", "Bots and servers, voted for by their users", {"about": ABOUT})
+        return Page("people/home.html", Text("Bots and servers, voted for by their users"), {"about": ABOUT})
 
     async def listings(self, visit: PersonVisit) -> Shown:
         refs = self._ownership.refs_of(signed_in(visit).id)
@@ -82,11 +84,11 @@ class MyPages:
             "unread": sum(notice.is_new for notice in await self._notices(visit)),
             "is_complete": self._ownership.is_complete,
         }
-        return Page("people/listings.html", "My listings", values)
+        return Page("people/listings.html", Text("My listings"), values)
 
     async def notices(self, visit: PersonVisit) -> Shown:
         shown = sorted(await self._notices(visit), key=lambda notice: notice.act.at_ms, reverse=True)
-        return Page("people/notices.html", "Notices", {"notices": shown[:NOTICES]})
+        return Page("people/notices.html", Text("Notices"), {"notices": shown[:NOTICES]})
 
     async def notices_read(self, visit: PersonVisit) -> Shown:
         event = NoticesRead(user_ref(signed_in(visit).id), self._clock.now_ms())
@@ -97,8 +99,13 @@ class MyPages:
         person = signed_in(visit)
         row = self._state.users.get(user_ref(person.id))
         open_ = self._sessions.open_of(row, self._clock.now_ms()) if row is not None else []
-        shown = [OwnSession(session_id(each), each, each.digest == person.session_digest) for each in open_]
-        return Page("people/sessions.html", "Sessions", {"sessions": shown})
+        shown = [
+            OwnSession(
+                session_id(each), each, label_in_words(each.label), each.digest == person.session_digest
+            )
+            for each in open_
+        ]
+        return Page("people/sessions.html", Text("Sessions"), {"sessions": shown})
 
     async def end_session(self, visit: PersonVisit) -> Shown:
         """End one session by its id, or all others."""
@@ -126,7 +133,7 @@ class MyPages:
                     row = self._state.listings.peek(ref)
                     acts = [act for act in row.trail if is_told(act, user_id)]
                     found += [
-                        OwnNotice(row, act, _told(row, act, user_id), act.at_ms > read_ms) for act in acts
+                        OwnNotice(row, act, _is_given(row, act, user_id), act.at_ms > read_ms) for act in acts
                     ]
             yield
 
@@ -136,7 +143,7 @@ def is_told(act: Act, user_id: str) -> bool:
     return act.deed in TOLD and (act.by != user_actor(user_id) or act.deed == "handed_over")
 
 
-def _told(row: Listing, act: Act, user_id: str) -> str:
-    """Return what the user is told of an act: the last hand-over was to the present owner."""
+def _is_given(row: Listing, act: Act, user_id: str) -> bool:
+    """Tell whether an act made the listing the user's: the last hand-over was to the present owner."""
     last = next((each for each in reversed(row.trail) if each.deed == "handed_over"), None)
-    return "is yours now" if act is last and row.owner_id == user_id else TOLD[act.deed]
+    return act is last and row.owner_id == user_id

@@ -13,7 +13,7 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Conflict
-from core.rows import Listing
+from core.rows import Deed, Listing
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json, reply_to
 from handlers.views import ActView, BotView, ServerView, act_views, bot_view, server_view
@@ -28,6 +28,7 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.user_names import names_of
+from web.texts import Text, Words
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
@@ -39,8 +40,25 @@ _WHO_FILLS: Mapping[Gap, Right] = {
     "webhook": "webhook",
     "counts": "keys",
 }
-AWAY = "The chat platform gives no answer that can be used right now. Try again in a moment."
-NO_APPLICATION = "The chat platform knows no application with this id any more."
+AWAY = Text("The chat platform gives no answer that can be used right now. Try again in a moment.")
+NO_APPLICATION = Text("The chat platform knows no application with this id any more.")
+DEEDS: Mapping[Deed, Text] = {
+    "submitted": Text("submitted"),
+    "edited": Text("edited"),
+    "approved": Text("approved"),
+    "denied": Text("denied"),
+    "key_issued": Text("key issued"),
+    "key_rotated": Text("key rotated"),
+    "key_deleted": Text("key deleted"),
+    "webhook_saved": Text("webhook saved"),
+    "secret_rotated": Text("secret rotated"),
+    "webhook_removed": Text("webhook removed"),
+    "suspension_lifted": Text("suspension lifted"),
+    "endpoint_probed": Text("endpoint probed"),
+    "limits_set": Text("limits set"),
+    "actual_count_set": Text("actual count set"),
+    "ownership_proven": Text("ownership proven"),
+}
 
 
 class ListingStanding(Struct, frozen=True):
@@ -121,7 +139,7 @@ class OverviewPages:
         """Return what the owner puts into the description: another owner has another one."""
         return CODE_PREFIX + self._digest(f"prove {row.ref} {row.owner_id}")[:CODE_CHARACTERS]
 
-    def _page(self, access: Access, problem: str | None = None, status: int = 200) -> Page:
+    def _page(self, access: Access, problem: Words | None = None, status: int = 200) -> Page:
         row = access.row
         standing = self._standing(access)
         owners = row.owner_id, *row.extra_owners
@@ -131,6 +149,7 @@ class OverviewPages:
             "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in access.rights],
             "owners": owners,
             "names": names_of(self._ledger.state, owners),
+            "deeds": DEEDS,
             "me": f"users/{access.person.id}",
             "code": self.code(row) if "prove" in access.rights and "ownership" in standing.missing else None,
         }

@@ -9,7 +9,6 @@ from typing import Any
 
 from core.clock import Clock
 from core.state import State
-from handlers.reply import NO_HEADERS
 from people.quarantine import refuse_quarantined
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
@@ -19,8 +18,9 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.questions import REFUSALS, refused_by
 from web.people.user_names import names_of
+from web.texts import NO_ERRORS, Text, Words
 
-NOBODY = "must be one of the extra owners"
+NOBODY = Text("must be one of the extra owners")
 
 
 class OwnerPages:
@@ -66,7 +66,7 @@ class OwnerPages:
         self,
         access: Access,
         typed: Sequence[str],
-        errors: Mapping[str, str] = NO_HEADERS,
+        errors: Mapping[str, Words] = NO_ERRORS,
         status: int = 200,
     ) -> Page:
         extra = access.row.extra_owners
@@ -75,6 +75,6 @@ class OwnerPages:
             "extra": extra,
             "names": names_of(self._state, (access.row.owner_id, *extra)),
             "errors": errors,
-            "labels": {**LABELS, "heir": "New owner"},
+            "labels": {**LABELS, "heir": Text("New owner")},
         }
         return tab_page(access, "owners", values, status)

@@ -4,68 +4,88 @@ from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from core.actors import user_actor
+from core.rows import Language
 from handlers.reply import SignInRequired
 from handlers.request import Request
+from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, named
+from languages.preferences import accepted
 from web.audiences import Audience
-from web.cookies import Cookie
+from web.cookies import Cookie, PeopleCookies
 from web.error_pages import ErrorText, ErrorTexts
 from web.page_policy import page_headers
 from web.pages import Visit
+from web.people.listing_forms import LABELS
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 from web.sessions import Notice
+from web.texts import Text
 
 HOME, SIGN_IN = "/", "/signin"
 SIGNED_OUT = f"{HOME}?notice=signed-out"
 ERASED_HOME = f"{HOME}?notice=erased"
 _NOTICES: Mapping[str, Notice] = {
-    "signed-out": Notice("You are signed out."),
-    "erased": Notice("You are forgotten. Nothing here knows you any more."),
-    "saved": Notice("It is saved."),
-    "submitted": Notice("It is submitted. A moderator looks at it, and you read here what became of it."),
-    "sent-again": Notice("It is saved, and waits for another look of a moderator."),
-    "proven": Notice("It is proven that the bot is yours. You can take the code out again."),
-    "handed-over": Notice("The bot has a new owner. You are an extra owner now."),
-    "removed": Notice("It is removed, with all that belonged to it."),
-    "key-deleted": Notice("The key is deleted. It opens nothing any more."),
-    "webhook-saved": Notice("The webhook is saved."),
-    "webhook-removed": Notice("The webhook is removed. Votes are counted, and nobody is told."),
-    "probe-arrived": Notice("The probe arrived. Votes flow again."),
-    "probe-failed": Notice("The probe failed. The webhook stays suspended.", is_problem=True),
-    "resumed": Notice("The webhook is resumed. What waited is on its way."),
-    "failed-again": Notice("What failed is on its way again. The log shows what becomes of it."),
-    "nothing-failed": Notice("Nothing has failed since then."),
-    "approved": Notice("It is approved: users can vote for it. Its owner is told."),
-    "denied": Notice("It is denied. Its owner reads the reason, and can send it again."),
-    "claimed": Notice("You are at it. Other moderators see that."),
-    "released": Notice("You are not at it any more."),
-    "noted": Notice("Your note is kept. Moderators alone see it."),
-    "quarantined": Notice("The user is under quarantine, and sees the reason."),
-    "lifted": Notice("The quarantine is lifted."),
+    "signed-out": Notice(Text("You are signed out.")),
+    "erased": Notice(Text("You are forgotten. Nothing here knows you any more.")),
+    "saved": Notice(Text("It is saved.")),
+    "submitted": Notice(
+        Text("It is submitted. A moderator looks at it, and you read here what became of it.")
+    ),
+    "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
+    "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
+    "handed-over": Notice(Text("The bot has a new owner. You are an extra owner now.")),
+    "removed": Notice(Text("It is removed, with all that belonged to it.")),
+    "key-deleted": Notice(Text("The key is deleted. It opens nothing any more.")),
+    "webhook-saved": Notice(Text("The webhook is saved.")),
+    "webhook-removed": Notice(Text("The webhook is removed. Votes are counted, and nobody is told.")),
+    "probe-arrived": Notice(Text("The probe arrived. Votes flow again.")),
+    "probe-failed": Notice(Text("The probe failed. The webhook stays suspended."), is_problem=True),
+    "resumed": Notice(Text("The webhook is resumed. What waited is on its way.")),
+    "failed-again": Notice(Text("What failed is on its way again. The log shows what becomes of it.")),
+    "nothing-failed": Notice(Text("Nothing has failed since then.")),
+    "approved": Notice(Text("It is approved: users can vote for it. Its owner is told.")),
+    "denied": Notice(Text("It is denied. Its owner reads the reason, and can send it again.")),
+    "claimed": Notice(Text("You are at it. Other moderators see that.")),
+    "released": Notice(Text("You are not at it any more.")),
+    "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
+    "quarantined": Notice(Text("The user is under quarantine, and sees the reason.")),
+    "lifted": Notice(Text("The quarantine is lifted.")),
 }
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""
 _GONE = frozenset({"signed-out", "erased"})
 
+FIELD_LABELS: Mapping[str, Text] = {
+    **LABELS,
+    "words": Text("In your words"),
+    "note": Text("Note"),
+    "reason": Text("Reason"),
+}
+"""The fields of the forms of long texts, by their names."""
+
 PersonVisit = Visit[Person]
 
 _AGAIN = ErrorText(
-    "Something went wrong here",
-    "Try again in a moment. If it stays, tell whoever runs this site, with the number if there is one.",
+    Text("Something went wrong here"),
+    Text("Try again in a moment. If it stays, tell whoever runs this site, with the number if there is one."),
 )
 ERROR_TEXTS = ErrorTexts(
     {
-        401: ErrorText("You are not signed in", "Sign in, and come back. Nothing has changed."),
+        401: ErrorText(Text("You are not signed in"), Text("Sign in, and come back. Nothing has changed.")),
         403: ErrorText(
-            "This was refused",
-            "Go back to the page that you came from. If you should see this one, ask whoever runs this site. "
-            "Nothing has changed.",
+            Text("This was refused"),
+            Text(
+                "Go back to the page that you came from. If you should see this one, ask whoever runs this "
+                "site. Nothing has changed."
+            ),
         ),
         404: ErrorText(
-            "There is nothing here", "Look at the address again. It may have been removed, or never existed."
+            Text("There is nothing here"),
+            Text("Look at the address again. It may have been removed, or never existed."),
         ),
-        429: ErrorText("That was too often", "Wait, then try once more."),
+        429: ErrorText(Text("That was too often"), Text("Wait, then try once more.")),
         500: _AGAIN,
-        503: ErrorText("It cannot be done right now", "Nothing was saved. Try again in a moment."),
+        503: ErrorText(
+            Text("It cannot be done right now"), Text("Nothing was saved. Try again in a moment.")
+        ),
     },
     _AGAIN,
 )
@@ -79,7 +99,7 @@ def signed_in(visit: PersonVisit) -> Person:
 
 
 def people_audience(
-    session: Cookie,
+    cookies: PeopleCookies,
     known: Callable[[str | None], Person | None],
     acts: UserLimit,
     public_url: str,
@@ -96,22 +116,23 @@ def people_audience(
         cdn_url: where the chat platform has its pictures.
     """
     return Audience(
-        cookie=session,
+        cookie=cookies.session,
         known=known,
         actor=lambda person: user_actor(person.id),
+        language=lambda person, request: _language(cookies.language, person, request.headers),
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
         stranger=SignInRequired,
         notice=_notice,
         sign_in=SIGN_IN,
         home=HOME,
-        home_link="To the first page",
+        home_link=Text("To the first page"),
         is_closed=False,
         rest="/{rest*}",
         frame="people/frame.html",
-        headers=page_headers(images=(origin(cdn_url),), forms=(origin(authorize_url),)),
+        headers=page_headers((origin(cdn_url),), (origin(authorize_url),), ("Accept-Language",)),
         error_texts=ERROR_TEXTS,
-        values={"public_url": public_url},
+        values={"public_url": public_url, "own_names": OWN_NAMES, "field_labels": FIELD_LABELS},
     )
 
 
@@ -119,6 +140,13 @@ def origin(url: str) -> str:
     """Return the scheme, host and port of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str]) -> Language:
+    """Return the language of a page: as chosen here, else that of the account, else that of the browser."""
+    chosen = named(cookie.value(headers))
+    account = person.language if person is not None else None
+    return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE
 
 
 def _notice(person: Person | None, request: Request) -> Notice | None:

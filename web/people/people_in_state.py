@@ -13,6 +13,7 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import NotFound, Unavailable
 from core.user_rows import UserProfile
+from languages.preferences import language_of
 from people.user_sessions import Known, Sessions, end_sessions, seen
 from web.people.visitors import Person
 from web.sessions import VALUE_CHARACTERS
@@ -88,6 +89,7 @@ class PeopleInState:
             profile.shown_name,
             avatar_url(self._cdn_url, row.id, profile.avatar),
             known.is_moderator,
+            language_of(profile.locale or ""),
             known.session.digest,
             known.session.opened_ms,
         )

@@ -12,6 +12,7 @@ from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.for_robots import robots
 from web.people.key_pages import KEY_PAGES, KeyPages
+from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.overview_pages import OverviewPages
@@ -33,6 +34,7 @@ class PeoplePages:
     """The objects that make the pages: one of a gateway."""
 
     sign_in: SignInPages
+    language: LanguageChoice
     mine: MyPages
     data: MyData
     submission: SubmissionPages
@@ -57,6 +59,7 @@ SIGN_IN_PAGES = (
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
     PageRow("GET", "/", lambda to: to.mine.home, "anyone"),
+    PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
     PageRow("GET", "/me/notices", lambda to: to.mine.notices, "signed in"),

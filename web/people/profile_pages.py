@@ -12,7 +12,7 @@ from core.clock import Clock
 from core.refusals import Invalid
 from core.state import State
 from handlers.manage_listings import Kind
-from handlers.reply import NO_HEADERS, SPOKEN, Reply, reply_to
+from handlers.reply import SPOKEN, Reply, reply_to
 from listings.profile_changes import ChangedField, changed_fields
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
@@ -32,8 +32,9 @@ from web.people.listing_forms import (
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.previews import Previews
+from web.texts import NO_ERRORS, Text, Words
 
-OVERTAKEN = (
+OVERTAKEN = Text(
     "Another version was saved meanwhile, by somebody else or in another window, and nothing of yours is. "
     "Both stand below. If you save now, yours takes the place of the other one."
 )
@@ -102,7 +103,7 @@ def _page(
     access: Access,
     kind: Kind,
     draft: Draft,
-    errors: Mapping[str, str] = NO_HEADERS,
+    errors: Mapping[str, Words] = NO_ERRORS,
     status: int = 200,
     *,
     preview: object = None,

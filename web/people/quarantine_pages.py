@@ -13,6 +13,7 @@ from web.pages import Shown, see_other
 from web.people.people_audience import PersonVisit
 from web.people.questions import REFUSALS, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
+from web.texts import Text
 
 _FIELDS = {"reason": "quarantine"}
 """The fields of the form whose names differ from those of the endpoint's body: another form has a reason."""
@@ -27,7 +28,7 @@ class QuarantinePages:
         form = visit.form()
         length = LENGTHS.get(form.text("length"))
         if length is None:
-            errors = {"length": "Choose how long it lasts."}
+            errors = {"length": Text("Choose how long it lasts.")}
             return await self._desk.page(visit, self._desk.listing(visit), form, errors, 400)
         until_ms = self._desk.clock.now_ms() + length.ms if length.ms is not None else None
         body = {"reason": form.text("quarantine"), "until": until_ms}

@@ -8,12 +8,19 @@ from typing import Any, NamedTuple
 
 from core.refusals import Conflict, Invalid, Quarantined, Unavailable
 from handlers.reply import reply_to
+from web.api_texts import api_texts
 from web.error_pages import error_text
 from web.pages import Page
 from web.people.listing_access import Access
 from web.people.listing_tabs import tab_page
+from web.texts import Text, Words
 
-OVERLAPS = ((0, "At once"), (3_600, "After 1 hour"), (86_400, "After 24 hours"), (604_800, "After 7 days"))
+OVERLAPS = (
+    (0, Text("At once")),
+    (3_600, Text("After 1 hour")),
+    (86_400, Text("After 24 hours")),
+    (604_800, Text("After 7 days")),
+)
 """When an old key or secret stops, in seconds and in words."""
 FormError = Invalid | Conflict | Quarantined | Unavailable
 REFUSALS = (Invalid, Conflict, Quarantined, Unavailable)
@@ -31,9 +38,9 @@ class Question(NamedTuple):
         is_grave: true if something is taken away.
     """
 
-    title: str
-    what: str
-    button: str
+    title: Text
+    what: Text
+    button: Text
     back: str
     asks_overlap: bool = False
     typed: str | None = None
@@ -47,7 +54,7 @@ class Question(NamedTuple):
 class FormRefusal(NamedTuple):
     """Why a form is shown again: what is wrong by field, and the status. The field "" is the whole form."""
 
-    errors: Mapping[str, str]
+    errors: Mapping[str, Words]
     status: int
 
 
@@ -56,7 +63,8 @@ NOT_REFUSED = FormRefusal({}, 200)
 
 def refused_by(error: FormError) -> FormRefusal:
     reply = reply_to(error)
-    return FormRefusal(error.fields if isinstance(error, Invalid) else {"": error_text(reply)}, reply.status)
+    errors = api_texts(error.fields) if isinstance(error, Invalid) else {"": error_text(reply)}
+    return FormRefusal(errors, reply.status)
 
 
 def asked(
@@ -72,4 +80,6 @@ def asked(
 
 
 def not_confirmed(question: Question) -> FormRefusal:
-    return FormRefusal({"confirmation": f"Type {question.typed}, as it is written here."}, 400)
+    return FormRefusal(
+        {"confirmation": Text("Type {text}, as it is written here.", text=question.typed or "")}, 400
+    )

@@ -13,6 +13,7 @@ from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
 from web.people.people_audience import PersonVisit
 from web.people.review_views import DecidedList, ReviewViews
+from web.texts import Text
 
 LISTS = ("waiting", "mine", "decided")
 
@@ -36,7 +37,7 @@ class QueuePages:
             "decided": shown.decided if isinstance(shown, DecidedList) else (),
             "me": visit.request.by,
         }
-        return Page("people/review_queue.html", "Review", values)
+        return Page("people/review_queue.html", Text("Review"), values)
 
     async def twin(self, visit: PersonVisit) -> Reply:
         return success(await self._list(visit, {"after", "limit"}))

@@ -1,5 +1,6 @@
 """The removal of a listing. Law: its owner alone, newly signed in, who types its name."""
 
+
 from handlers.manage_listings import Kind
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
@@ -7,8 +8,9 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
+from web.texts import Text
 
-OTHER_NAME = "This is another name. Nothing has been removed."
+OTHER_NAME = Text("This is another name. Nothing has been removed.")
 
 
 class RemovalPages:
@@ -38,5 +40,5 @@ def _as_shown(name: str) -> str:
 
 
 def _page(access: Access, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:
-    values = {"errors": refused.errors, "labels": {"name": "Name"}, "typed": typed}
+    values = {"errors": refused.errors, "labels": {"name": Text("Name")}, "typed": typed}
     return tab_page(access, "danger", values, refused.status)

@@ -15,32 +15,33 @@ from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.pages import Page
 from web.people.listing_access import Access, ListingAccess
-from web.people.listing_forms import LABELS
+from web.people.listing_forms import CATEGORIES, LABELS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
+from web.texts import Text, Words
 
-Errors = Mapping[str, str]
-OWN = "This listing is yours. Another moderator decides about it."
+Errors = Mapping[str, Words]
+OWN = Text("This listing is yours. Another moderator decides about it.")
 DAY_MS = 86_400_000
-ACTS: Mapping[QuarantinedAct, str] = {
-    "submit": "Submit listings",
-    "vote": "Vote",
-    "sign_in": "Sign in",
+ACTS: Mapping[QuarantinedAct, Text] = {
+    "submit": Text("Submit listings"),
+    "vote": Text("Vote"),
+    "sign_in": Text("Sign in"),
 }
 
 
 class Length(NamedTuple):
     """How long a quarantine lasts. `ms` is None for one without an end."""
 
-    words: str
+    words: Text
     ms: int | None
 
 
 LENGTHS: Mapping[str, Length] = {
-    "day": Length("1 day", DAY_MS),
-    "week": Length("7 days", 7 * DAY_MS),
-    "month": Length("30 days", 30 * DAY_MS),
-    "ever": Length("Without end", None),
+    "day": Length(Text("1 day"), DAY_MS),
+    "week": Length(Text("7 days"), 7 * DAY_MS),
+    "month": Length(Text("30 days"), 30 * DAY_MS),
+    "ever": Length(Text("Without end"), None),
 }
 
 
@@ -90,6 +91,7 @@ class ReviewDesk:
             "row": row,
             "here": f"/review/{row.ref}",
             "me": visit.request.by,
+            "categories": CATEGORIES,
             "acts": ACTS,
             "lengths": LENGTHS,
             "may_decide": "decide" in access.rights,
@@ -99,4 +101,4 @@ class ReviewDesk:
             "values": values or {},
             "errors": errors or {},
         }
-        return Page("people/review.html", f"{row.profile.name} - review", shown, status)
+        return Page("people/review.html", Text("{listing} - review", listing=row.profile.name), shown, status)

@@ -18,8 +18,9 @@ from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit
 from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
+from web.texts import Text
 
-UNCONFIRMED = "Confirm the owner: nobody has proven to control this listing."
+UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
 
 
 class ReviewPages:
@@ -71,7 +72,7 @@ class ReviewPages:
         words = form.text("words")
         if preset is None and not words:
             return await self._desk.page(
-                visit, access, form, {"reason": "Choose a reason, or write one."}, 400
+                visit, access, form, {"reason": Text("Choose a reason, or write one.")}, 400
             )
         parts = (preset.title, preset.text, words) if preset is not None else (words,)
         return await self._decided(visit, access, "deny", {"reason": denial_text(*parts)}, form)
@@ -123,7 +124,9 @@ class ReviewPages:
             "me": visit.request.by,
             "words": form.get("words", "").strip(),
         }
-        title = "The owner has changed it" if row.review == "in_review" else "It is decided already"
+        title = (
+            Text("The owner has changed it") if row.review == "in_review" else Text("It is decided already")
+        )
         return Page("people/review_overtaken.html", title, values, 409)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from web.pages import Page
 from web.people.listing_access import Access
 from web.people.listing_tabs import tab_page
+from web.texts import Text
 
 
 class ShownOnce(NamedTuple):
@@ -20,10 +21,10 @@ class ShownOnce(NamedTuple):
         example: a command that uses it.
     """
 
-    title: str
-    label: str
+    title: Text
+    label: Text
     value: str
-    what_to_do: str
+    what_to_do: Text
     back: str
     example: str | None = None
 

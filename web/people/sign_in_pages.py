@@ -37,6 +37,7 @@ from web.people.browsers import browser_label
 from web.people.people_audience import HOME, SIGNED_OUT, PersonVisit
 from web.people.visitors import People
 from web.sign_in_cookie import NONCE_BYTES, SignInSeal, SignInUnderWay
+from web.texts import Text, Words
 
 CALLBACK = "/signin/callback"
 MOST_ADDRESSES = 10_000
@@ -44,55 +45,60 @@ MOST_ADDRESSES = 10_000
 
 
 class Outcome(NamedTuple):
-    """The words of a sign-in that came to nothing. `{platform}` stands for the platform's host."""
+    """The words of a sign-in that came to nothing."""
 
     status: int
-    title: str
-    why: str
-    what_to_do: str
+    title: Text
+    why: Words
+    what_to_do: Text
 
 
 Why = Failure | Literal["away", "unsaved", "often"]
 """Why a sign-in came to nothing: the platform's reasons, and ours."""
 
-_OUTCOMES: Mapping[Why, Outcome] = {
-    "cancelled": Outcome(
-        200,
-        "You are not signed in",
-        "The sign-in was cancelled at {platform}.",
-        "Nothing has changed. You can sign in whenever you like.",
-    ),
-    "state": Outcome(
-        400,
-        "This sign-in does not count",
-        "It began more than 10 minutes ago or in another browser, or it is used up.",
-        "Start again here. If a link of somebody else led you to this page, leave it.",
-    ),
-    "platform": Outcome(
-        400,
-        "The sign-in did not work",
-        "{platform} refused it, or answered with something else than who you are.",
-        "Try again. If it stays, tell whoever runs this site.",
-    ),
-    "away": Outcome(
-        503,
-        "The sign-in has to wait",
-        "{platform} gives no answer that can be used right now.",
-        "Nothing is lost. Try again in a moment.",
-    ),
-    "unsaved": Outcome(
-        503,
-        "The sign-in was not saved",
-        "This site cannot save anything right now.",
-        "Nothing is lost. Try again in a moment.",
-    ),
-    "often": Outcome(
-        429,
-        "That was too often",
-        "Too many sign-ins came from your address.",
-        "Wait, then try once more.",
-    ),
-}
+
+def _outcomes(platform: str) -> Mapping[Why, Outcome]:
+    """Return the words for each outcome. `platform` is the platform's host."""
+    return {
+        "cancelled": Outcome(
+            200,
+            Text("You are not signed in"),
+            Text("The sign-in was cancelled at {platform}.", platform=platform),
+            Text("Nothing has changed. You can sign in whenever you like."),
+        ),
+        "state": Outcome(
+            400,
+            Text("This sign-in does not count"),
+            Text("It began more than 10 minutes ago or in another browser, or it is used up."),
+            Text("Start again here. If a link of somebody else led you to this page, leave it."),
+        ),
+        "platform": Outcome(
+            400,
+            Text("The sign-in did not work"),
+            Text(
+                "{platform} refused it, or answered with something else than who you are.", platform=platform
+            ),
+            Text("Try again. If it stays, tell whoever runs this site."),
+        ),
+        "away": Outcome(
+            503,
+            Text("The sign-in has to wait"),
+            Text("{platform} gives no answer that can be used right now.", platform=platform),
+            Text("Nothing is lost. Try again in a moment."),
+        ),
+        "unsaved": Outcome(
+            503,
+            Text("The sign-in was not saved"),
+            Text("This site cannot save anything right now."),
+            Text("Nothing is lost. Try again in a moment."),
+        ),
+        "often": Outcome(
+            429,
+            Text("That was too often"),
+            Text("Too many sign-ins came from your address."),
+            Text("Wait, then try once more."),
+        ),
+    }
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,7 @@ class SignInPages:
     ) -> None:
         self._people = people
         self._place = place
+        self._outcomes = _outcomes(place.host)
         self._cookies = cookies
         self._seal = seal
         self._policy = attempts
@@ -177,16 +184,16 @@ class SignInPages:
         if under_way is not None:  # any page of the web can send a browser here without one
             attempt = self._attempt(self._finished, visit)
             if not attempt.allowed:
-                return self._failed(self._outcome("often"), to, cleared, attempt)
+                return self._failed(self._outcomes["often"], to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
-            return self._failed(self._outcome(failed.why), to, cleared)
+            return self._failed(self._outcomes[failed.why], to, cleared)
         except PlatformAway as away:
-            outcome = self._outcome("away")
+            outcome = self._outcomes["away"]
             return self._failed(outcome, to, cleared, retry_seconds=away.retry_seconds)
         except Unavailable:
-            return self._failed(self._outcome("unsaved"), to, cleared)
+            return self._failed(self._outcomes["unsaved"], to, cleared)
         except Refusal as refusal:  # of the rules on users
             return self._failed(_refused(reply_to(refusal)), to, cleared)
         return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
@@ -226,11 +233,7 @@ class SignInPages:
             "can_sign_in": self._can_sign_in(visit),
             "site": self._place.redirect_uri.removesuffix(CALLBACK),
         }
-        return Page("people/sign_in.html", "Sign in", values, status)
-
-    def _outcome(self, why: Why) -> Outcome:
-        outcome = _OUTCOMES[why]
-        return outcome._replace(why=outcome.why.format(platform=self._place.host))
+        return Page("people/sign_in.html", Text("Sign in"), values, status)
 
     def _failed(
         self,
@@ -254,4 +257,4 @@ class SignInPages:
 
 def _refused(refused: Reply) -> Outcome:
     why = error_text(refused)
-    return Outcome(refused.status, "You cannot sign in", why, "Nothing has changed.")
+    return Outcome(refused.status, Text("You cannot sign in"), why, Text("Nothing has changed."))

@@ -15,11 +15,12 @@ from core.refusals import Conflict, Invalid
 from core.rows import BOTS
 from core.snowflake import is_snowflake
 from core.state import State
-from handlers.reply import NO_HEADERS, SPOKEN, Reply, SignInRequired, reply_to
+from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
 from handlers.request import Request
 from listings.forms import BotSubmission, read
 from listings.ownership import Ownership
 from people.quarantine import refuse_quarantined
+from web.api_texts import api_text
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown, see_other
@@ -28,15 +29,21 @@ from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.previews import Previews
 from web.people.visitors import Person
+from web.texts import NO_ERRORS, Text, Words
 
-TITLE = "Submit a bot"
-WORDS: Mapping[Obstacle, str] = {
-    "no_application": "The chat platform knows no application with this id. Copy the application id from its "
-    "developer portal; the id of a user or a server is another one.",
-    "not_inviteable": "Not everybody may add this bot to a server. Make it public at the platform, without a "
-    "code grant, and look it up again.",
-    "no_commands": "The bot has no slash commands that work on every server. Register one, and look it up "
-    "again.",
+TITLE = Text("Submit a bot")
+WORDS: Mapping[Obstacle, Text] = {
+    "no_application": Text(
+        "The chat platform knows no application with this id. Copy the application id from its developer "
+        "portal; the id of a user or a server is another one."
+    ),
+    "not_inviteable": Text(
+        "Not everybody may add this bot to a server. Make it public at the platform, without a code grant, "
+        "and look it up again."
+    ),
+    "no_commands": Text(
+        "The bot has no slash commands that work on every server. Register one, and look it up again."
+    ),
 }
 EMPTY: Mapping[str, Any] = {
     "name": "",
@@ -80,7 +87,7 @@ class SubmissionPages:
         if not bot_id:
             return self._first(bot_id, {})
         if not is_snowflake(bot_id):
-            return self._first(bot_id, {"id": "must be 17 to 20 digits"}, 400)
+            return self._first(bot_id, {"id": api_text("must be 17 to 20 digits")}, 400)
         if BOTS + bot_id in self._state.listings:
             return self._listed(visit, bot_id)
         found = await self._obstacles(visit, bot_id)
@@ -137,11 +144,15 @@ class SubmissionPages:
         """Say that the bot is there already, and to whom it belongs if that is the visitor."""
         row = self._state.listings.get(BOTS + bot_id)
         is_own = row is not None and row.owner_id == signed_in(visit).id
-        why = "You have submitted this bot already." if is_own else "A bot with this id is listed already."
+        why = (
+            Text("You have submitted this bot already.")
+            if is_own
+            else Text("A bot with this id is listed already.")
+        )
         return self._first(bot_id, {"id": why}, 409, own_id=bot_id if is_own else None)
 
     def _first(
-        self, bot_id: str, errors: Mapping[str, str], status: int = 200, own_id: str | None = None
+        self, bot_id: str, errors: Mapping[str, Words], status: int = 200, own_id: str | None = None
     ) -> Page:
         values = {
             "id": bot_id,
@@ -156,7 +167,7 @@ class SubmissionPages:
         self,
         bot_id: str,
         values: Mapping[str, Any],
-        errors: Mapping[str, str] = NO_HEADERS,
+        errors: Mapping[str, Words] = NO_ERRORS,
         status: int = 200,
         *,
         preview: object = None,
@@ -178,5 +189,7 @@ class SubmissionPages:
         return page._replace(headers=refused.headers, limits=refused.limits)
 
 
-def _in_words(found: Sequence[Obstacle]) -> dict[str, str]:
-    return {"id": " ".join(WORDS[each] for each in found)}
+def _in_words(found: Sequence[Obstacle]) -> dict[str, Words]:
+    """Return the words for one obstacle or two: an application that is not known has no others."""
+    first, *others = (WORDS[each] for each in found)
+    return {"id": Text("{first} {second}", first=first, second=others[0]) if others else first}

@@ -5,12 +5,14 @@ from typing import Protocol
 from msgspec import Struct
 
 from chatplatform.facts import PlatformUser
+from core.rows import Language
 
 
 class Person(Struct, frozen=True):
     """A user with a session.
 
     Args:
+        language: that of the account at the platform, if it is one of ours.
         session_digest: names the session among those of the user.
         signed_in_ms: when the session began (Unix milliseconds).
     """
@@ -19,6 +21,7 @@ class Person(Struct, frozen=True):
     name: str
     avatar_url: str | None
     is_moderator: bool
+    language: Language | None
     session_digest: str
     signed_in_ms: int
 

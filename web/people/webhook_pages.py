@@ -19,6 +19,7 @@ from core.refusals import Invalid, NotFound
 from core.rows import Webhook
 from handlers.manage_listings import Kind
 from handlers.views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
+from languages.language_names import OWN_NAMES
 from listings.forms import WebhookSettings, read
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
@@ -29,26 +30,20 @@ from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, origin
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.shown_once import ShownOnce, shown_once
+from web.texts import Text, Words
 
 TAB = "webhook"
-LANGUAGES = (
-    ("", "None, or English for a chat platform"),
-    ("en", "English"),
-    ("tr", "Türkçe", "tr"),
-    ("de", "Deutsch", "de"),
-    ("fr", "Français", "fr"),
-    ("es", "Español", "es"),
-    ("pt-BR", "Português do Brasil", "pt-BR"),
-    ("ru", "Русский", "ru"),
-    ("ja", "日本語", "ja"),
+LANGUAGES: tuple[tuple[Words, ...], ...] = (
+    ("", Text("None, or English for a chat platform")),
+    *((language, name, language) for language, name in OWN_NAMES.items()),
 )
-CHECK_IT = (
+CHECK_IT = Text(
     "Save it now where your receiver keeps its secrets, and let it check the signature of every request: "
     "so it knows that a vote comes from here."
 )
 ELSEWHERE = "is not taken along to another server: type it again, or tick the box to send none"
 
-OVERTAKEN = (
+OVERTAKEN = Text(
     "The webhook was changed meanwhile, by somebody else or in another window, and nothing of yours is "
     "saved. If you save now, yours takes the place of the other settings."
 )
@@ -86,7 +81,7 @@ class WebhookPages:
             return _settings(access, _with_token(refused_by(error), form), form)
         if saved.secret is None:
             return see_other(f"{_here(access)}?notice=webhook-saved")
-        title = "The webhook is saved, and its requests are signed"
+        title = Text("The webhook is saved, and its requests are signed")
         return _shown(access, title, saved.secret)
 
     def ask_rotation(self, visit: PersonVisit) -> Shown:
@@ -102,7 +97,7 @@ class WebhookPages:
             )
         except REFUSALS as error:
             return asked(access, TAB, _rotation(access), refused_by(error), overlap)
-        return _shown(access, "Requests are signed with a new secret", rotated.secret)
+        return _shown(access, Text("Requests are signed with a new secret"), rotated.secret)
 
     def ask_removal(self, visit: PersonVisit) -> Shown:
         access = self._with_webhook(visit)
@@ -163,7 +158,7 @@ class WebhookPages:
             webhook = await self._answers.ask(WebhookAnswer, name, visit.request, access.row.id)
         values = {
             "webhook": webhook,
-            "languages": {each[0]: each[1] for each in LANGUAGES},
+            "languages": OWN_NAMES,
             "errors": refused.errors,
             "in_words": words_of_error,
         }
@@ -189,16 +184,16 @@ def _settings(
     """
     webhook = access.row.webhook
     is_chat = webhook is not None and webhook.language is not None
-    given: dict[str, Any] = {"url": "", "language": "", "no_token": False}
+    given: dict[str, Any] = {"url": "", "chosen": "", "no_token": False}
     if form is not None:
         given = {
             "url": form.text("url"),
-            "language": form.text("language"),
+            "chosen": form.text("language"),
             "no_token": bool(form.text("no_token")),
         }
     elif webhook is not None:
         given["url"] = "" if is_chat else webhook.url
-        given["language"] = webhook.language or ""
+        given["chosen"] = webhook.language or ""
     values = {
         **given,
         "is_set": webhook is not None,
@@ -216,7 +211,7 @@ def _with_token(refused: FormRefusal, form: FormPost) -> FormRefusal:
     """Return the refusal with a word on the token that was typed: the form does not show it again."""
     if not form.text("token"):
         return refused
-    return refused._replace(errors={"token": "is not shown again: type it once more", **refused.errors})
+    return refused._replace(errors={"token": Text("is not shown again: type it once more"), **refused.errors})
 
 
 def _version(webhook: Webhook | None) -> str:
@@ -238,17 +233,19 @@ def _body(form: FormPost, before: Webhook | None) -> dict[str, Any]:
     return {"url": url, "token": token, "language": language}
 
 
-def _shown(access: Access, title: str, secret: str) -> Shown:
-    return shown_once(access, TAB, ShownOnce(title, "Signing secret", secret, CHECK_IT, _here(access)))
+def _shown(access: Access, title: Text, secret: str) -> Shown:
+    return shown_once(access, TAB, ShownOnce(title, Text("Signing secret"), secret, CHECK_IT, _here(access)))
 
 
 def _rotation(access: Access) -> Question:
     return Question(
-        "Rotate the signing secret",
-        "Requests are signed with a new secret, which the next page shows once. The old one can go on "
-        "signing beside it for a while, so that your receiver can change over. Choose “At once” if somebody "
-        "else may know it.",
-        "Make a new secret",
+        Text("Rotate the signing secret"),
+        Text(
+            "Requests are signed with a new secret, which the next page shows once. The old one can go on "
+            "signing beside it for a while, so that your receiver can change over. Choose “At once” if "
+            "somebody else may know it."
+        ),
+        Text("Make a new secret"),
         _here(access),
         asks_overlap=True,
     )
@@ -256,10 +253,12 @@ def _rotation(access: Access) -> Question:
 
 def _removal(access: Access) -> Question:
     return Question(
-        "Remove the webhook",
-        "Nobody is told of votes any more. What waits is not delivered, and the log and the signing secret "
-        "go, too. Votes are counted as before. It cannot be undone.",
-        "Remove the webhook",
+        Text("Remove the webhook"),
+        Text(
+            "Nobody is told of votes any more. What waits is not delivered, and the log and the signing "
+            "secret go, too. Votes are counted as before. It cannot be undone."
+        ),
+        Text("Remove the webhook"),
         _here(access),
         is_grave=True,
     )

@@ -9,20 +9,20 @@
     init: (api) => policy && api.initSecurity({ createHTML: (text) => policy.createHTML(text), createScript: () => "" }),
   });
 
-  // Live updates: a button holds them, and their state is said beside it.
+  // Live updates: a button holds them, and their state is said beside it, in words that stand in the page.
   let paused = false;
-  const say = (text) => document.querySelectorAll("[data-live-state]").forEach((each) => { each.textContent = text; });
+  const say = (state) => document.querySelectorAll("[data-live-state]").forEach((each) => { each.textContent = each.dataset[state]; });
   document.addEventListener("click", (click) => {
     const button = click.target.closest("[data-live-pause]");
     if (!button) return;
     paused = !paused;
     button.setAttribute("aria-pressed", String(paused));
-    say(paused ? "Paused" : "Live");
+    say(paused ? "paused" : "live");
   });
   document.addEventListener("htmx:sse:before:message", (message) => { if (paused) message.preventDefault(); });
-  document.addEventListener("htmx:sse:after:connection", () => { if (!paused) say("Live"); });
-  document.addEventListener("htmx:sse:error", () => say("Not live: the gateway does not answer"));
-  document.addEventListener("signed-out", () => say("Not live: your session has ended"));
+  document.addEventListener("htmx:sse:after:connection", () => { if (!paused) say("live"); });
+  document.addEventListener("htmx:sse:error", () => say("unanswered"));
+  document.addEventListener("signed-out", () => say("ended"));
 
   // A button copies a text. Where the browser forbids that, the text is selected, for the keyboard to copy.
   document.addEventListener("click", async (click) => {
@@ -32,10 +32,10 @@
     const state = button.parentElement.querySelector("[role=status]");
     try {
       await navigator.clipboard.writeText(text.textContent);
-      state.textContent = "Copied";
+      state.textContent = button.dataset.copied;
     } catch {
       getSelection().selectAllChildren(text);
-      state.textContent = "Selected: press Ctrl or ⌘ and C";
+      state.textContent = button.dataset.selected;
     }
   });
 

@@ -100,7 +100,7 @@ def test_the_list_says_what_is_known_of_a_key(gateway: PeopleGateway, ada: Perso
     page = words(ada.page(KEYS))
     assert f"production {key['fingerprint']}" in page
     assert "never" in page
-    assert "<title>Test bot - keys · Votegate</title>" in ada.page(KEYS)
+    assert "<title>Test bot - API keys · Votegate</title>" in ada.page(KEYS)
 
 
 @pytest.mark.parametrize(("state", "told"), [("in_review", "in review now"), ("denied", "It was denied")])
@@ -160,7 +160,7 @@ def test_a_rotated_key_is_shown_once_and_the_old_one_stops_when_chosen(
     assert "After 24 hours" in ada.page(path)
     answer = ada.post(path, {"overlap_seconds": "3600"})
     new = shown_key(answer.text)
-    assert "the old one stops after 1 hour" in answer.text
+    assert "The old one stops: After 1 hour" in answer.text
     assert [gateway.voters(each).status_code for each in (old, new)] == [200, 200]
     assert listed(ada)[0]["old_key_until"] == gateway.clock.now_ms() + 3_600_000
     gateway.clock.advance(3_600)

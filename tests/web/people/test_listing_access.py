@@ -26,7 +26,7 @@ def access(ledger: Ledger, state: State) -> ListingAccess:
 
 def visit(user: str, bot: str = BOT_REF, *, is_moderator: bool = False, ago_ms: int = 0) -> Visit[Person]:
     request = Request("GET", "/", (bot.partition("/")[2],), {}, {}, "127.0.0.1", b"", 1_024)
-    return Visit(request, Person(user, "Somebody", None, is_moderator, "d1", NOW_MS - ago_ms))
+    return Visit(request, Person(user, "Somebody", None, is_moderator, None, "d1", NOW_MS - ago_ms))
 
 
 @pytest.mark.parametrize(("user", "right"), [(OWNER, "own"), (OWNER, "keys"), (OTHER_USER, "webhook")])

@@ -3,8 +3,9 @@
 from typing import get_args
 
 from core.rows import BotProfile, ServerProfile
-from listings.fields import BotCategory
+from listings.fields import BotCategory, ServerCategory
 from listings.forms import BotEdit, ServerEdit
+from tests.support.english import english
 from web.form_posts import FormPost
 from web.people.listing_forms import CHOICES, LABELS, PROFILES, bot_profile, by_field, written
 
@@ -29,11 +30,14 @@ def test_a_profile_is_shown_as_it_would_be_sent() -> None:
 
 
 def test_what_is_wrong_in_a_list_stands_at_the_list_and_names_the_entry() -> None:
-    assert by_field({"name": "too long", "keywords.1": "is blank", "keywords.2": "is long"}) == {
+    errors = by_field({"name": "too long", "keywords.1": "is blank", "keywords.2": "is long"})
+    assert {name: english(reason) for name, reason in errors.items()} == {
         "name": "too long",
         "keywords": "entry 2 is blank",
     }
 
 
 def test_the_choices_are_those_of_the_contract() -> None:
-    assert CHOICES["bots"] == get_args(BotCategory)
+    assert tuple(CHOICES["bots"]) == get_args(BotCategory)
+    assert tuple(CHOICES["servers"]) == get_args(ServerCategory)
+    assert all(english(words) == name for choices in CHOICES.values() for name, words in choices.items())

@@ -41,4 +41,4 @@ def test_a_server_has_no_keys_and_one_owner(gateway: PeopleGateway) -> None:
 def test_the_tab_that_is_open_is_said_and_titles_name_the_listing(gateway: PeopleGateway) -> None:
     page = gateway.person(ADA).page(f"/bots/{READY}/manage/profile")
     assert '/manage/profile" aria-current="page"' in page
-    assert "<title>Test bot - profile" in page
+    assert "<title>Test bot - Profile" in page

@@ -46,10 +46,10 @@ def test_who_owns_many_sees_them_in_pages(gateway: PeopleGateway) -> None:
         submit(gateway, bot, DAN)
     dan = gateway.person(DAN)
     first = dan.page("/me")
-    assert [bot in first for bot in bots] == [True] * LISTINGS + [False]
+    assert [f"{bot}/manage" in first for bot in bots] == [True] * LISTINGS + [False]
     [following] = re.findall(r'href="(/me\?after=[^"]+)"', first)
     second = dan.page(html.unescape(following))
-    assert [bot in second for bot in bots] == [False] * LISTINGS + [True]
+    assert [f"{bot}/manage" in second for bot in bots] == [False] * LISTINGS + [True]
     assert "Next" not in words(second)
     gateway.operate("POST", f"/manage/bots/{bots[-1]}/approve")
     assert "1 new notice" in words(dan.page("/me"))

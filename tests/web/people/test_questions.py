@@ -5,12 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.refusals import Conflict, Invalid, Unavailable
+from tests.support.english import english
 from tests.support.examples import examples
 from web.people.questions import Question, not_confirmed, refused_by
+from web.texts import Text
 
 
 def question(typed: str | None) -> Question:
-    return Question("Delete it", "It is gone.", "Delete", "/back", typed=typed)
+    return Question(Text("Delete it"), Text("It is gone."), Text("Delete"), "/back", typed=typed)
 
 
 @examples(100)
@@ -28,7 +30,7 @@ def test_a_question_that_asks_for_no_word_is_confirmed_by_its_button() -> None:
 def test_what_is_to_be_typed_is_said() -> None:
     refused = not_confirmed(question("a key"))
     assert (refused.status, list(refused.errors)) == (400, ["confirmation"])
-    assert "a key" in refused.errors["confirmation"]
+    assert "a key" in english(refused.errors["confirmation"])
 
 
 @pytest.mark.parametrize(
@@ -42,4 +44,6 @@ def test_what_is_to_be_typed_is_said() -> None:
 def test_a_refusal_is_told_at_its_field_or_for_the_whole_form(
     error: Invalid | Conflict | Unavailable, errors: dict[str, str], status: int
 ) -> None:
-    assert refused_by(error) == (errors, status)
+    refused = refused_by(error)
+    said = {name: english(reason) for name, reason in refused.errors.items()}
+    assert (said, refused.status) == (errors, status)

@@ -48,7 +48,7 @@ def test_what_waits_for_longest_stands_first(gateway: PeopleGateway) -> None:
         submit(gateway, bot)
     page = cleo.page("/review")
     assert order(page) == [*reversed(BOTS)]
-    assert f"Bot 4 Bot {ADA} unproven 4.0 s nobody" in words(page)
+    assert f"Bot 4 Bot {ADA} unproven 4 seconds nobody" in words(page)
     assert "Waiting (4)" in words(page)
     assert ids(cleo, "waiting") == [*reversed(BOTS)]
     gateway.done("POST", f"/manage/bots/{BOTS[3]}/approve", {})
@@ -111,7 +111,7 @@ def test_a_list_that_is_none_is_the_first_one(gateway: PeopleGateway) -> None:
 
 def test_the_usual_wait_is_told_once_enough_is_decided(gateway: PeopleGateway) -> None:
     cleo, ada = gateway.person(CLEO), gateway.person(ADA)
-    told = "Half of the last decisions came within 1 h."
+    told = "Half of the last decisions came within 1 hour."
     bots = [str(500000000000000000 + number) for number in range(USUAL_FROM)]
     for bot in bots:
         submit(gateway, bot)

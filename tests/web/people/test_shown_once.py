@@ -1,21 +1,25 @@
 """web/people/shown_once.py: what stands on the page that shows a secret."""
 
 from core.rows import Listing
+from tests.support.english import english
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
 from web.people.listing_access import Access
 from web.people.shown_once import ShownOnce, shown_once
 from web.people.visitors import Person
 from web.templates import load_drawing
+from web.texts import Text
 
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS, NOW_MS)
-ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, "d1", NOW_MS), frozenset({"see", "keys"}))
-SHOWN = ShownOnce("It is made", "API key", "vg_<secret>", "Keep it.", f"/{BOT_REF}/manage/keys")
+ACCESS = Access(ROW, Person(OWNER, "Somebody", None, False, None, "d1", NOW_MS), frozenset({"see", "keys"}))
+SHOWN = ShownOnce(
+    Text("It is made"), Text("API key"), "vg_<secret>", Text("Keep it."), f"/{BOT_REF}/manage/keys"
+)
 
 
 def drawn(shown: ShownOnce) -> str:
     page = shown_once(ACCESS, "keys", shown)
-    assert (page.status, page.title) == (200, "Test bot - keys")
-    return load_drawing().fragment(page.template, page.values)
+    assert (page.status, english(page.title)) == (200, "Test bot - API keys")
+    return load_drawing("en").fragment(page.template, page.values)
 
 
 def test_a_secret_is_one_text_that_is_selected_as_a_whole_and_copied_by_a_button() -> None:

@@ -265,7 +265,7 @@ def test_a_platform_that_says_when_it_may_be_asked_is_quoted(
     monkeypatch.setattr(ChatPlatform, "token", token)
     answer = visitor.sign_in_as()
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "8")
-    assert "The next attempt is possible in 7.2 s." in words(answer.text)
+    assert "The next attempt is possible in 8 seconds." in words(answer.text)
 
 
 @pytest.mark.parametrize(("path", "status"), [(TOKEN, 400), (ME, 503)])

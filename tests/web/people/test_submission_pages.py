@@ -34,7 +34,7 @@ def test_what_the_platform_says_is_shown_with_its_time(gateway: PeopleGateway, a
     shown = words(page)
     assert "A bot." in shown
     assert "Everybody may add it yes Slash commands everywhere yes" in shown
-    assert "Made 2018-01-08 18:57:11" in shown
+    assert "Made Jan 8, 2018, 6:57:11 PM" in shown
     assert f'<img src="{gateway.stand_in.url}/app-icons/{READY}/' in page
     assert 'value="Ready bot"' in page
 
