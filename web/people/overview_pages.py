@@ -58,6 +58,7 @@ DEEDS: Mapping[Deed, Text] = {
     "limits_set": Text("limits set"),
     "actual_count_set": Text("actual count set"),
     "ownership_proven": Text("ownership proven"),
+    "handed_over": Text("handed over"),
 }
 
 

@@ -68,7 +68,9 @@ class Reader(HTMLParser):
             self.texts.append(given["content"] or "")
         classes = (given.get("class") or "").split()
         in_own_words = tag in OF_DATA or (tag != "html" and "lang" in given)
-        if tag not in VOID and (self._silent or in_own_words or {"code", "written", "prose"} & {*classes}):
+        if tag not in VOID and (
+            self._silent or in_own_words or {"code", "written", "prose", "version"} & {*classes}
+        ):
             self._silent.append(tag)
 
     def handle_endtag(self, _: str) -> None:
@@ -145,12 +147,14 @@ FORMS: list[tuple[str, str, Mapping[str, Any], int]] = [
     (ADA, "/bots/new", {"id": FRESH_BOT, "act": "preview", **PROFILE}, 200),
     (ADA, f"{BOTS}/profile", PROFILE, 400),
     (ADA, f"{BOTS}/profile", {"act": "preview", **PROFILE}, 200),
+    (ADA, f"{BOTS}/profile", {**PROFILE, "version": "x"}, 409),
     (ADA, f"{BOTS}/keys", {"name": ""}, 400),
     (ADA, f"{BOTS}/keys", {"name": "production"}, 200),
     (ADA, f"{BOTS}/owners", {"extra_owners": "x"}, 400),
     (ADA, f"{BOTS}/owners", {"act": "hand_over", "heir": "x"}, 400),
     (ADA, f"{BOTS}/danger", {"name": "production"}, 400),
     (ADA, f"{BOTS}/webhook/settings", {"url": "x", "token": "x"}, 400),
+    (ADA, f"{BOTS}/webhook/settings", {"url": "http://a", "version": "x"}, 409),
     (ADA, f"{BOTS}/webhook/secret", {"overlap_seconds": "1"}, 200),
     (ADA, f"{BOTS}/webhook/secret", {"overlap_seconds": "x"}, 400),
     (ADA, f"{BOTS}/webhook/resume", {}, 409),
@@ -216,6 +220,12 @@ def test_every_sign_in_that_fails_is_marked(gateway: PeopleGateway) -> None:
     stranger = visitor(gateway, None)
     check(stranger.sign_in_as(ADA, decision="cancel").text)
     check(stranger.get("/signin/callback?code=1&state=2").text)
+
+
+def test_what_comes_back_after_the_end_of_a_session_is_marked(gateway: PeopleGateway) -> None:
+    answer = visitor(gateway, None).post(f"{DESK}/deny", {"words": "x", "reason": "", "note": "x"})
+    assert answer.status_code == 401
+    check(answer.text)
 
 
 def test_an_old_sign_in_and_a_page_that_is_not_there_are_marked(gateway: PeopleGateway) -> None:

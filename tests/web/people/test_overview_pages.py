@@ -2,14 +2,17 @@
 
 import json
 import re
+from typing import get_args
 
 import pytest
 
+from core.rows import Deed
 from tests.support.gateways import BOT
 from tests.support.owned_listings import SERVER, TYPED, describe, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import BEN, CLEO, DAN, READY
+from web.people.overview_pages import DEEDS
 
 HERE = f"/bots/{READY}/manage"
 
@@ -158,3 +161,7 @@ def test_the_platform_is_not_asked_without_end(gateway: PeopleGateway, ada: Pers
     statuses = [ada.post(HERE + "/prove").status_code for _ in range(7)]
     assert statuses == [409] * 5 + [429] * 2
     assert gateway.stand_in.asked(f"/applications/{READY}/rpc") == asked + 5
+
+
+def test_every_deed_has_words() -> None:
+    assert DEEDS.keys() == {*get_args(Deed)}
