@@ -37,6 +37,7 @@ _SENTENCES = (
     Text("No delivery waits that could probe the endpoint; send a test."),
     Text("This user can vote again in {seconds} seconds."),
     Text("The user is under quarantine: {reason}"),
+    Text("The user is under quarantine until {time} (UTC): {reason}"),
     # Requests that no page of ours sends, and what is not the visitor's fault
     Text("Too many requests, please try again later."),
     Text("The form was not sent from a page of this gateway."),
@@ -51,6 +52,16 @@ _SENTENCES = (
     Text("the disk does not keep up"),
     Text("the disk has failed"),
     Text("the gateway is stopping"),
+    # Why an owner is not told of a decision
+    Text("the owner takes no messages from the bot, or shares no server with it"),
+    Text("the chat platform refuses the bot token"),
+    Text("the chat platform does not know the owner"),
+    Text("the chat platform asks for a wait"),
+    Text("the chat platform did not answer in time"),
+    Text("the chat platform cannot be reached"),
+    Text("the answer of the chat platform cannot be read"),
+    Text("something failed on our side"),
+    Text("the chat platform answered with status {status}"),
     # Fields
     Text("Some fields are not valid."),
     Text("must be a snowflake: 17 to 20 digits"),

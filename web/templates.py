@@ -14,6 +14,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.rows import Language
+from web.api_texts import api_text
 from web.links import link
 from web.static_files import StaticFiles, read_static_files
 
@@ -153,5 +154,5 @@ def _environment(spoken: "Localization", files: StaticFiles) -> "Environment":
     environment.extend(newstyle_gettext=True)  # values are given to the functions, which escape them
     environment.globals |= {"_": spoken.gettext, "gettext": spoken.gettext, "ngettext": spoken.ngettext}
     environment.globals |= {"static": files.address, "language": spoken.language}
-    environment.filters |= {"url": link, "said": spoken.say, **spoken.filters}
+    environment.filters |= {"api_text": api_text, "url": link, "said": spoken.say, **spoken.filters}
     return environment
