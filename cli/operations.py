@@ -108,6 +108,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
     Operation("users show", "showUser", "GET", _USER, "Show a user"),
     Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
+    Operation("users notices", "listNotices", "GET", f"{_USER}/notices", "List a user's notices"),
     Operation("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
     Operation(
         *("users end-sessions", "endSessions", "DELETE", f"{_USER}/sessions"),

@@ -246,7 +246,7 @@ def all_endpoints(
             for kind, ref in refs.items()
         },
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
-        users=ManageUsers(context),
+        users=ManageUsers(context, managed.ownership),
         queue=ManageQueue(store.ledger.state, managed.ownership),
         review={kind: ManageReview(context, ref) for kind, ref in refs.items()},
         debug=debug,

@@ -15,17 +15,23 @@ from core.user_rows import QuarantinedAct, user_ref
 from handlers.manage import ManageContext, user_id, users_query
 from handlers.reply import Reply, success
 from handlers.request import Request
+from handlers.slices import in_slices
 from handlers.user_views import (
+    NOTICES,
     EndedSessions,
     ModeratorList,
     UserAnswer,
+    UserNotices,
     UserPage,
     UserSessions,
     UserView,
     UserViews,
+    notice_view,
 )
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
+from listings.notices import NoticeSearch
+from listings.ownership import Ownership
 from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
@@ -51,8 +57,9 @@ class QuarantineTerms(Form):
 
 
 class ManageUsers:
-    def __init__(self, context: ManageContext) -> None:
+    def __init__(self, context: ManageContext, ownership: Ownership) -> None:
         self._context = context
+        self._ownership = ownership
         self._state = context.ledger.state
         self._clock = context.clock
         self._views = UserViews(self._state, context.moderators, context.sessions)
@@ -84,6 +91,13 @@ class ManageUsers:
         now_ms = self._clock.now_ms()
         user = self._known(request, now_ms)
         return success(UserSessions(sessions=self._views.sessions(user.id, now_ms)))
+
+    async def notices(self, request: Request) -> Reply:
+        user = self._known(request, self._clock.now_ms())
+        await in_slices(self._ownership.survey())
+        search = NoticeSearch(self._state, user.id, self._ownership.refs_of(user.id), NOTICES)
+        await in_slices(search.slices())
+        return success(UserNotices(unread=search.unread, notices=tuple(map(notice_view, search.newest))))
 
     async def end_sessions(self, request: Request) -> Reply:
         now_ms = self._clock.now_ms()

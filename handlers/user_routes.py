@@ -13,7 +13,7 @@ from handlers.route import (
     RefusalKind,
     Route,
 )
-from handlers.user_views import EndedSessions, ModeratorList, UserAnswer, UserPage, UserSessions
+from handlers.user_views import EndedSessions, ModeratorList, UserAnswer, UserNotices, UserPage, UserSessions
 from handlers.views import Success
 from listings import forms
 
@@ -114,6 +114,19 @@ USER_ROUTES: tuple[Route, ...] = (
         description="The browsers that are signed in.",
         answer=UserSessions,
         outcome="The open sessions.",
+        refuses=(BAD_ID, NO_USER),
+    ),
+    Route(
+        "GET",
+        f"{_USER}/notices",
+        "listNotices",
+        endpoint=lambda to: to.users.notices,
+        access="operator",
+        tag="Users",
+        summary="List a user's notices",
+        description="What others did with the listings that the user owns, as the user reads it on the site.",
+        answer=UserNotices,
+        outcome="The newest notices.",
         refuses=(BAD_ID, NO_USER),
     ),
     Route(

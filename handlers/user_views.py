@@ -7,12 +7,16 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta
 
+from core.rows import Deed
 from core.state import State
 from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserSession, user_ref
 from handlers.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
+from listings.notices import OwnerNotice
 from people.roles import Moderators, ModeratorSource
 from people.user_sessions import SHOWN_DIGITS, Sessions, session_id
 
+NOTICES = 50
+"""Those that are shown at once."""
 SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
 
 Username = Annotated[
@@ -88,6 +92,26 @@ class UserSessions(Success):
     next: NoMore = None
 
 
+class NoticeView(View):
+    """An act of somebody else that an owner is told of."""
+
+    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    name: str
+    at: Moment
+    by: ActorName
+    deed: Deed
+    about: Annotated[str, Meta(description="Its object, such as the reason of a denial; or empty.")]
+    is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
+
+
+class UserNotices(Success):
+    """The notices of a user, the newest first."""
+
+    unread: Annotated[Count, Meta(description="All that are new, also those that are not in the list.")]
+    notices: Annotated[tuple[NoticeView, ...], Meta(description=f"The newest {NOTICES}.")]
+    next: NoMore = None
+
+
 class EndedSessions(Success):
     """How many sessions were ended, those included that were over by themselves."""
 
@@ -152,6 +176,19 @@ def user_view(
         moderator=moderator,
         sessions=sessions,
         quarantines=tuple(_quarantine_view(each, now_ms) for each in quarantines),
+    )
+
+
+def notice_view(notice: OwnerNotice) -> NoticeView:
+    act = notice.act
+    return NoticeView(
+        listing=notice.row.ref,
+        name=notice.row.profile.name,
+        at=act.at_ms,
+        by=act.by,
+        deed=act.deed,
+        about=act.about,
+        is_new=notice.is_new,
     )
 
 

@@ -19,9 +19,11 @@ from handlers.routes import ROUTES
 from handlers.user_views import (
     ModeratorList,
     UserAnswer,
+    UserNotices,
     UserPage,
     UserSessions,
     moderator_view,
+    notice_view,
     session_view,
     user_view,
 )
@@ -56,6 +58,7 @@ from handlers.views import (
     server_view,
     webhook_view,
 )
+from listings.notices import OwnerNotice
 from openapi.cast import (
     APPOINTED,
     APPROVED_BOT,
@@ -163,6 +166,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
     return asdict(bot_view(listing))
 
 
+_NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
 _ANSWERS: Mapping[str, Example] = {
     "done": _example("Done", Success()),
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
@@ -233,6 +237,10 @@ _ANSWERS: Mapping[str, Example] = {
         ),
     ),
     "sessions": _example("One browser", UserSessions(sessions=(session_view(USER_SESSION),))),
+    "notices": _example(
+        "A decision that the owner has not seen",
+        UserNotices(unread=1, notices=(notice_view(_NOTICE),)),
+    ),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
     **{name: _example(summary, view) for name, (summary, view) in DEBUG_ANSWERS.items()},

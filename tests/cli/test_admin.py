@@ -173,6 +173,7 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"users show {USER}")["quarantines"][0]["in_force"] is False
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([signed_in(USER, SESSION_ID * 4)]))
     assert did(f"users sessions {USER}")["sessions"][0]["id"] == SESSION_ID
+    assert did(f"users notices {USER}")["notices"] == []
     assert did(f"users end-session {USER} {SESSION_ID} --yes") == {"success": True}
     assert did(f"users end-sessions {USER} --yes") == {"success": True}
     assert did("users end-all-sessions --yes") == {"success": True, "ended": 0}

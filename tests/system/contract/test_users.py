@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract import BOT_PATH, Served, refusal, wrong_fields
-from tests.support.gateways import OTHER_USER, OWNER, SERVER, USER, ThreadGateway, running
+from tests.support.gateways import BOT, OTHER_USER, OWNER, SERVER, USER, ThreadGateway, running
 from tests.support.people import signed_in
 from tests.support.sample_rows import DAY_MS, HOUR_MS
 
@@ -73,7 +73,7 @@ def test_a_user_who_has_signed_in_is_shown(gateway: ThreadGateway) -> None:
 
 
 def test_a_user_whom_nobody_knows_is_404(served: Served) -> None:
-    for path in (f"{USERS}/{OTHER_USER}", f"{USERS}/{OTHER_USER}/sessions"):
+    for path in (f"{USERS}/{OTHER_USER}{part}" for part in ("", "/sessions", "/notices")):
         assert refusal(served.operate("GET", path)) == NO_USER
     for path in (f"{USERS}/{OTHER_USER}/sessions", f"{USERS}/{OTHER_USER}/sessions/{FIRST[:16]}"):
         assert refusal(served.operate("DELETE", path)) == NO_USER
@@ -82,7 +82,7 @@ def test_a_user_whom_nobody_knows_is_404(served: Served) -> None:
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *(("GET", path) for path in ("", "/sessions")),
+        *(("GET", path) for path in ("", "/sessions", "/notices")),
         *(("PUT", path) for path in ("/moderator", "/quarantines/vote")),
         *(("DELETE", path) for path in ("/moderator", "/sessions", "/sessions/1", "/quarantines/vote")),
     ],
@@ -170,6 +170,17 @@ def test_an_appointment_takes_no_fields(served: Served) -> None:
 
 
 # -- Sessions ---------------------------------------------------------------------------------------------
+
+
+def test_the_notices_of_a_user_are_those_of_the_listings_that_the_user_owns(gateway: ThreadGateway) -> None:
+    sign_in(gateway, FIRST, user=OWNER)
+    gateway.list_bot()
+    approved = {"listing": f"bots/{BOT}", "name": "Test bot", "at": gateway.clock.now_ms()}
+    approved |= {"by": "operator", "deed": "approved", "about": "", "is_new": True}
+
+    shown = gateway.done("GET", f"{USERS}/{OWNER}/notices")
+
+    assert (approved in shown["notices"], shown["unread"]) == (True, len(shown["notices"]))
 
 
 def test_sessions_are_listed_newest_first_without_their_digests(gateway: ThreadGateway) -> None:

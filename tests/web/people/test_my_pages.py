@@ -63,8 +63,26 @@ def test_a_decision_of_others_is_a_notice_until_it_is_read(gateway: PeopleGatewa
     told = ada.page("/me/notices")
     assert "is denied: It is &lt;b&gt;too&lt;/b&gt; quiet." in told
     gateway.clock.advance(1)
-    assert "· new" not in ada.acted("/me/notices")
+    until = told.partition('name="until" value="')[2].partition('"')[0]
+    assert "· new" not in ada.acted("/me/notices", {"until": until})
     assert "new notice" not in ada.page("/me")
+
+
+def test_what_came_while_the_page_was_read_stays_new(gateway: PeopleGateway, ada: Person) -> None:
+    submit(gateway, BOT, ADA)
+    gateway.clock.advance(1)
+    gateway.done("POST", f"/manage/bots/{BOT}/deny", {"reason": "It is quiet."})
+    shown = ada.page("/me/notices")
+    gateway.clock.advance(1)
+    gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 12})
+    until = shown.partition('name="until" value="')[2].partition('"')[0]
+    ada.acted("/me/notices", {"until": until})
+    assert "1 new notice" in words(ada.page("/me"))
+    for odd in ("", "soon", "9" * 19):
+        ada.acted("/me/notices", {"until": odd})
+    gateway.clock.advance(1)
+    gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 13})
+    assert "1 new notice" in words(ada.page("/me")), "nobody has read what is to come"
 
 
 def test_one_s_own_acts_are_no_notices(gateway: PeopleGateway, ada: Person) -> None:

@@ -1,0 +1,74 @@
+"""listings/notices.py: an owner is told what others did, and no more than that."""
+
+from core.actors import user_actor
+from core.events import ListingReviewed, ListingSaved, NoticesRead, UserSignedIn
+from core.ledger import Ledger
+from core.rows import Deed
+from core.state import State
+from core.user_rows import UserProfile, UserSession, user_ref
+from listings.notices import NoticeSearch
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, USER
+
+REFS = [BOT_REF, OTHER_REF, "bots/1"]
+
+
+def notices(state: State, user: str = OWNER, most: int = 50) -> NoticeSearch:
+    search = NoticeSearch(state, user, REFS, most)
+    for _ in search.slices():
+        pass
+    return search
+
+
+def told(search: NoticeSearch) -> list[tuple[str, Deed, bool]]:
+    return [(each.row.ref, each.act.deed, each.is_new) for each in search.newest]
+
+
+def list_two(ledger: Ledger) -> None:
+    for ref in (BOT_REF, OTHER_REF):
+        ledger.commit([ListingSaved(ref, OWNER, BOT_PROFILE, "in_review", NOW_MS, by=user_actor(OWNER))])
+
+
+def decide(ledger: Ledger, ref: str, at_ms: int, by: str = USER) -> None:
+    ledger.commit([ListingReviewed(ref, "denied", "Why.", at_ms, by=user_actor(by))])
+
+
+def test_an_owner_is_told_of_acts_of_others_the_newest_first(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    assert (told(notices(state)), notices(state).unread) == ([], 0)
+    decide(ledger, OTHER_REF, NOW_MS + 1)
+    decide(ledger, BOT_REF, NOW_MS + 2)
+    assert told(notices(state)) == [(BOT_REF, "denied", True), (OTHER_REF, "denied", True)]
+
+
+def test_one_s_own_acts_are_none(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    decide(ledger, BOT_REF, NOW_MS + 1, by=OWNER)
+    assert told(notices(state)) == []
+
+
+def test_what_was_read_is_not_new_and_what_came_since_is(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    session = UserSession("d1", "", NOW_MS, NOW_MS)
+    ledger.commit([UserSignedIn(user_ref(OWNER), UserProfile("owner"), session, by=user_actor(OWNER))])
+    decide(ledger, OTHER_REF, NOW_MS + 1)
+    ledger.commit([NoticesRead(user_ref(OWNER), NOW_MS + 1)])
+    decide(ledger, BOT_REF, NOW_MS + 2)
+    found = notices(state)
+    assert told(found) == [(BOT_REF, "denied", True), (OTHER_REF, "denied", False)]
+    assert found.unread == 1
+
+
+def test_all_that_are_new_are_counted_and_the_newest_are_kept(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    decide(ledger, OTHER_REF, NOW_MS + 2)
+    decide(ledger, BOT_REF, NOW_MS + 1)
+    found = notices(state, most=1)
+    assert (told(found), found.unread) == ([(OTHER_REF, "denied", True)], 2)
+
+
+def test_a_handover_is_told_to_both_and_says_whose_it_is_now(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    by = user_actor(OWNER)
+    ledger.commit([ListingSaved(BOT_REF, USER, BOT_PROFILE, "in_review", NOW_MS + 1, hands_over=True, by=by)])
+    assert [(each.act.deed, each.is_given) for each in notices(state, USER).newest] == [("handed_over", True)]
+    assert [(each.act.deed, each.is_given) for each in notices(state).newest] == [("handed_over", False)]
