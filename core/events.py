@@ -15,6 +15,7 @@ from typing import Literal, final
 import msgspec
 
 from core.actors import OPERATOR, UNKNOWN, Actor
+from core.cooldown_table import Cooldown
 from core.rows import (
     Attempt,
     BotProfile,
@@ -306,6 +307,14 @@ class UserErased(ManagementEvent, frozen=True, tag="user_erased.2"):
     at_ms: int = 0
 
 
+class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
+    """Cooldowns run on of votes that an erasure removes; those that are over at `at_ms` are dropped. See
+    core/cooldown_table.py."""
+
+    cooldowns: tuple[Cooldown, ...]
+    at_ms: int
+
+
 @final
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
     """A new delivery, due at once, or a finished one sent again under the same id."""
@@ -459,6 +468,7 @@ RareEvent = (
     | QuarantineSet
     | NoticesRead
     | UserErased
+    | CooldownsKept
     | DeliveryTaken
     | NodeNamed
     | Merged

@@ -7,6 +7,7 @@ any time: one about something gone is a no-op, and one that the state holds alre
                           deliveries   pending ones and the log of finished ones
                           votes        the vote table, which is handed in
                           users        rows of people, and whose a session is
+                          cooldowns    those of votes whose users have erased themselves
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
@@ -14,7 +15,7 @@ anything that hangs on it, `apply` tells the digests and the copy under way, in 
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from msgspec import UNSET, structs
@@ -23,10 +24,12 @@ from msgspec.structs import replace
 from core import striking
 from core.actors import user_actor
 from core.canonical import Canonical
+from core.cooldown_table import Cooldown, CooldownTable
 from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Digest
 from core.events import (
     ActualCountSet,
+    CooldownsKept,
     DeliveryAttempted,
     DeliveryDropped,
     DeliveryForgotten,
@@ -92,6 +95,7 @@ class State:
         self._deliveries = DeliveryTable(deliveries_kept)
         self._votes = votes
         self._users = UserTable()
+        self._cooldowns = CooldownTable()
         self._fleet = FleetTable()
         canonical = Canonical(self._listings, self._deliveries, votes, self._users, self._fleet)
         self._digest = Digest(canonical.whole)
@@ -104,6 +108,7 @@ class State:
         self.deliveries: DeliveriesView = self._deliveries
         self.votes: VotesView = votes
         self.users: UsersView = self._users
+        self.cooldowns: Mapping[str, int] = self._cooldowns.ends
         self.fleet: FleetView = self._fleet
 
     # -- events ----------------------------------------------------------------------------------------
@@ -167,6 +172,8 @@ class State:
                 self._users.remove(event.ref)
             case UserErased():
                 self._erase_user(event)
+            case CooldownsKept():
+                self._cooldowns.keep(event.cooldowns, event.at_ms)
             case NodeNamed():
                 self._name_node(event)
             case Merged():
@@ -393,6 +400,9 @@ class State:
         for ref, user, counts in parts:
             for node, count in counts.items():
                 self._votes.put(ref, user, count, 0, node)
+
+    def load_cooldowns(self, cooldowns: Iterable[Cooldown]) -> None:
+        self._cooldowns.keep(cooldowns, 0)
 
     def load_fleet(self, row: FleetRow) -> None:
         self._fleet.load(row)

@@ -53,6 +53,7 @@ from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
+from replication.facts.keyed_digests import KeyedDigests
 from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
@@ -233,6 +234,7 @@ def all_endpoints(
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.digest_of if fleet is not None else lambda _: "",
         tells_owners=managed.tells_owners,
+        vote_mark=KeyedDigests(callers.digester.secret).vote,
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
     return Endpoints(

@@ -52,6 +52,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),
+    ev.CooldownsKept: ("cooldowns",),
     ev.UserErased: ("refs", "by"),
     ev.DeliveryQueued: ("delivery_id", "user", "test"),
     ev.DeliveryAttempted: (

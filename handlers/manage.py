@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Protocol, cast, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -84,6 +84,8 @@ class ManageContext:
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
+    vote_mark: Callable[[str, str], str] = field(kw_only=True)
+    """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.

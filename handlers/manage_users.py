@@ -5,11 +5,14 @@ quarantine.
 """
 
 import asyncio
+from collections.abc import Collection, Sequence
 from typing import Annotated, get_args
 
 from msgspec.structs import asdict
 from pydantic import Field
 
+from core.actors import OPERATOR
+from core.events import Event
 from core.refusals import Invalid, NotFound
 from core.user_rows import QuarantinedAct, user_ref
 from handlers.manage import ManageContext, user_id, users_query
@@ -36,7 +39,7 @@ from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.user_sessions import digests_of, end_everyone, end_sessions
-from votes.rules import erase_user
+from votes.rules import erase_user, keep_cooldowns
 
 ACTS: tuple[QuarantinedAct, ...] = get_args(QuarantinedAct)
 USERS_AT_ONCE = 64
@@ -136,15 +139,22 @@ class ManageUsers:
         return await self._context.commit(events)
 
     async def erase(self, request: Request) -> Reply:
-        """Forget a user, but for quarantines in force. Succeeds for a user who never voted, too: the answer
-        gives nothing away."""
+        """Forget a user, but for quarantines in force; and for cooldowns, if it is not the operator who asks.
+        Succeeds for a user who never voted, too: the answer gives nothing away."""
         user = user_id(request)
         with self._context.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
             now_ms = self._clock.now_ms()
+            # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
+            cooldowns = self._cooldowns(user, search.refs, now_ms) if request.by != OPERATOR else []
             erased = erase_user(user, search.refs, self._context.mark(user), now_ms=now_ms, by=request.by)
-            return await self._context.commit([*erased, *after_erasure(self._state, user, now_ms)])
+            kept = after_erasure(self._state, user, now_ms)
+            return await self._context.commit([*cooldowns, *erased, *kept])
+
+    def _cooldowns(self, user: str, refs: Collection[str], now_ms: int) -> Sequence[Event]:
+        mark_of, cooldown_ms = self._context.vote_mark, self._context.cooldown_ms
+        return keep_cooldowns(self._state, user, refs, mark_of, now_ms=now_ms, cooldown_ms=cooldown_ms)
 
     def _known(self, request: Request, now_ms: int) -> UserView:
         """Return the user in the path: one who has a row, or whom the settings name. Raises NotFound."""

@@ -46,7 +46,13 @@ class ManageVotes:
             cooldown_ms=context.cooldown_ms,
             delivery_id=context.new_id(),
             pending_most=context.webhooks.pending_most(self._state),
+            kept_until_ms=self._kept_until_ms(ref, user),
         )
+
+    def _kept_until_ms(self, ref: str, user: str) -> int:
+        """Return the end of the cooldown of a vote that was erased; 0 if there is none."""
+        cooldowns = self._state.cooldowns
+        return cooldowns.get(self._context.vote_mark(ref, user), 0) if cooldowns else 0
 
     async def _commit(self, ref: str, user: str, events: Sequence[Event], now_ms: int) -> Reply:
         def cast() -> Reply:

@@ -19,6 +19,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from core.cooldown_table import Cooldown
 from core.packing import SHAPE, PackedRow, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from core.user_rows import UserRow
@@ -89,6 +90,10 @@ class FleetChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="f
     rows: list[FleetRow]
 
 
+class CooldownsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cooldowns"):
+    rows: list[Cooldown]
+
+
 class RecordsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="records"):
     """The journal behind the file's position. Only a backup has it, because no journal lies beside that."""
 
@@ -110,6 +115,7 @@ Chunk = (
     | LeavesChunk
     | PartsChunk
     | FleetChunk
+    | CooldownsChunk
     | RecordsChunk
     | EndChunk
 )

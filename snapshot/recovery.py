@@ -12,6 +12,7 @@ from core.state import State
 from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.files import (
     PREFIX,
+    CooldownsChunk,
     DeliveriesChunk,
     EndChunk,
     FleetChunk,
@@ -121,6 +122,8 @@ def _load(state: State, chunk: Copied) -> None:
             state.load_parts(chunk.rows)
         case FleetChunk():
             state.load_fleet(chunk.rows[0])
+        case CooldownsChunk():
+            state.load_cooldowns(chunk.rows)
 
 
 def apply_record(state: State, path: Path, number: int, record: bytes) -> None:

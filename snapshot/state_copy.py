@@ -14,6 +14,7 @@ from core.state import State
 from core.user_rows import UserRow
 from core.vote_port import copy_votes
 from snapshot.files import (
+    CooldownsChunk,
     DeliveriesChunk,
     FleetChunk,
     LeavesChunk,
@@ -26,7 +27,17 @@ from snapshot.files import (
 
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
-Copied = FleetChunk | ListingsChunk | PackedChunk | DeliveriesChunk | UsersChunk | LeavesChunk | PartsChunk
+COOLDOWNS_PER_CHUNK = 4_096
+Copied = (
+    FleetChunk
+    | CooldownsChunk
+    | ListingsChunk
+    | PackedChunk
+    | DeliveriesChunk
+    | UsersChunk
+    | LeavesChunk
+    | PartsChunk
+)
 
 
 class StateCopy:
@@ -40,6 +51,7 @@ class StateCopy:
         self._state = state
         self._copy = state.copy_rows()
         self._fleet = state.fleet.row
+        self._cooldowns = list(state.cooldowns.items())
 
     def __enter__(self) -> "StateCopy":
         return self
@@ -55,6 +67,8 @@ class StateCopy:
     def _chunks(self) -> Iterator[Copied]:
         if self._fleet.labels:
             yield FleetChunk([self._fleet])
+        for start in range(0, len(self._cooldowns), COOLDOWNS_PER_CHUNK):
+            yield CooldownsChunk(self._cooldowns[start : start + COOLDOWNS_PER_CHUNK])
         for slice_ in self._copy.slices():
             if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
                 yield ListingsChunk(listings)

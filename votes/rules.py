@@ -1,28 +1,37 @@
 """Casting and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from core.actors import Actor
-from core.events import DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
+from core.events import CooldownsKept, DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
 
 
 def cast_vote(
-    state: State, ref: str, user: str, *, now_ms: int, cooldown_ms: int, delivery_id: str, pending_most: int
+    state: State,
+    ref: str,
+    user: str,
+    *,
+    now_ms: int,
+    cooldown_ms: int,
+    delivery_id: str,
+    pending_most: int,
+    kept_until_ms: int = 0,
 ) -> tuple[VoteCast, *tuple[DeliveryQueued | DeliveryDropped, ...]]:
     """Return a vote, and its delivery if a webhook is set. Raises NotFound, Conflict, VotedTooSoon.
 
-    When `pending_most` deliveries wait already, the new one is in the log, and not sent.
+    When `pending_most` deliveries wait already, the new one is in the log, and not sent. `kept_until_ms` is
+    the end of a cooldown whose vote was erased.
     """
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
     if listing.review != "approved":
         raise Conflict("votes_need_approval")
-    _, last_ms = state.votes.get(ref, int(user)) or (0, None)
-    if last_ms is not None and now_ms - last_ms < cooldown_ms:
-        next_vote_ms = last_ms + cooldown_ms
+    known = state.votes.get(ref, int(user))
+    next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms
+    if now_ms < next_vote_ms:
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
     vote = VoteCast(ref, user, count_here + 1, now_ms)
@@ -43,3 +52,29 @@ def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int,
     if not refs and not mark:
         return []
     return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]
+
+
+def keep_cooldowns(
+    state: State,
+    user: str,
+    refs: Collection[str],
+    mark_of: Callable[[str, str], str],
+    *,
+    now_ms: int,
+    cooldown_ms: int,
+) -> list[Event]:
+    """Keep the cooldowns of a user's votes for the listings, which an erasure in the same record removes.
+
+    Args:
+        mark_of: returns the mark of a listing and a user.
+    """
+    votes = ((ref, state.votes.get(ref, int(user))) for ref in sorted(refs))
+    ends = ((ref, vote[1] + cooldown_ms) for ref, vote in votes if vote is not None)
+    running = tuple((mark_of(ref, user), end_ms) for ref, end_ms in ends if now_ms < end_ms)
+    return [CooldownsKept(running, now_ms)] if running else []
+
+
+def drop_cooldowns(state: State, now_ms: int) -> list[Event]:
+    """Drop the cooldowns that are over."""
+    is_any_over = any(end_ms <= now_ms for end_ms in state.cooldowns.values())
+    return [CooldownsKept((), now_ms)] if is_any_over else []

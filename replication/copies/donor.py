@@ -16,13 +16,14 @@ from core.ledger import Ledger
 from core.vote_port import leaves_of
 from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece, pieces_of
 from replication.facts.capture import Capture
-from replication.facts.kinds import DeliveryFact, ErasedFact, Fact, RemovedFact, VotesFact
+from replication.facts.kinds import CooldownsFact, DeliveryFact, ErasedFact, Fact, RemovedFact, VotesFact
 from replication.members.registry import Registry
 from replication.transport.link import ENVELOPE, SealedLink
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8  # pieces in one round trip
+COOLDOWNS_AT_ONCE = 1_024  # in one fact
 POLL_SECONDS = 0.01
 KEPT_SECONDS = 60  # an abandoned copy, in Redis
 PATIENCE_SECONDS = 15.0  # with a reader
@@ -99,6 +100,9 @@ class Donor:
         state, fleet = self._ledger.state, self._ledger.state.fleet
         yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
+        cooldowns = [*state.cooldowns.items()]
+        for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
+            yield CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
         for ref in [*state.listings.refs]:
             listing = self._capture.listing(ref)
             if listing is not None:

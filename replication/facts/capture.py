@@ -11,6 +11,7 @@ from core import events as ev
 from core.sharing import shared
 from core.state import State
 from replication.facts.kinds import (
+    CooldownsFact,
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -24,6 +25,13 @@ from replication.facts.kinds import (
 OfDelivery = ev.DeliveryQueued | ev.DeliveryAttempted | ev.DeliveryDropped | ev.DeliveryTaken
 DigestOf = Callable[[str], str]
 """Returns the keyed digest by which a fleet remembers an erased user."""
+
+
+_LOCAL = ev.EndpointHealthSet | ev.EndingsForgotten | ev.UserDropped | ev.NodeNamed | ev.VotesMoved
+"""What concerns this node alone, or begins an epoch, which others take as a copy."""
+_MERGED = (
+    ev.Merged | ev.ListingMerged | ev.UserMerged | ev.VotesMerged | ev.DeliveryMerged | ev.DeliveryForgotten
+)
 
 
 class Capture:
@@ -42,28 +50,15 @@ class Capture:
                     self._add(facts, ("user", event.ref), self.user(event.ref))
                 case ev.ListingRemoved():
                     facts["removed", event.ref] = RemovedFact(event.ref, event.stamp_ms)
+                case ev.CooldownsKept():
+                    self._add(facts, ("cooldowns", event.cooldowns), self._cooldowns(event))
                 case ev.UserErased():
                     facts["erased", event.mark] = ErasedFact(event.mark, event.stamp_ms, event.user)
                 case ev.VoteCast():
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
-                case (
-                    ev.EndpointHealthSet()
-                    | ev.EndingsForgotten()
-                    | ev.UserDropped()
-                    | ev.NodeNamed()
-                    | ev.VotesMoved()
-                ):
-                    pass  # local to this node, or the begin of an epoch, which others take as a copy
-                case (
-                    ev.Merged()
-                    | ev.ListingMerged()
-                    | ev.UserMerged()
-                    | ev.VotesMerged()
-                    | ev.DeliveryMerged()
-                    | ev.DeliveryForgotten()
-                ):
+                case _ if isinstance(event, _LOCAL | _MERGED):
                     pass
                 case _:
                     self._add(facts, ("listing", event.ref), self.listing(event.ref))
@@ -96,6 +91,10 @@ class Capture:
             return None
         told = row if row.owner else replace(row, owner=fleet.label)
         return DeliveryFact(fleet.removed.get(ref, 0), self._forgotten(row.user), told)
+
+    @staticmethod
+    def _cooldowns(event: ev.CooldownsKept) -> CooldownsFact | None:
+        return CooldownsFact(event.cooldowns) if event.cooldowns else None
 
     def _of_delivery(self, event: OfDelivery) -> Fact | None:
         """Return the delivery, or that it is finished. The log keeps only the newest finished deliveries, and

@@ -7,6 +7,7 @@ read. Facts are part of entries in Redis, so nodes of other versions must unders
 
 import msgspec
 
+from core.cooldown_table import Cooldown
 from core.rows import Delivery, Listing
 from core.user_rows import UserRow
 
@@ -80,4 +81,20 @@ class ErasedFact(_Fact, frozen=True, tag="e"):
     user: str = ""
 
 
-Fact = ListingFact | RemovedFact | VoteFact | VotesFact | DeliveryFact | FinishedFact | UserFact | ErasedFact
+class CooldownsFact(_Fact, frozen=True, tag="c"):
+    """Cooldowns of votes that their users have erased."""
+
+    cooldowns: tuple[Cooldown, ...]
+
+
+Fact = (
+    ListingFact
+    | RemovedFact
+    | VoteFact
+    | VotesFact
+    | DeliveryFact
+    | FinishedFact
+    | UserFact
+    | ErasedFact
+    | CooldownsFact
+)

@@ -12,6 +12,7 @@ same facts are equal, in whatever order and however often the facts came:
     trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
                older ones
     notes      as the trail
+    cooldowns  of votes whose users erased themselves: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
     erasure    wins over authors who had not read it
@@ -37,6 +38,7 @@ from core.trail import newest
 from core.user_changes import joined_users, without_actor
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
+    CooldownsFact,
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -131,6 +133,8 @@ class Merge:
                 return self._finished(fact, source)
             case UserFact():
                 return self._user(fact)
+            case CooldownsFact():
+                return self._cooldowns(fact)
             case ErasedFact():
                 known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
                 return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
@@ -232,6 +236,11 @@ class Merge:
             row = without_actor(row, actor, erased_ms)
         after = joined_users(known if known is not None else row, row)
         return [ev.UserMerged(after)] if after != known else []
+
+    def _cooldowns(self, fact: CooldownsFact) -> list[ev.Event]:
+        known = self._state.cooldowns
+        news = tuple((mark, end_ms) for mark, end_ms in fact.cooldowns if end_ms > known.get(mark, 0))
+        return [ev.CooldownsKept(news, 0)] if news else []
 
     def _finished(self, fact: FinishedFact, source: FactSource) -> list[ev.Event]:
         """Return nothing if another node has taken the delivery over."""

@@ -19,6 +19,7 @@ from snapshot.files import (
     HEADER_BYTES,
     MAGIC,
     Chunk,
+    CooldownsChunk,
     DeliveriesChunk,
     EndChunk,
     FleetChunk,
@@ -61,6 +62,7 @@ ROWS = st.one_of(
     st.lists(st.tuples(REFS, LEAF), max_size=3).map(LeavesChunk),
     st.lists(st.tuples(REFS, USERS, st.dictionaries(st.integers(0, 70), COUNTS)), max_size=3).map(PartsChunk),
     st.lists(FLEETS, max_size=1).map(FleetChunk),
+    st.lists(st.tuples(LABELS, MS), max_size=3).map(CooldownsChunk),
     st.lists(st.binary(max_size=9), max_size=3).map(RecordsChunk),
 )
 WEBHOOK = Webhook("https://example.test/votes", 5, "a-webhook-token")
@@ -123,7 +125,15 @@ def test_chunks_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,
     position: int,
     created_ms: int,
-    rows: list[ListingsChunk | DeliveriesChunk | LeavesChunk | PartsChunk | FleetChunk | RecordsChunk],
+    rows: list[
+        ListingsChunk
+        | DeliveriesChunk
+        | LeavesChunk
+        | PartsChunk
+        | FleetChunk
+        | CooldownsChunk
+        | RecordsChunk
+    ],
     durable: int,
 ) -> None:
     chunks: list[Chunk] = [*rows, EndChunk(sum(len(chunk.rows) for chunk in rows), durable)]

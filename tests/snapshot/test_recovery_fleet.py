@@ -18,7 +18,7 @@ from core.events import (
 )
 from core.rows import Delivery
 from core.state import State
-from snapshot.files import FleetChunk, LeavesChunk, PackedChunk, PartsChunk
+from snapshot.files import CooldownsChunk, FleetChunk, LeavesChunk, PackedChunk, PartsChunk
 from snapshot.recovery import apply_events, recover
 from snapshot.state_copy import Copied, StateCopy
 from tests.support.coroutines import run
@@ -113,6 +113,8 @@ def take_up(state: State, chunk: Copied) -> None:
     match chunk:
         case FleetChunk():
             state.load_fleet(chunk.rows[0])
+        case CooldownsChunk():
+            state.load_cooldowns(chunk.rows)
         case PackedChunk():
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
         case LeavesChunk():

@@ -320,6 +320,11 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         st.sampled_from(["", "m1", "m2"]),
         stamp_ms=times,
     ),
+    ev.CooldownsKept: st.builds(
+        ev.CooldownsKept,
+        st.lists(st.tuples(st.sampled_from(["m1", "m2", "m3"]), times), max_size=2).map(tuple),
+        times,
+    ),
     ev.DeliveryQueued: deliveries_queued(),
     ev.DeliveryAttempted: deliveries_attempted(),
     ev.DeliveryDropped: st.builds(

@@ -16,7 +16,8 @@ Parts = Sequence[tuple[str, int, dict[int, int]]]
 
 def picture(state: State) -> Picture:
     """All that the state holds, in a form that is equal for equal states."""
-    return (*rows_of(state), votes_of(state), parts_of(state), list(state.listings.orphans), state.fleet.row)
+    votes = votes_of(state), parts_of(state), dict(state.cooldowns)
+    return (*rows_of(state), *votes, list(state.listings.orphans), state.fleet.row)
 
 
 def digested(state: State) -> Picture:
@@ -65,6 +66,7 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
     """A state that took up the tables of another, or its rows and other votes, as from a snapshot."""
     copy = empty_state()
     copy.load_fleet(state.fleet.row)
+    copy.load_cooldowns(state.cooldowns.items())
     copy.load(state.listings.values())
     for rows in state.deliveries.finished.values():
         copy.load(rows)

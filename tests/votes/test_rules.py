@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actors import OPERATOR
-from core.events import DeliveryQueued, NodeNamed, UserErased, VoteCast
+from core.actors import OPERATOR, user_actor
+from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.rows import Review
@@ -14,11 +14,17 @@ from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
-from votes.rules import cast_vote, erase_user
+from votes.rules import cast_vote, drop_cooldowns, erase_user, keep_cooldowns
 
 
 def cast(
-    ledger: Ledger, ref: str = BOT_REF, user: str = USER, *, now_ms: int = NOW_MS, pending_most: int = 10
+    ledger: Ledger,
+    ref: str = BOT_REF,
+    user: str = USER,
+    *,
+    now_ms: int = NOW_MS,
+    pending_most: int = 10,
+    kept_until_ms: int = 0,
 ) -> VoteCast:
     """Casts a vote and commits it."""
     events = cast_vote(
@@ -29,6 +35,7 @@ def cast(
         cooldown_ms=DAY_MS,
         delivery_id=f"delivery {ref} {now_ms}",
         pending_most=pending_most,
+        kept_until_ms=kept_until_ms,
     )
     ledger.commit(events)
     return events[0]
@@ -178,6 +185,42 @@ def test_an_erased_user_starts_again_from_nothing(ledger: Ledger, state: State) 
     ledger.commit(events)
     assert len(state.votes) == 0
     assert cast(ledger).count == 1
+
+
+def mark_of(ref: str, user: str) -> str:
+    return f"mark of {ref} {user}"
+
+
+def kept(state: State, now_ms: int) -> list[Event]:
+    return keep_cooldowns(state, USER, {BOT_REF, OTHER_REF}, mark_of, now_ms=now_ms, cooldown_ms=DAY_MS)
+
+
+def test_the_cooldowns_of_votes_that_their_user_erases_run_on(ledger: Ledger, state: State) -> None:
+    for number, ref in enumerate((BOT_REF, OTHER_REF)):
+        a_listing(ledger, ref)
+        cast(ledger, ref, now_ms=NOW_MS + number)
+    end_ms = NOW_MS + 1 + DAY_MS
+    kept_later = kept(state, end_ms - 1)
+    assert kept_later == [CooldownsKept(((mark_of(OTHER_REF, USER), end_ms),), end_ms - 1)]
+    assert kept(state, end_ms) == []
+    ledger.commit(
+        [*kept_later, *erase_user(USER, {BOT_REF, OTHER_REF}, now_ms=end_ms - 1, by=user_actor(USER))]
+    )
+    assert dict(state.cooldowns) == {mark_of(OTHER_REF, USER): end_ms}
+    assert drop_cooldowns(state, end_ms - 1) == []
+    ledger.commit(drop_cooldowns(state, end_ms))
+    assert not state.cooldowns
+
+
+@pytest.mark.parametrize("has_voted", [False, True])
+def test_a_cooldown_whose_vote_was_erased_is_one_like_any_other(ledger: Ledger, has_voted: bool) -> None:
+    a_listing(ledger)
+    if has_voted:
+        cast(ledger, now_ms=NOW_MS - DAY_MS)
+    with pytest.raises(VotedTooSoon) as refusal:
+        cast(ledger, now_ms=NOW_MS, kept_until_ms=NOW_MS + 5)
+    assert (refusal.value.next_vote_ms, refusal.value.wait_ms) == (NOW_MS + 5, 5)
+    assert cast(ledger, now_ms=NOW_MS + 5, kept_until_ms=NOW_MS + 5).count == 1 + has_voted
 
 
 def test_erasing_a_user_whom_nothing_knows_changes_nothing() -> None:

@@ -1,5 +1,5 @@
 """What is known of a person: shown, handed out, forgotten. Law: it is what the operator's erasure forgets,
-and the quarantines in force, which that keeps.
+the quarantines in force, which that keeps, and the cooldowns of votes, which the operator's ends.
 
 A search goes through all listings in slices, as the erasure does, so other requests are served meanwhile.
 """
@@ -59,7 +59,7 @@ class MyData:
         return Reply(200, body, headers)
 
     async def erase(self, visit: PersonVisit) -> Shown:
-        """Forget the person, as the operator would."""
+        """Forget the person."""
         typed = visit.form().text("word")
         if typed.lower() != WORD:
             return self._page(

@@ -1,5 +1,6 @@
-"""The end of what is over by itself, so that no row is kept for ever: sessions and quarantines. Law: in
-slices."""
+"""The end of what is over by itself, so that nothing is kept for ever: sessions, quarantines, cooldowns. Law:
+in slices.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from handlers.slices import in_slices
 from listings.finding import ref_slices
 from people.quarantine import sweep_users
 from people.user_sessions import Sessions
+from votes.rules import drop_cooldowns
 
 EVERY_SECONDS = 3_600.0
 
@@ -39,6 +41,7 @@ class Sweeping:
             return
 
     def _slices(self) -> Iterator[None]:
+        self._ledger.commit(drop_cooldowns(self._ledger.state, self._clock.now_ms()))
         for refs in ref_slices(self._ledger.state.users.refs):
             state, now_ms = self._ledger.state, self._clock.now_ms()
             self._ledger.commit(self._sessions.sweep(refs, now_ms))

@@ -4,11 +4,13 @@ import pytest
 
 from core.events import (
     ActualCountSet,
+    CooldownsKept,
     DeliveryAttempted,
     DeliveryDropped,
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EndingsForgotten,
     EndpointHealthSet,
     Event,
     KeyDeleted,
@@ -21,6 +23,7 @@ from core.events import (
     Merged,
     NodeNamed,
     StatsUpdated,
+    UserDropped,
     UserErased,
     VoteCast,
     VotesMerged,
@@ -38,9 +41,18 @@ from core.rows import (
     Suspension,
     Webhook,
 )
-from replication.facts.kinds import DeliveryFact, ErasedFact, ListingFact, RemovedFact, VoteFact
+from core.user_rows import user_ref
+from replication.facts.kinds import (
+    CooldownsFact,
+    DeliveryFact,
+    ErasedFact,
+    ListingFact,
+    RemovedFact,
+    VoteFact,
+)
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_nodes import DIGESTS, Node, listing_fact
+from tests.support.people import signed_in
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DELIVERED, NOW_MS, OTHER_REF, OWNER, USER
 
 MARK = DIGESTS.user(USER)
@@ -217,3 +229,14 @@ def test_an_old_removal_is_told_late_as_the_old_one(node: Node) -> None:
     a_listing(node.ledger)
     node.commit(ListingRemoved(BOT_REF))
     assert node.capture.facts(removal) == [RemovedFact(BOT_REF, first_ms)]
+
+
+def test_cooldowns_are_told_as_they_were_kept_and_their_end_is_not(node: Node) -> None:
+    assert node.commit(CooldownsKept((("m1", NOW_MS + 5),), NOW_MS)) == [CooldownsFact((("m1", NOW_MS + 5),))]
+    assert node.commit(CooldownsKept((), NOW_MS + 5)) == []
+
+
+@pytest.mark.parametrize("event", [UserDropped(user_ref(USER)), EndingsForgotten(user_ref(USER), NOW_MS)])
+def test_what_a_node_drops_by_itself_is_told_to_nobody(node: Node, event: Event) -> None:
+    node.commit(signed_in(USER, "d1"))
+    assert node.commit(event) == []

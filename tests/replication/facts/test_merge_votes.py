@@ -13,7 +13,7 @@ from core.events import (
     VoteCast,
 )
 from core.rows import StatsWindow
-from replication.facts.kinds import ErasedFact, VotesFact
+from replication.facts.kinds import CooldownsFact, ErasedFact, VotesFact
 from replication.facts.merge import FactSource
 from tests.support.committed_rows import a_listing
 from tests.support.memory_nodes import DIGESTS, Node, assert_alike, finished, meet
@@ -213,3 +213,12 @@ def test_a_new_label_changes_nothing_about_how_endpoints_are_doing(a: Node) -> N
     webhook = a.listing().webhook
     assert webhook is not None
     assert webhook.failed == 4
+
+
+def test_cooldowns_are_merged_in_any_order_and_news_alone_are_noted(a: Node, b: Node) -> None:
+    first, later = (CooldownsFact((("m1", NOW_MS + end),)) for end in (5, 6))
+    a.merge_facts([first, later])
+    b.merge_facts([later, first])
+    assert dict(a.state.cooldowns) == dict(b.state.cooldowns) == {"m1": NOW_MS + 6}
+    assert a.merge_facts([first, later]) == []
+    assert_alike(a, b)

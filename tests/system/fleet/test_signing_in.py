@@ -8,7 +8,7 @@ import pytest
 from core.actors import OPERATOR
 from people.quarantine import impose
 from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
-from tests.support.gateways import ThreadGateway
+from tests.support.gateways import BOT, ThreadGateway
 from tests.support.people_gateway import Person, site_settings
 from tests.support.people_scene import SESSION
 from tests.support.platform_stand_in import ADA, BEN, StandIn, decided_at, standing_in
@@ -94,3 +94,20 @@ def test_who_is_forgotten_at_one_node_is_forgotten_at_both(fleet: ThreadFleet) -
     fleet.converge()
     assert [f"users/{ADA}" in node.gateway.ledger.state.users for node in fleet.nodes] == [False, False]
     assert statuses(fleet, other) == [200, 200]
+
+
+def test_who_is_forgotten_at_one_node_votes_again_at_none_before_the_cooldown_is_over(
+    fleet: ThreadFleet,
+) -> None:
+    a, b = fleet.nodes
+    a.list_bot()
+    fleet.converge()
+    browser = signed_in(fleet, a)
+    early = a.cast(ADA)["nextVoteAt"]
+    fleet.converge()
+    same_browser(b, browser).acted("/me/data", {"word": "erase"})
+    fleet.converge()
+    for node in (a, b):
+        assert node.gateway.ledger.state.votes.get(f"bots/{BOT}", int(ADA)) is None
+        refused = node.operate("POST", f"/manage/bots/{BOT}/votes", {"user": ADA})
+        assert (refused.status_code, refused.json()["nextVoteAt"]) == (409, early)
