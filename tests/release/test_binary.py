@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from core.version import VERSION
+from languages.language_names import LANGUAGES
 from server import Commands, cli
 from storage.folder import OPERATOR_TOKEN
 from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
@@ -144,6 +145,22 @@ def test_its_pages_show_a_load_and_an_endpoint_that_is_suspended_and_healed(
     assert "The probe succeeded" in visitor.acted(f"{bot_page}/probe")
     eventually(lambda: gateway.done("GET", f"/manage/bots/{BOT}/webhook")["pending"] == 0)
     assert ">delivering<" in visitor.page(bot_page)
+    assert gateway.signal(signal.SIGTERM) == 0
+
+
+def test_its_pages_speak_every_language(gateway: InstalledGateway) -> None:
+    gateway.environment |= {
+        "VOTEGATE_WEB__PUBLIC_URL": "https://bots.example",
+        "VOTEGATE_CHAT_PLATFORM__CLIENT_ID": "900000000000000001",
+        "VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET": "a-secret-of-the-test",
+    }
+    gateway.start()
+    titles = set()
+    for language in LANGUAGES:
+        page = PageVisitor(gateway).get("/", **{"Accept-Language": language}).text
+        assert f'<html lang="{language}">' in page
+        titles |= {*re.findall("<title>(.*)</title>", page)}
+    assert len(titles) == len(LANGUAGES)
     assert gateway.signal(signal.SIGTERM) == 0
 
 
