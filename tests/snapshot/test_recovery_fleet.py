@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from core.events import (
+    CooldownsKept,
     DeliveryMerged,
     DeliveryTaken,
     Event,
@@ -36,7 +37,7 @@ def voted_at(label: str, user: int, count: int = 1, at_ms: int = NOW_MS, ref: st
 
 
 IN_A_FLEET: list[list[Event]] = [
-    [NodeNamed("a.1")],
+    [NodeNamed("a.1"), CooldownsKept((("m1", NOW_MS + 9), ("m2", NOW_MS + 9)), NOW_MS)],
     listed(BOT_REF, url="http://127.0.0.1/"),
     [voted(5), voted(6)],
     [Merged("b.1", 3), voted_at("b.1", 5, count=2), voted_at("b.1", 7), voted_at("c.1", 7)],
@@ -68,6 +69,7 @@ def test_what_a_node_knows_of_its_fleet_is_what_it_was(tmp_path: Path, snapshots
     state = recovered.state
     assert [picture(state), state.shared_digest()] == pictures
     assert_indexes_agree(state)
+    assert set(state.cooldowns) == {"m1", "m2"}
     assert (state.fleet.label, state.fleet.own, state.fleet.is_copy) == ("a.2", 3, False)
     assert state.votes.parts(BOT_REF, 5) == {0: 1, 1: 2, 2: 1, 3: 1}
     assert (list(state.listings.orphans), state.votes.get(OTHER_REF, 8)) == ([OTHER_REF], (2, NOW_MS))

@@ -1,13 +1,15 @@
-"""web/people/sweeping.py: sessions that are over leave their rows, a few users at a time."""
+"""web/people/sweeping.py: what is over goes, a few users at a time."""
 
 from collections.abc import Sequence
 
+from core.actors import OPERATOR
 from core.clock import FakeClock
-from core.events import Event
+from core.events import CooldownsKept, Event
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from core.state import State
 from core.user_rows import UserProfile
+from people.quarantine import impose
 from people.roles import Moderators
 from people.user_sessions import Sessions
 from tests.support.coroutines import run
@@ -25,6 +27,18 @@ def test_every_session_that_is_over_goes_and_no_other(ledger: Ledger, state: Sta
     run(Sweeping(ledger, clock, sessions).sweep())
     assert len(state.users) == 100
     assert set(state.users.by_session) == {f"digest {number}" for number in range(1, 100, 2)}
+
+
+def test_what_else_is_over_goes_too(ledger: Ledger, state: State) -> None:
+    clock = FakeClock()
+    now_ms, sessions = clock.now_ms(), Sessions(state, Moderators(state, frozenset()), TERMS)
+    for number in range(2):
+        user, end_ms = str(10**17 + number), now_ms + number
+        ledger.commit(impose(state, user, "vote", "Spam.", end_ms, now_ms - 1, by=OPERATOR))
+        ledger.commit([CooldownsKept(((user, end_ms),), now_ms - 1)])
+    run(Sweeping(ledger, clock, sessions).sweep())
+    assert list(state.users) == [f"users/{10**17 + 1}"]
+    assert list(state.cooldowns) == [str(10**17 + 1)]
 
 
 def test_a_journal_that_takes_no_writes_leaves_it_to_the_next_sweep(ledger: Ledger, state: State) -> None:
