@@ -24,10 +24,8 @@ from handlers.reply import (
     InvalidOperatorToken,
     OperatorTokenRequired,
     Reply,
-    TooManyRequests,
-    limited,
-    reply_to,
     success,
+    too_many,
 )
 from handlers.request import Endpoint, Request
 from handlers.views import DELIVERY_CURSOR_PATTERN, DeliveryCursor, Snowflake
@@ -148,10 +146,10 @@ class Operator:
         key, now_ns = address_key(address), self._clock.monotonic_ns()
         refused = self._failures.refusal(key, now_ns)
         if refused is not None and not self._is_known(key, now_ns):
-            return limited(reply_to(TooManyRequests()), refused)
+            return too_many(refused)
         if not self._is_right(token):
             if refused is not None:
-                return limited(reply_to(TooManyRequests()), refused)
+                return too_many(refused)
             self._failures.failed(key, now_ns)
             raise OperatorTokenRequired if token is None else InvalidOperatorToken
         self._know(key, now_ns)

@@ -212,6 +212,11 @@ def limited(reply: Reply, limits: Decision) -> Reply:
     return replace(reply, limits=limits)
 
 
+def too_many(limits: Decision) -> Reply:
+    """Return the answer to a request that a limiter refuses."""
+    return limited(reply_to(TooManyRequests()), limits)
+
+
 def _too_soon(error: no.VotedTooSoon) -> Reply:
     wait_seconds = -(-error.wait_ms // 1_000)
     text = f"This user can vote again in {wait_seconds} seconds."

@@ -1,7 +1,7 @@
 """What a person may do with a listing. Law: who may not see it does not learn that it is there.
 
-An act that could hand the listing over, or give a secret away, wants a sign-in that is fresh: a browser that
-was left open is not enough for it.
+An act that could hand the listing over, or give a secret away, wants a sign-in that is fresh: a stolen
+session is not enough for it.
 """
 
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ from chatplatform.authorization import (
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
-from handlers.reply import NO_HEADERS, Reply, TooManyRequests, limited, reply_to
+from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from web.cookies import PeopleCookies, keeps_cookies
@@ -164,7 +164,7 @@ class SignInPages:
             return self._form(visit, to, 400)
         attempt = self._attempt(self._started, visit)
         if not attempt.allowed:
-            raise AnswerRefused(limited(reply_to(TooManyRequests()), attempt))
+            raise AnswerRefused(too_many(attempt))
         request = new_sign_in(self._random(2 * RANDOM_BYTES))
         under_way = SignInUnderWay(request, to, self._clock.now_ms())
         value = self._seal.sealed(under_way, self._random(NONCE_BYTES))

@@ -2,7 +2,7 @@
 
 from core.clock import Clock
 from core.rows import Policy
-from handlers.reply import TooManyRequests, limited, reply_to
+from handlers.reply import too_many
 from ratelimit.bucket import Buckets
 from web.json_answers import AnswerRefused
 
@@ -20,4 +20,4 @@ class UserLimit:
         """Count an act of the user. Raises AnswerRefused for one too many."""
         taken = self._taken.take(user_id, self._policy, self._clock.monotonic_ns())
         if not taken.allowed:
-            raise AnswerRefused(limited(reply_to(TooManyRequests()), taken))
+            raise AnswerRefused(too_many(taken))
