@@ -116,9 +116,9 @@ class Operator(Client):
         """Waits until it is so, and on disk; False when the gateway goes before."""
 
         def told() -> bool:
+            is_told = message(self)["state"] == "delivered"  # asked first: it is told before that is on disk
             positions = self.done("GET", "/debug/state")["positions"]
-            is_on_disk = bool(positions["durable"] == positions["head"])
-            return message(self)["state"] == "delivered" and is_on_disk
+            return is_told and bool(positions["durable"] == positions["head"])
 
         try:
             eventually(told)
