@@ -38,6 +38,7 @@ def packed(state: State) -> State:
     for ref, leaves in leaves_by_ref(state).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
     copy.load_parts(parts_of(state))
+    copy.load_cooldowns(state.cooldowns.items())
     copy.loaded()
     return copy
 

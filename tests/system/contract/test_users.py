@@ -395,10 +395,23 @@ def test_a_quarantine_of_another_act_forbids_no_vote(gateway: ThreadGateway) -> 
 # -- Forgetting -------------------------------------------------------------------------------------------
 
 
-def test_a_forgotten_user_is_nobody_s_moderator_and_under_no_quarantine(gateway: ThreadGateway) -> None:
+def test_of_a_forgotten_user_a_quarantine_in_force_is_kept_and_nothing_else(gateway: ThreadGateway) -> None:
     sign_in(gateway, FIRST)
     forbid(gateway)
     gateway.done("PUT", f"{ONE}/moderator")
+
+    gateway.done("DELETE", ONE)
+
+    shown = gateway.done("GET", ONE)
+    assert [(each["act"], each["in_force"]) for each in shown["quarantines"]] == [("vote", True)]
+    assert (shown["username"], shown["moderator"], shown["sessions"]) == (None, None, 0)
+
+
+def test_a_forgotten_user_under_no_quarantine_is_nobody(gateway: ThreadGateway) -> None:
+    sign_in(gateway, FIRST)
+    forbid(gateway)
+    gateway.done("PUT", f"{ONE}/moderator")
+    gateway.done("DELETE", f"{ONE}/quarantines/vote")
 
     gateway.done("DELETE", ONE)
 
