@@ -33,8 +33,8 @@ os.umask(0o022)
 
 TESTS = Path(__file__).parent
 LONGEST_FIRST = [
-    *("openapi/test_schemathesis.py", "system/fleet", "system/faults", "wire/test_timeouts.py"),
-    *("system/test_process.py", "system/test_process_at_the_edge.py", "docs", "test_server.py", "wire"),
+    *("openapi/test_schemathesis.py", "system/fleet", "system/faults"),
+    *("system/processes", "docs", "wire/test_timeouts.py", "wire"),
 ]
 SHORTEST_LAST = ["replication", "listings", "settings", "handlers", "ratelimit", "grammars", "guild_counts"]
 """Modules that take long come first, so that no worker is left alone with one; the shortest come last."""

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from string import Formatter
 
@@ -22,6 +23,7 @@ PLACE = re.compile(r"%\((\w+)\)s")
 SAME_IN_ENGLISH = re.compile(r"[\W\d_]*")
 
 
+@cache
 def texts_of_the_source() -> dict[str, str | None]:
     """Every English text of pages, with its form for many."""
     methods = [(each["pattern"], each["method"]) for each in MAPPINGS]
@@ -34,9 +36,6 @@ def texts_of_the_source() -> dict[str, str | None]:
         one, many = text if isinstance(text, tuple) else (text, None)
         texts[one] = many
     return texts
-
-
-TEXTS = texts_of_the_source()
 
 
 def po_of(language: str) -> Path:
@@ -71,9 +70,9 @@ def tags(text: str) -> Counter[str]:
 
 
 def test_there_are_texts_to_translate() -> None:
-    assert len(TEXTS) > 500
-    assert "Rotate the key {name}" in TEXTS
-    assert TEXTS["%(num)s new notice"] == "%(num)s new notices"
+    assert len(texts_of_the_source()) > 500
+    assert "Rotate the key {name}" in texts_of_the_source()
+    assert texts_of_the_source()["%(num)s new notice"] == "%(num)s new notices"
 
 
 def test_every_catalog_is_of_a_language() -> None:
@@ -84,8 +83,8 @@ def test_every_catalog_is_of_a_language() -> None:
 def test_a_catalog_has_the_texts_of_the_source_and_no_others(language: str) -> None:
     """`make messages` brings them in."""
     found = {forms(message.id)[0]: message for message in messages(language)}
-    assert found.keys() == TEXTS.keys()
-    for one, many in TEXTS.items():
+    assert found.keys() == texts_of_the_source().keys()
+    for one, many in texts_of_the_source().items():
         assert forms(found[one].id)[1:] == (() if many is None else (many,))
 
 
@@ -110,7 +109,11 @@ def test_a_translation_has_the_places_and_the_markup_of_its_text(language: str) 
 @pytest.mark.parametrize("language", [DEFAULT_LANGUAGE, *TRANSLATED])
 def test_a_text_stands_in_an_attribute_without_breaking_it(language: str) -> None:
     """Templates take a text as markup, so it has no quote and no angle bracket but those of its tags."""
-    said = TEXTS if language == DEFAULT_LANGUAGE else [f for m in messages(language) for f in forms(m.string)]
+    said = (
+        texts_of_the_source()
+        if language == DEFAULT_LANGUAGE
+        else [f for m in messages(language) for f in forms(m.string)]
+    )
     for text in said:
         assert not re.search(r"[\"<>]", TAG.sub("", text)), text
         assert "%" not in PLACE.sub("", text), text
