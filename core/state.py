@@ -36,6 +36,7 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EligibilityChecked,
     EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
@@ -148,6 +149,7 @@ class State:
                 | ListingClaimed()
                 | NoteAdded()
                 | OwnershipProven()
+                | EligibilityChecked()
             ):
                 self._change(event)
             case KeyUsed():
@@ -318,6 +320,8 @@ class State:
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         if row.message is not UNSET:
             self._fleet.stamped(row.message.stamp.ms)
+        if row.eligibility is not UNSET:
+            self._fleet.stamped(row.eligibility.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:

@@ -18,6 +18,7 @@ from core.rows import (
     BotProfile,
     Claim,
     Delivery,
+    Eligibility,
     Key,
     Listing,
     NodeWindow,
@@ -28,6 +29,7 @@ from core.rows import (
     Proof,
     Review,
     Revocation,
+    ServerCheck,
     ServerProfile,
     Stamp,
     Stamps,
@@ -168,6 +170,23 @@ owner_messages = st.builds(
 )
 
 
+server_checks = st.lists(
+    st.builds(
+        ServerCheck,
+        st.sampled_from(["members", "nsfw"]),
+        st.sampled_from(["pass", "fail", "unknown"]),
+        counts,
+        st.integers(0, 3),
+        times,
+    ),
+    max_size=2,
+    unique_by=lambda check: check.name,
+).map(tuple)
+eligibilities = st.builds(
+    Eligibility, times, server_checks, st.none() | times, st.none() | times, stamp=stamps
+)
+
+
 @st.composite
 def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
     """A next attempt is due unless this was the last."""
@@ -202,6 +221,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         proof=draw(st.none() | st.builds(Proof, times, actors)),
         denied_profile=draw(st.none() | profiles),
         message=draw(st.just(UNSET) | owner_messages),
+        eligibility=draw(st.just(UNSET) | eligibilities),
         sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
@@ -291,6 +311,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.EligibilityChecked: st.builds(
+        ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
+    ),
     ev.OwnerMessageQueued: st.builds(
         ev.OwnerMessageQueued,
         refs,

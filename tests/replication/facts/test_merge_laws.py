@@ -29,6 +29,7 @@ from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
 from tests.support.generated_events import (
     counts,
+    eligibilities,
     histories,
     owner_messages,
     policies,
@@ -59,6 +60,7 @@ TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
     *("claim", "note", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
+    *("check", "check"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -102,6 +104,7 @@ rows = st.builds(
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
+    eligibility=st.just(UNSET) | eligibilities,
     sent_ms=st.none() | st.integers(0, 2),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
