@@ -176,8 +176,9 @@ async def serve(
         people = people_rules(settings.web, state)
 
         ownership = Ownership(state)
+        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, asks)
         )
         teller = None
         if sites.platform is not None and platform.bot_token is not None:

@@ -24,6 +24,8 @@ from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
@@ -38,6 +40,8 @@ class PeoplePages:
     mine: MyPages
     data: MyData
     submission: SubmissionPages
+    server_submission: ServerSubmissionPages
+    server_checks: ServerCheckPages
     overview: OverviewPages
     profile: ProfilePages
     owners: OwnerPages
