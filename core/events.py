@@ -22,6 +22,7 @@ from core.rows import (
     Decision,
     Delivery,
     Dropped,
+    FlagRule,
     Key,
     Listing,
     Outcome,
@@ -161,6 +162,17 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     count: int
     at_ms: int
     node: str = ""
+
+
+class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
+    """A rule has flagged the vote beside this event, for moderators to look at. `flag_id` tells the flag from
+    others of the listing."""
+
+    ref: str
+    user: str
+    rule: FlagRule
+    flag_id: str
+    at_ms: int
 
 
 class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
@@ -452,6 +464,7 @@ RareEvent = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
+    | VoteFlagged
     | EndpointHelped
     | ListingClaimed
     | NoteAdded

@@ -40,6 +40,8 @@ Deed = Literal[
     "actual_count_set",
     "ownership_proven",
 ]
+FlagRule = Literal["crowded_address", "burst"]
+"""Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
@@ -243,6 +245,17 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, gc=False):
     by: Actor
 
 
+class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A vote that a rule has flagged: it counts, and moderators look at it. `id` tells it from others. In a
+    fleet, time and node are those of its stamp."""
+
+    at_ms: int
+    by: Actor
+    rule: FlagRule
+    id: str
+    node: str = ""
+
+
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -286,7 +299,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
     another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
     the time at which its owner last sent it to review; a row of older versions has none. A row without a
-    `message` has no such field in its bytes.
+    `message` or `flags` has no such field in its bytes.
     """
 
     ref: str
@@ -316,6 +329,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     denied_profile: BotProfile | ServerProfile | None = None
     sent_ms: int | None = None
     message: OwnerMessage | UnsetType = UNSET
+    flags: tuple[VoteFlag, ...] | UnsetType = UNSET
 
     @property
     def id(self) -> str:

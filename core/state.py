@@ -70,6 +70,7 @@ from core.events import (
     UserMerged,
     UserSignedIn,
     VoteCast,
+    VoteFlagged,
     VotesMerged,
     VotesMoved,
     WebhookRemoved,
@@ -85,6 +86,7 @@ from core.sharing import shared
 from core.user_changes import changed_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
+from core.vote_flags import flagged
 from core.vote_port import VoteStore, VotesView
 
 
@@ -154,6 +156,8 @@ class State:
                 self._use_key(event)
             case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
                 self._change_message(event)
+            case VoteFlagged():
+                self._flag_vote(event)
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
@@ -230,6 +234,12 @@ class State:
         if row is not None:
             stamp = self._stamp(event.stamp_ms) if isinstance(event, OwnerMessageQueued) else None
             self._listings.put(replace(row, message=changed_message(row.message, event, stamp)))
+
+    def _flag_vote(self, event: VoteFlagged) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(replace(row, flags=flagged(row.flags, event, self._stamp(event.stamp_ms))))
 
     def _set_health(self, event: EndpointHealthSet) -> None:
         self._changing(event.ref)
@@ -318,6 +328,8 @@ class State:
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         if row.message is not UNSET:
             self._fleet.stamped(row.message.stamp.ms)
+        if row.flags is not UNSET:
+            self._fleet.stamped(max(flag.at_ms for flag in row.flags))
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:

@@ -38,6 +38,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.EndpointHelped: ("deed", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
     ev.VoteCast: ("user", "count", "node"),
+    ev.VoteFlagged: ("user", "rule"),
     ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
     ev.OwnershipProven: ("by",),

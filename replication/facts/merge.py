@@ -12,6 +12,7 @@ same facts are equal, in whatever order and however often the facts came:
     trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
                older ones
     notes      as the trail
+    flags      of votes: as the trail
     cooldowns  of votes whose users erased themselves: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
@@ -36,6 +37,7 @@ from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
 from core.user_changes import joined_users, without_actor
+from core.vote_flags import joined_flags
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     CooldownsFact,
@@ -275,6 +277,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         trail=newest((*one.trail, *other.trail)),
         notes=newest_notes((*one.notes, *other.notes)),
         message=joined_messages(one.message, other.message),
+        flags=joined_flags(one.flags, other.flags),
     )
 
 

@@ -33,11 +33,13 @@ from core.rows import (
     Stamps,
     StatsWindow,
     Suspension,
+    VoteFlag,
     Webhook,
 )
 from core.trail import newest
 from core.user_changes import with_sessions
 from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, UserStamps, user_ref
+from core.vote_flags import joined_flags
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
@@ -168,6 +170,13 @@ owner_messages = st.builds(
 )
 
 
+rules_of_flags = st.sampled_from(["crowded_address", "burst"])
+flag_ids = st.sampled_from(["f1", "f2", "f3"])
+vote_flags = st.lists(
+    st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
+).map(lambda flags: joined_flags(tuple(flags), ()))
+
+
 @st.composite
 def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
     """A next attempt is due unless this was the last."""
@@ -202,6 +211,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         proof=draw(st.none() | st.builds(Proof, times, actors)),
         denied_profile=draw(st.none() | profiles),
         message=draw(st.just(UNSET) | owner_messages),
+        flags=draw(st.just(UNSET) | vote_flags),
         sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
@@ -288,6 +298,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
     ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.VoteFlagged: st.builds(
+        ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
+    ),
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
