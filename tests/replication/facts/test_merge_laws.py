@@ -58,6 +58,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
+    *("remind", "remind", "forget", "remind by message"),
     *("claim", "note", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
