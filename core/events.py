@@ -302,7 +302,38 @@ class NoticesRead(Stamped, frozen=True, tag="notices_read.1"):
     until_ms: int
 
 
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead
+class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
+    """A user wants to be told when they may vote for a listing again, from now on."""
+
+    ref: str
+    listing: str
+    at_ms: int
+
+
+class ReminderCleared(ManagementEvent, frozen=True, tag="reminder_cleared.1"):
+    """A user is not told of a listing any more."""
+
+    ref: str
+    listing: str
+    at_ms: int
+
+
+class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
+    """An attempt to tell a user by a direct message that a cooldown has ended, at `ends_ms`. `number` counts
+    the attempts from 1. `next_attempt_ms` is None after the last."""
+
+    ref: str
+    listing: str
+    ends_ms: int
+    number: int
+    attempt: Attempt
+    outcome: Outcome
+    next_attempt_ms: int | None
+
+
+ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
+"""The events that change the reminders in the row of a user."""
+UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead | ReminderEvent
 """The events that change the row of a user."""
 
 
@@ -480,6 +511,9 @@ RareEvent = (
     | RoleSet
     | QuarantineSet
     | NoticesRead
+    | ReminderSet
+    | ReminderCleared
+    | ReminderAttempted
     | UserErased
     | CooldownsKept
     | DeliveryTaken

@@ -60,9 +60,13 @@ from core.events import (
     OwnershipProven,
     QuarantineSet,
     RareEvent,
+    ReminderAttempted,
+    ReminderCleared,
+    ReminderSet,
     RoleSet,
     SessionSeen,
     SessionsEnded,
+    Stamped,
     StatsUpdated,
     UserDropped,
     UserErased,
@@ -168,6 +172,8 @@ class State:
             case (
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
+                self._change_user(event)
+            case ReminderSet() | ReminderCleared() | ReminderAttempted():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -296,7 +302,7 @@ class State:
 
     def _change_user(self, event: UserEvent) -> None:
         self._changing(event.ref)
-        stamp = None if isinstance(event, SessionSeen) else self._stamp(event.stamp_ms)
+        stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
@@ -338,6 +344,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.reminders is not UNSET:
+            self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)
 
     def _merge_votes(self, event: VotesMerged) -> None:

@@ -52,6 +52,12 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.UserDropped: (),
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
+    ev.ReminderSet: ("listing",),
+    ev.ReminderCleared: ("listing",),
+    ev.ReminderAttempted: (
+        *("listing", "number", "outcome"),
+        *("attempt.status", "attempt.error", "attempt.duration_ms"),
+    ),
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),
     ev.CooldownsKept: ("cooldowns",),
     ev.UserErased: ("refs", "by"),

@@ -38,7 +38,17 @@ from core.rows import (
 )
 from core.trail import newest
 from core.user_changes import with_sessions
-from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, UserStamps, user_ref
+from core.user_rows import (
+    EndedSession,
+    Quarantine,
+    Reminder,
+    ReminderMessage,
+    UserProfile,
+    UserRow,
+    UserSession,
+    UserStamps,
+    user_ref,
+)
 from core.vote_flags import joined_flags
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
@@ -111,6 +121,18 @@ def sessions_ended(ref: str) -> st.SearchStrategy[ev.SessionsEnded]:
     return st.builds(ev.SessionsEnded, st.just(ref), digests, times, **managed)
 
 
+reminder_messages = st.builds(
+    ReminderMessage, times, st.integers(1, 3), st.integers(0, 3), st.none() | times, attempts
+)
+
+
+def reminders_of_a_user() -> st.SearchStrategy[Any]:
+    """Reminders in the order of their listings, or no field."""
+    of_listing = st.builds(Reminder, refs, times, st.booleans(), stamps, st.none() | reminder_messages)
+    found = st.lists(of_listing, max_size=2, unique_by=lambda each: each.listing)
+    return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)) or UNSET)
+
+
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
     """Rows as they may be told: everything in order, and no session that was ended."""
     row = st.builds(
@@ -123,6 +145,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
             lambda found: tuple(sorted(found, key=lambda each: each.act))
         ),
         stamps=st.builds(UserStamps, stamps, stamps),
+        reminders=reminders_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -316,6 +339,18 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
     ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
+    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
+    ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
+    ev.ReminderAttempted: st.builds(
+        ev.ReminderAttempted,
+        user_refs,
+        refs,
+        times,
+        st.integers(1, 3),
+        attempts,
+        st.sampled_from(get_args(Outcome)),
+        st.none() | times,
+    ),
     ev.UserSignedIn: user_refs.flatmap(signed_in),
     ev.SessionSeen: user_refs.flatmap(
         lambda ref: st.builds(ev.SessionSeen, st.just(ref), session_digests(ref), times)

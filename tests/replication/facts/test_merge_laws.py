@@ -59,6 +59,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
+    *("remind", "remind", "forget", "remind by message"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
