@@ -42,6 +42,8 @@ Deed = Literal[
 ]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+CheckOutcome = Literal["pass", "fail", "unknown"]
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
@@ -254,6 +256,20 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
     rule: FlagRule
     id: str
     node: str = ""
+class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One condition that a server must meet to be listed, as it was at a time.
+
+    Of `members` and `age` (days) it must have at least what it needs, and of `nsfw` at most: that counts
+    channels that everyone can see, the first of which are named. The others have 1 for yes and 0 for no. What
+    is unknown has None.
+    """
+
+    name: CheckName
+    outcome: CheckOutcome
+    have: int | None
+    need: int
+    at_ms: int
+    channels: tuple[str, ...] = ()
 
 
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
