@@ -32,6 +32,7 @@ from core.rows import (
     StatsWindow,
     Suspension,
     Webhook,
+    WebhookEvent,
 )
 from core.user_rows import Quarantine, Role, UserProfile, UserRow, UserSession
 
@@ -360,13 +361,16 @@ class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
 
 @final
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
-    """A new delivery, due at once, or a finished one sent again under the same id."""
+    """A new delivery, due at once, or a finished one sent again under the same id. `kind`, `user` and
+    `reason` are as in the row of a delivery."""
 
     delivery_id: str
     ref: str
     user: str
     test: bool
     at_ms: int
+    kind: WebhookEvent = "vote"
+    reason: str | None = None
 
 
 @final

@@ -20,6 +20,8 @@ Decision = Literal["approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
+WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"]
+"""What an endpoint may be told of. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
 Deed = Literal[
@@ -46,6 +48,7 @@ CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
 CheckOutcome = Literal["pass", "fail", "unknown"]
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
+VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
 BOTS = "bots/"
 SERVERS = "servers/"
@@ -153,7 +156,8 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     `language` is set for a chat platform's webhook URL and for no other. Such a URL has no token and no
     secrets. After a rotation with overlap, `old_secret` signs too, before `old_secret_until_ms`. `failed`
-    counts the latest events in a row that failed for good.
+    counts the latest events in a row that failed for good. A row without `events` takes votes alone, and has
+    no such field in its bytes.
     """
 
     url: str
@@ -165,6 +169,12 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     old_secret_until_ms: int = 0
     failed: int = 0
     suspension: Suspension | None = None
+    events: tuple[WebhookEvent, ...] | UnsetType = UNSET
+
+    @property
+    def taken(self) -> tuple[WebhookEvent, ...]:
+        """The events that the endpoint takes."""
+        return VOTES_ALONE if self.events is UNSET else self.events
 
     @property
     def host(self) -> str:
@@ -368,6 +378,9 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     the time of the next attempt; None means that the delivery is finished. `dropped` is the reason for giving
     it up without a further attempt. `owner` is the node of the fleet that sends it, or empty for this node. A
     node other than that of the vote has done so since `owned_ms`.
+
+    A `kind` other than a vote is told with the `reason` of the decision, if one was given. The deliveries of
+    a review have no `user`. Those of votes and tests have neither field in their bytes.
     """
 
     id: str
@@ -385,6 +398,12 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     dropped_ms: int | None = None
     owner: str = ""
     owned_ms: int = 0
+    kind: WebhookEvent | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+    @property
+    def event(self) -> WebhookEvent:
+        return "vote" if self.kind is UNSET else self.kind
 
     @property
     def state(self) -> DeliveryState:

@@ -61,7 +61,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.QuarantineSet: ("quarantine.act", "quarantine.reason", "quarantine.until_ms", "by"),
     ev.CooldownsKept: ("cooldowns",),
     ev.UserErased: ("refs", "by"),
-    ev.DeliveryQueued: ("delivery_id", "user", "test"),
+    ev.DeliveryQueued: ("delivery_id", "kind", "user", "test"),
     ev.DeliveryAttempted: (
         *("delivery_id", "number", "outcome"),
         *("attempt.status", "attempt.error", "attempt.duration_ms"),

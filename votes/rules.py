@@ -35,7 +35,7 @@ def cast_vote(
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
     vote = VoteCast(ref, user, count_here + 1, now_ms)
-    if listing.webhook is None:
+    if listing.webhook is None or "vote" not in listing.webhook.taken:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
     if len(state.deliveries.pending_of(ref)) < pending_most:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
@@ -35,6 +35,7 @@ from core.rows import (
     Suspension,
     VoteFlag,
     Webhook,
+    WebhookEvent,
 )
 from core.trail import newest
 from core.user_changes import with_sessions
@@ -84,7 +85,10 @@ profiles = st.builds(
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
-webhooks = st.builds(Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions)
+taken: st.SearchStrategy[UnsetType | tuple[WebhookEvent, ...]] = st.sampled_from([UNSET, ("review.denied",)])
+webhooks = st.builds(
+    Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions, events=taken
+)
 attempts = st.builds(
     Attempt,
     times,
@@ -271,10 +275,17 @@ def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
 LISTING_OF = {"third": BOT_REF, "fourth": SERVER_REF}
 
 
+told_events: st.SearchStrategy[tuple[WebhookEvent, str | None]] = st.sampled_from(
+    [("vote", None), ("vote", None), ("review.approved", None), ("vote.struck", "Bought.")]
+)
+
+
 @st.composite
 def deliveries_queued(draw: st.DrawFn) -> ev.DeliveryQueued:
     id_, ref = draw(delivery_ids), draw(refs)
-    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), draw(users), draw(st.booleans()), draw(times))
+    kind, reason = draw(told_events)
+    user, test = draw(users), draw(st.booleans())
+    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), user, test, draw(times), kind, reason)
 
 
 @st.composite
