@@ -266,6 +266,8 @@ class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
     rule: FlagRule
     id: str
     node: str = ""
+
+
 class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One condition that a server must meet to be listed, as it was at a time.
 
