@@ -25,6 +25,7 @@ from core.rows import (
     FlagRule,
     Key,
     Listing,
+    NodeCounts,
     Outcome,
     Policy,
     Review,
@@ -155,7 +156,9 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     """A vote. `count` is the user's total at the node where it was cast, with this vote.
 
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
-    the later one.
+    the later one. The vote was the `of_day`-th that the node has counted for the listing on its day, and the
+    `of_month`-th of that month; records of older versions do not say so. `day` is as `core/clock.day_of`
+    counts it; 0 means that of `at_ms`.
     """
 
     ref: str
@@ -163,6 +166,9 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     count: int
     at_ms: int
     node: str = ""
+    of_day: int = 0
+    of_month: int = 0
+    day: int = 0
 
 
 class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
@@ -466,6 +472,25 @@ class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
     users: tuple[tuple[int, int, int], ...]
 
 
+class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
+    """Merged counts of a listing's votes by day and month, of other nodes or of this one."""
+
+    ref: str
+    counts: tuple[NodeCounts, ...]
+
+
+class VoteCountsMoved(_Event, frozen=True, tag="vote_counts_moved.1"):
+    """Counts that moved from another node's label to this node's own, as with `VotesMoved`.
+
+    `days` and `months` are (key, count under that label now, count under the own label now).
+    """
+
+    ref: str
+    label: str
+    days: tuple[tuple[int, int, int], ...]
+    months: tuple[tuple[int, int, int], ...]
+
+
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
     """A merged delivery, as a whole row."""
 
@@ -527,6 +552,8 @@ RareEvent = (
     | UserMerged
     | VotesMerged
     | VotesMoved
+    | VoteCountsMerged
+    | VoteCountsMoved
     | DeliveryMerged
     | DeliveryForgotten
 )

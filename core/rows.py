@@ -419,6 +419,21 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
         return self.queued_ms if self.round_ms is None else self.round_ms
 
 
+class NodeCounts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The votes for a listing that one node of a fleet has counted: see `core/vote_counts.py`.
+
+    `days` and `months` are (key, votes), in order. The same of votes that were struck out at that node, and
+    their number of all time.
+    """
+
+    node: str
+    days: tuple[tuple[int, int], ...] = ()
+    months: tuple[tuple[int, int], ...] = ()
+    struck_days: tuple[tuple[int, int], ...] = ()
+    struck_months: tuple[tuple[int, int], ...] = ()
+    struck: int = 0
+
+
 class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The memory of a node about its fleet: see `core/fleet_table.py`."""
 

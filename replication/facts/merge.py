@@ -8,6 +8,7 @@ same facts are equal, in whatever order and however often the facts came:
                use; a deletion always wins
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
+    counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     message    that of the later decision wins; of one decision as a delivery
     trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
                older ones
@@ -38,9 +39,11 @@ from core.state import State
 from core.trail import newest
 from core.user_changes import joined_users, without_actor
 from core.vote_flags import joined_flags
+from core.vote_counts import counts_at
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     CooldownsFact,
+    CountsFact,
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -117,7 +120,7 @@ class Merge:
         ref, thing = (fact.ref, fact.user) if isinstance(fact, VoteFact) else (fact.row.ref, fact.row.id)
         return (ref, thing) if fact.life <= self._state.fleet.removed.get(ref, 0) else None
 
-    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:
+    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:  # noqa: C901 (a case for each kind)
         """Return what the fact changes at this node."""
         match fact:
             case ListingFact():
@@ -129,6 +132,9 @@ class Merge:
                 return self._vote(fact, source)
             case VotesFact():
                 return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact, source))
+            case CountsFact():
+                merged = ev.VoteCountsMerged(fact.ref, fact.counts)
+                return self._of_life(fact.ref, fact.life, lambda _: [merged])
             case DeliveryFact():
                 return self._delivery(fact)
             case FinishedFact():
@@ -188,9 +194,16 @@ class Merge:
                 yield actor, erased_ms
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
+        """The counts of days name nobody, so they stay when the user is erased."""
+        cast: ev.Event = ev.VoteCast(
+            *(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id),
+            *(fact.of_day, fact.of_month, fact.day),
+        )
         if self._is_forgotten(fact.user, fact.forgotten):
-            return []
-        cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id)
+            if not fact.of_day:
+                return []
+            counts = counts_at(source.node_id, fact.day, fact.of_day, fact.of_month)
+            cast = ev.VoteCountsMerged(fact.ref, (counts,))
         return self._of_life(fact.ref, fact.life, lambda _: [cast])
 
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:

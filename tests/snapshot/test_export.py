@@ -103,11 +103,11 @@ def test_other_programs_can_read_the_lines(tmp_path: Path) -> None:
         {"ref": OTHER_REF, "user": "18446744073709551615", "count": 1, "last_ms": NOW_MS},
     ]
     assert json.loads((out / MANIFEST).read_bytes()) == {
-        "version": 3,
+        "version": 4,
         "format": "ndjson",
         "position": POSITION,
         "digest": state.digest(),
-        "rows": {"listings": 2, "votes": 2, "deliveries": 1, "users": 1},
+        "rows": {"listings": 2, "votes": 2, "deliveries": 1, "users": 1, "counts": 0},
     }
 
 
@@ -212,7 +212,7 @@ def test_no_flipped_bit_of_a_row_is_read_over(tmp_path: Path, written_as: Format
     [
         (MANIFEST, lambda content: content.replace(b'"digest": "', b'"digest": "0'), "have the digest"),
         (MANIFEST, lambda content: content.replace(b'"votes": 2', b'"votes": 3'), "holds 2 rows, and"),
-        (MANIFEST, lambda content: content.replace(b'"version": 3', b'"version": 2'), "of another version"),
+        (MANIFEST, lambda content: content.replace(b'"version": 4', b'"version": 2'), "of another version"),
         (MANIFEST, lambda content: content.replace(b'"position": 6', b'"position": -1'), "cannot be read"),
         (MANIFEST, lambda content: content.replace(b"ndjson", b"../../x"), "cannot be read"),
         (MANIFEST, lambda _: b"\xff", "cannot be read"),

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
+from core.clock import day_of
 from core.review_notes import newest_notes
 from core.rows import (
     Act,
@@ -20,6 +21,7 @@ from core.rows import (
     Delivery,
     Key,
     Listing,
+    NodeCounts,
     NodeWindow,
     Note,
     Outcome,
@@ -72,6 +74,13 @@ acts = st.builds(Act, times, actors, st.sampled_from(["submitted", "edited"]), n
 stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
+days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
+of_days = st.lists(st.tuples(days, st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]).map(tuple)
+of_months = st.lists(st.tuples(st.integers(600, 602), st.integers(1, 4)), max_size=2).map(tuple)
+node_counts = st.builds(NodeCounts, labels, of_days, of_months, of_days, of_months, struck=st.integers(0, 3))
+counts_moved = st.lists(
+    st.tuples(days, st.integers(0, 2), st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]
+).map(tuple)
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 profiles = st.builds(
@@ -331,7 +340,11 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
-    ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.VoteCast: st.builds(
+        ev.VoteCast,
+        *(refs, users, st.integers(1, 3), times, authors),
+        *(st.integers(0, 3), st.integers(0, 4), st.just(0) | days),
+    ),
     ev.VoteFlagged: st.builds(
         ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
     ),
@@ -401,6 +414,10 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.VotesMerged: votes_merged(),
     ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
     ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
+    ev.VoteCountsMerged: st.builds(
+        ev.VoteCountsMerged, refs, st.lists(node_counts, max_size=2, unique_by=lambda it: it.node).map(tuple)
+    ),
+    ev.VoteCountsMoved: st.builds(ev.VoteCountsMoved, refs, labels, *[counts_moved] * 2),
     ev.DeliveryMerged: deliveries_merged(),
 }
 
