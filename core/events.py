@@ -153,7 +153,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     """A vote. `count` is the user's total at the node where it was cast, with this vote.
 
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
-    the later one.
+    the later one. `total` is the user's count over all nodes; 0 where that is `count`.
     """
 
     ref: str
@@ -161,6 +161,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     count: int
     at_ms: int
     node: str = ""
+    total: int = 0
 
 
 class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):

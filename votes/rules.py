@@ -34,7 +34,8 @@ def cast_vote(
     if now_ms < next_vote_ms:
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
-    vote = VoteCast(ref, user, count_here + 1, now_ms)
+    total = known[0] + 1 if known is not None else 1
+    vote = VoteCast(ref, user, count_here + 1, now_ms, total=total if total > count_here + 1 else 0)
     if listing.webhook is None:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)

@@ -188,8 +188,26 @@ class Merge:
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
         if self._is_forgotten(fact.user, fact.forgotten):
             return []
-        cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id)
-        return self._of_life(fact.ref, fact.life, lambda _: [cast])
+        is_known_life = fact.life == self._state.fleet.removed.get(fact.ref, 0)
+        cast = self._news(fact, source.node_id, is_known_life=is_known_life)
+        return self._of_life(fact.ref, fact.life, lambda _: cast)
+
+    def _news(self, fact: VoteFact, node_id: str, *, is_known_life: bool) -> list[ev.Event]:
+        """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
+        vote once."""
+        votes, user = self._state.votes, int(fact.user)
+        known = votes.get(fact.ref, user) if is_known_life else None
+        if known is None:
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id)]
+        counted = votes.parts(fact.ref, user).get(self._state.fleet.numbers.get(node_id, -1), 0)
+        if fact.count > counted:
+            total = known[0] + fact.count - counted
+            total = total if total != fact.count else 0
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, total)]
+        if fact.last_ms <= known[1]:
+            return []
+        part = (user, node_id, counted, fact.last_ms)  # no vote more, but a later one is known elsewhere
+        return [ev.VotesMerged(fact.ref, (node_id,), b"", (part,))]
 
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
         """Leave out users whom this node has erased later than the author knew."""
