@@ -158,7 +158,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
     the later one. The vote was the `of_day`-th that the node has counted for the listing on its day, and the
     `of_month`-th of that month; records of older versions do not say so. `day` is as `core/clock.day_of`
-    counts it; 0 means that of `at_ms`.
+    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`.
     """
 
     ref: str
@@ -169,6 +169,7 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     of_day: int = 0
     of_month: int = 0
     day: int = 0
+    total: int = 0
 
 
 class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):

@@ -75,9 +75,9 @@ from core.events import (
     UserMerged,
     UserSignedIn,
     VoteCast,
-    VoteFlagged,
     VoteCountsMerged,
     VoteCountsMoved,
+    VoteFlagged,
     VotesMerged,
     VotesMoved,
     WebhookRemoved,
@@ -93,8 +93,8 @@ from core.sharing import shared
 from core.user_changes import changed_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
-from core.vote_flags import flagged
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
+from core.vote_flags import flagged
 from core.vote_port import VoteStore, VotesView
 
 

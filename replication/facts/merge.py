@@ -38,8 +38,8 @@ from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
 from core.user_changes import joined_users, without_actor
-from core.vote_flags import joined_flags
 from core.vote_counts import counts_at
+from core.vote_flags import joined_flags
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     CooldownsFact,
@@ -194,17 +194,42 @@ class Merge:
                 yield actor, erased_ms
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
-        """The counts of days name nobody, so they stay when the user is erased."""
-        cast: ev.Event = ev.VoteCast(
-            *(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id),
-            *(fact.of_day, fact.of_month, fact.day),
-        )
+        news = self._news(fact, source.node_id)
+        return self._of_life(fact.ref, fact.life, lambda _: news)
+
+    def _news(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+        """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
+        vote once. The counts of its day name nobody, so they stay when the user is erased."""
+        counts = self._counts_of_day(fact, node_id)
         if self._is_forgotten(fact.user, fact.forgotten):
-            if not fact.of_day:
-                return []
-            counts = counts_at(source.node_id, fact.day, fact.of_day, fact.of_month)
-            cast = ev.VoteCountsMerged(fact.ref, (counts,))
-        return self._of_life(fact.ref, fact.life, lambda _: [cast])
+            return counts
+        votes, user = self._state.votes, int(fact.user)
+        known = votes.get(fact.ref, user) if self._is_known_life(fact) else None
+        of_day = (fact.of_day, fact.of_month, fact.day)
+        if known is None:
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day)]
+        counted = votes.parts(fact.ref, user).get(self._state.fleet.numbers.get(node_id, -1), 0)
+        if fact.count > counted:
+            total = known[0] + fact.count - counted
+            total = total if total != fact.count else 0
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day, total)]
+        if fact.last_ms <= known[1]:
+            return counts
+        part = (user, node_id, counted, fact.last_ms)  # no vote more, but a later one is known elsewhere
+        return [ev.VotesMerged(fact.ref, (node_id,), b"", (part,)), *counts]
+
+    def _counts_of_day(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+        """Return what a fact says of its day, unless that is known."""
+        number = self._state.fleet.numbers.get(node_id, -1)
+        of_day, of_month = self._state.vote_counts.at(fact.ref, number, fact.day)
+        is_known = fact.of_day <= of_day and fact.of_month <= of_month
+        if not fact.of_day or (is_known and self._is_known_life(fact)):
+            return []
+        told = counts_at(node_id, fact.day, fact.of_day, fact.of_month)
+        return [ev.VoteCountsMerged(fact.ref, (told,))]
+
+    def _is_known_life(self, fact: VoteFact) -> bool:
+        return fact.life == self._state.fleet.removed.get(fact.ref, 0)
 
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
         """Leave out users whom this node has erased later than the author knew."""
