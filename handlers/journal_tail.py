@@ -37,7 +37,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.WebhookRemoved: ("by",),
     ev.EndpointHelped: ("deed", "by"),
     ev.EndpointHealthSet: ("failed", "suspension.reason", "suspension.times"),
-    ev.VoteCast: ("user", "count", "node", "of_day", "of_month"),
+    ev.VoteCast: ("user", "count", "node"),
     ev.VoteCountsMerged: (),
     ev.VoteCountsMoved: ("label",),
     ev.VoteFlagged: ("user", "rule"),
