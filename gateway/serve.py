@@ -60,6 +60,7 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
+from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
@@ -175,9 +176,9 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership = Ownership(state)
+        ownership, voted = Ownership(state), VotedListings(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted)
         )
         teller = None
         if sites.platform is not None and platform.bot_token is not None:
@@ -195,6 +196,7 @@ async def serve(
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
+            voted,
             tail,
             votes,
             attempts,
