@@ -169,6 +169,12 @@ class VotesSettings(_Section):
     window_seconds: Seconds = 86_400
     cooldown_seconds: Seconds = 86_400
     feed_streams: Annotated[int, Field(ge=0, le=256)] = 16
+    min_account_days: Annotated[int, Field(ge=0, le=3_650)] = 0
+    per_minute_of_user: Count = 20
+    per_minute_of_address: Count = 120
+    challenge: bool = True
+    accounts_per_address: Count = 10
+    burst_per_minute: Count = 600
 
 
 class StatsSettings(_Section):
