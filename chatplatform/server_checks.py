@@ -57,20 +57,6 @@ def server_checks(
     return tuple(_checks(conditions, server_id, facts, now_ms))
 
 
-def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[ServerCheck, ...]:
-    """Return the checks of now. What is unknown now, and was known, is as it was, with the time of then."""
-    known = {(check.name, check.need): check for check in before if check.outcome != "unknown"}
-    return tuple(
-        known.get((check.name, check.need), check) if check.outcome == "unknown" else check for check in now
-    )
-
-
-def outcome_of(checks: Sequence[ServerCheck]) -> CheckOutcome:
-    """Return the outcome of all checks together: one that fails is enough to fail."""
-    outcomes = {check.outcome for check in checks}
-    return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
-
-
 def _checks(
     conditions: ServerConditions, server_id: str, facts: ServerFacts, now_ms: int
 ) -> Iterator[ServerCheck]:

@@ -29,6 +29,7 @@ from core.rows import (
     Outcome,
     Policy,
     Review,
+    ServerCheck,
     ServerProfile,
     StatsWindow,
     Suspension,
@@ -212,6 +213,16 @@ class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
 
     ref: str
     at_ms: int
+
+
+class EligibilityChecked(ManagementEvent, frozen=True, tag="eligibility_checked.1"):
+    """A server's conditions were checked. The times count as those of `Eligibility`."""
+
+    ref: str
+    checks: tuple[ServerCheck, ...]
+    at_ms: int
+    failing_ms: int | None = None
+    hidden_ms: int | None = None
 
 
 class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
@@ -530,6 +541,7 @@ RareEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | EligibilityChecked
     | OwnerMessageQueued
     | OwnerMessageAttempted
     | OwnerMessageTaken

@@ -41,6 +41,9 @@ Deed = Literal[
     "limits_set",
     "actual_count_set",
     "ownership_proven",
+    "found_failing",
+    "hidden",
+    "shown_again",
 ]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
@@ -284,6 +287,23 @@ class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
     channels: tuple[str, ...] = ()
 
 
+class Eligibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The last check of a server's conditions. Of an approved listing, `failing_ms` says since when it fails,
+    and `hidden_ms` since when it is hidden for that. `stamp` is that of the check."""
+
+    at_ms: int
+    checks: tuple[ServerCheck, ...]
+    failing_ms: int | None = None
+    hidden_ms: int | None = None
+    stamp: Stamp = UNSTAMPED
+
+    @property
+    def outcome(self) -> CheckOutcome:
+        """The outcome of all conditions together: one that fails is enough to fail."""
+        outcomes = {check.outcome for check in self.checks}
+        return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
+
+
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -327,7 +347,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
     another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
     the time at which its owner last sent it to review; a row of older versions has none. A row without a
-    `message` or `flags` has no such field in its bytes.
+    `message`, `flags` or `eligibility` has no such field in its bytes.
     """
 
     ref: str
@@ -358,6 +378,17 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     sent_ms: int | None = None
     message: OwnerMessage | UnsetType = UNSET
     flags: tuple[VoteFlag, ...] | UnsetType = UNSET
+    eligibility: Eligibility | UnsetType = UNSET
+
+    @property
+    def is_hidden(self) -> bool:
+        """True for a server that no longer meets the conditions: nobody but its owners finds it meanwhile."""
+        return self.eligibility is not UNSET and self.eligibility.hidden_ms is not None
+
+    @property
+    def is_public(self) -> bool:
+        """True for a listing that everybody may see and vote for."""
+        return self.review == "approved" and not self.is_hidden
 
     @property
     def id(self) -> str:

@@ -37,6 +37,7 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EligibilityChecked,
     EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
@@ -162,6 +163,7 @@ class State:
                 | ListingClaimed()
                 | NoteAdded()
                 | OwnershipProven()
+                | EligibilityChecked()
             ):
                 self._change(event)
             case KeyUsed():
@@ -352,6 +354,8 @@ class State:
             self._fleet.stamped(row.message.stamp.ms)
         if row.flags is not UNSET:
             self._fleet.stamped(max(flag.at_ms for flag in row.flags))
+        if row.eligibility is not UNSET:
+            self._fleet.stamped(row.eligibility.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:

@@ -44,6 +44,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
     ev.OwnershipProven: ("by",),
+    ev.EligibilityChecked: ("by", "failing_ms", "hidden_ms"),
     ev.OwnerMessageQueued: ("to", "decision"),
     ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
     ev.OwnerMessageTaken: (),

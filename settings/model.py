@@ -41,6 +41,7 @@ from settings.values import (
     NameServers,
     Networks,
     NodeName,
+    NsfwRule,
     OperatorToken,
     PlatformId,
     PlatformIds,
@@ -389,6 +390,17 @@ class ReviewSettings(_Section):
         return reasons
 
 
+class ServersSettings(_Section):
+    min_members: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100
+    min_age_days: Annotated[int, Field(ge=0, le=36_500)] = 14
+    icon: bool = True
+    two_factor: bool = True
+    community: bool = True
+    nsfw: NsfwRule = "visible"
+    approve_eligible: bool = False
+    grace_days: Annotated[float, Field(ge=0, le=365)] = 7
+
+
 class MetricsSettings(_Section):
     address: InnerAddress | None = None
     port: Annotated[int, Field(ge=0, le=65_535)] = 9464
@@ -416,6 +428,7 @@ class Settings(_Section):
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
     review: ReviewSettings = ReviewSettings()
+    servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

@@ -28,7 +28,7 @@ def cast_vote(
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
-    if listing.review != "approved":
+    if not listing.is_public:
         raise Conflict("votes_need_approval")
     known = state.votes.get(ref, int(user))
     next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms

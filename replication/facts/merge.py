@@ -10,6 +10,7 @@ same facts are equal, in whatever order and however often the facts came:
     votes      of each node the greatest count, and the latest time; see votes/table.py
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     message    that of the later decision wins; of one decision as a delivery
+    conditions of a server, as they were checked: the later timestamp wins
     trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
                older ones
     notes      as the trail
@@ -26,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core import events as ev
@@ -33,7 +35,7 @@ from core import striking
 from core.actors import UNKNOWN, Actor, user_of
 from core.owner_messages import joined_messages
 from core.review_notes import newest_notes
-from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
+from core.rows import Delivery, Eligibility, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
@@ -316,6 +318,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         notes=newest_notes((*one.notes, *other.notes)),
         message=joined_messages(one.message, other.message),
         flags=joined_flags(one.flags, other.flags),
+        eligibility=_eligibility(one.eligibility, other.eligibility),
     )
 
 
@@ -324,6 +327,12 @@ def _rank(row: Listing, part: str) -> tuple[Stamp, list[bool], bytes]:
     nothing, and of two values the content decides, at all nodes alike."""
     values = [getattr(row, name) for name in PARTS[part]]
     return getattr(row.stamps, part), [value is not None for value in values], _encode(values)
+
+
+def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -> Eligibility | UnsetType:
+    if one is UNSET or other is UNSET:
+        return other if one is UNSET else one
+    return max(one, other, key=lambda each: (each.stamp, each.at_ms, _encode(each)))
 
 
 def _keys(one: tuple[Key, ...], other: tuple[Key, ...], revoked: tuple[Revocation, ...]) -> tuple[Key, ...]:

@@ -13,11 +13,9 @@ from chatplatform.server_checks import (
     MOST_NAMED,
     ServerConditions,
     ServerFacts,
-    outcome_of,
-    renewed,
     server_checks,
 )
-from core.rows import CheckOutcome, ServerCheck
+from core.rows import CheckOutcome, Eligibility, ServerCheck
 from tests.support.examples import examples
 from tests.support.odd_answers import altered, anything
 
@@ -93,7 +91,7 @@ def test_a_server_that_meets_every_condition_passes() -> None:
     assert [(check.have, check.need) for check in checks.values()] == [
         *((260, 100), (100, 14), (1, 1), (1, 1), (1, 1), (0, 0))
     ]
-    assert outcome_of([*checks.values()]) == "pass"
+    assert Eligibility(NOW_MS, tuple(checks.values())).outcome == "pass"
 
 
 def test_the_answer_of_the_user_is_enough_for_all_but_two_factor_and_nsfw() -> None:
@@ -101,7 +99,7 @@ def test_the_answer_of_the_user_is_enough_for_all_but_two_factor_and_nsfw() -> N
     assert [name for name, check in checks.items() if check.outcome == "unknown"] == ["two_factor", "nsfw"]
     assert checks["members"].have == 250
     assert {check.outcome for check in checks.values()} == {"pass", "unknown"}
-    assert outcome_of([*checks.values()]) == "unknown"
+    assert Eligibility(NOW_MS, tuple(checks.values())).outcome == "unknown"
 
 
 def test_the_age_is_known_of_the_id_alone() -> None:
@@ -123,7 +121,7 @@ def test_the_age_is_known_of_the_id_alone() -> None:
 def test_one_condition_that_is_not_met_fails_alone(condition: str, change: dict[str, Any]) -> None:
     checks = checks_of(facts_of([SEEN], {**INSIDE, **change}, [CHANNEL]))
     assert [name for name, check in checks.items() if check.outcome != "pass"] == [condition]
-    assert outcome_of([*checks.values()]) == "fail"
+    assert Eligibility(NOW_MS, tuple(checks.values())).outcome == "fail"
 
 
 @pytest.mark.parametrize(("members", "outcome"), [(99, "fail"), (100, "pass")])
@@ -141,7 +139,7 @@ def test_the_threshold_of_the_age_is_met_exactly(age_ms: int, outcome: str) -> N
 def test_every_condition_can_be_switched_off() -> None:
     off = ServerConditions(0, 0, icon=False, two_factor=False, community=False, nsfw="off")
     assert server_checks(off, SERVER_ID, ServerFacts(), NOW_MS) == ()
-    assert outcome_of(()) == "pass"
+    assert Eligibility(NOW_MS, ()).outcome == "pass"
 
 
 # -- Channels ---------------------------------------------------------------------------------------------
@@ -220,33 +218,6 @@ def test_channels_are_counted_and_the_first_are_named() -> None:
 def test_too_many_channels_are_no_answer() -> None:
     assert nsfw_check(*[CHANNEL] * MOST_CHANNELS).outcome == "pass"
     assert nsfw_check(*[CHANNEL] * (MOST_CHANNELS + 1)).outcome == "unknown"
-
-
-# -- A second look ----------------------------------------------------------------------------------------
-
-
-def test_what_cannot_be_seen_any_more_is_as_it_was_with_its_time() -> None:
-    before = server_checks(ServerConditions(), SERVER_ID, facts_of([SEEN], INSIDE, [CHANNEL]), NOW_MS)
-    blind = server_checks(ServerConditions(), SERVER_ID, ServerFacts(), NOW_MS + DAY_MS)
-    after = renewed(before, blind)
-    assert {check.name: check.outcome for check in after} == dict.fromkeys((c.name for c in before), "pass")
-    assert [check.at_ms for check in after if check.name != "age"] == [
-        check.at_ms for check in before if check.name != "age"
-    ]
-
-
-def test_a_need_that_has_changed_forgets_what_was_known() -> None:
-    before = server_checks(ServerConditions(), SERVER_ID, facts_of([SEEN], None, None), NOW_MS)
-    blind = server_checks(ServerConditions(min_members=500), SERVER_ID, ServerFacts(), NOW_MS)
-    assert {check.name: check.outcome for check in renewed(before, blind)}["members"] == "unknown"
-
-
-def test_what_is_known_now_wins() -> None:
-    before = server_checks(ServerConditions(), SERVER_ID, facts_of([SEEN], INSIDE, [CHANNEL]), NOW_MS)
-    fallen = facts_of([{**SEEN, "approximate_member_count": 5}], None, None)
-    after = renewed(before, server_checks(ServerConditions(), SERVER_ID, fallen, NOW_MS))
-    assert outcome_of(after) == "fail"
-    assert [check.name for check in after if check.outcome == "fail"] == ["members"]
 
 
 # -- Anything ---------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from core.rows import (
     BotProfile,
     Claim,
     Delivery,
+    Eligibility,
     Key,
     Listing,
     NodeCounts,
@@ -30,6 +31,7 @@ from core.rows import (
     Proof,
     Review,
     Revocation,
+    ServerCheck,
     ServerProfile,
     Stamp,
     Stamps,
@@ -211,6 +213,21 @@ flag_ids = st.sampled_from(["f1", "f2", "f3"])
 vote_flags = st.lists(
     st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
 ).map(lambda flags: joined_flags(tuple(flags), ()))
+server_checks = st.lists(
+    st.builds(
+        ServerCheck,
+        st.sampled_from(["members", "nsfw"]),
+        st.sampled_from(["pass", "fail", "unknown"]),
+        counts,
+        st.integers(0, 3),
+        times,
+    ),
+    max_size=2,
+    unique_by=lambda check: check.name,
+).map(tuple)
+eligibilities = st.builds(
+    Eligibility, times, server_checks, st.none() | times, st.none() | times, stamp=stamps
+)
 
 
 @st.composite
@@ -248,6 +265,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         denied_profile=draw(st.none() | profiles),
         message=draw(st.just(UNSET) | owner_messages),
         flags=draw(st.just(UNSET) | vote_flags),
+        eligibility=draw(st.just(UNSET) | eligibilities),
         sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
@@ -351,6 +369,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.EligibilityChecked: st.builds(
+        ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
+    ),
     ev.OwnerMessageQueued: st.builds(
         ev.OwnerMessageQueued,
         refs,
