@@ -34,6 +34,10 @@ class OwnerNotice(NamedTuple):
     is_given: bool
     is_new: bool
 
+    @property
+    def at_ms(self) -> int:
+        return self.act.at_ms
+
 
 class NoticeSearch:
     """The newest notices of a user. Both results are complete when the iterator ends.

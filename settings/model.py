@@ -169,6 +169,13 @@ class LimitsSettings(_Section):
 class VotesSettings(_Section):
     window_seconds: Seconds = 86_400
     cooldown_seconds: Seconds = 86_400
+    feed_streams: Annotated[int, Field(ge=0, le=256)] = 16
+    min_account_days: Annotated[int, Field(ge=0, le=3_650)] = 0
+    per_minute_of_user: Count = 20
+    per_minute_of_address: Count = 120
+    challenge: bool = True
+    accounts_per_address: Count = 10
+    burst_per_minute: Count = 600
 
 
 class StatsSettings(_Section):
@@ -232,6 +239,7 @@ class JournalSettings(_Section):
     fsync_interval_seconds: Seconds = 1
     segment_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
     pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 30)] = 64 << 20  # sealed in one piece
+    kept_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 0
 
 
 class SealingSettings(_Section):
