@@ -188,6 +188,15 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
     at_ms: int
 
 
+class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
+    """A moderator has struck out all votes of these users for a listing. The reason is for its owner."""
+
+    ref: str
+    users: tuple[str, ...]
+    reason: str
+    at_ms: int
+
+
 class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
     """A user has shown to control the bot at the chat platform."""
 
@@ -460,6 +469,7 @@ RareEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
     | OwnerMessageQueued
     | OwnerMessageAttempted
     | OwnerMessageTaken

@@ -23,6 +23,7 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -56,6 +57,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
 )
 RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
@@ -160,14 +162,16 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
 
 
 def _at_review(
-    row: Listing, event: ListingClaimed | NoteAdded | OwnershipProven, stamp: Stamp | None
+    row: Listing,
+    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck,
+    stamp: Stamp | None,
 ) -> Listing:
     match event:
         case ListingClaimed():
@@ -181,6 +185,9 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case VotesStruck():
+            # The users are not named: the owner reads this, and erasures would have to search for them here.
+            return _with_act(row, event, stamp, "votes_struck", event.reason)
         case _:
             assert_never(event)
 

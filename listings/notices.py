@@ -16,7 +16,7 @@ from listings.finding import SLICE
 TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
-        *("suspension_lifted", "endpoint_probed"),
+        *("suspension_lifted", "endpoint_probed", "votes_struck"),
     }
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may

@@ -1,11 +1,20 @@
-"""Casting and erasing votes. Law: a vote and the webhook that tells of it are one record."""
+"""Casting, striking out and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from core.actors import Actor
-from core.events import CooldownsKept, DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
+from core.events import (
+    CooldownsKept,
+    DeliveryDropped,
+    DeliveryQueued,
+    Event,
+    UserErased,
+    VoteCast,
+    VotesStruck,
+)
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
+from core.webhook_events import NewDeliveries, told
 
 
 def cast_vote(
@@ -52,6 +61,42 @@ def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int,
     if not refs and not mark:
         return []
     return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]
+
+
+def strike_votes(
+    state: State,
+    ref: str,
+    users: Sequence[str],
+    reason: str,
+    deliveries: NewDeliveries,
+    mark_of: Callable[[str, str], str],
+    *,
+    now_ms: int,
+    cooldown_ms: int,
+    by: Actor,
+) -> list[Event]:
+    """Strike out all votes of the users for the listing. Raises NotFound.
+
+    The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
+    without a vote is struck out, too, because another node may know of one.
+    """
+    listing = state.listings.get(ref)
+    if listing is None:
+        raise NotFound("listing")
+    known = [user for user in users if state.votes.get(ref, int(user)) is not None]
+    struck = tuple(users) if state.fleet.label else tuple(known)
+    if not struck:
+        return []
+    ends = ((user, state.votes.get(ref, int(user))) for user in known)
+    running = tuple(
+        (mark_of(ref, user), vote[1] + cooldown_ms)
+        for user, vote in ends
+        if vote is not None and now_ms < vote[1] + cooldown_ms
+    )
+    # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
+    cooldowns = [CooldownsKept(running, now_ms)] if running else []
+    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=known, reason=reason)
+    return [*cooldowns, VotesStruck(ref, struck, reason, now_ms, by=by), *told_of]
 
 
 def keep_cooldowns(

@@ -16,8 +16,10 @@ from replication.facts.kinds import (
     ErasedFact,
     Fact,
     FinishedFact,
+    LaterVoteFact,
     ListingFact,
     RemovedFact,
+    StruckFact,
     UserFact,
     VoteFact,
 )
@@ -48,12 +50,10 @@ class Capture:
             match event:
                 case _ if isinstance(event, ev.UserEvent):
                     self._add(facts, ("user", event.ref), self.user(event.ref))
-                case ev.ListingRemoved():
-                    facts["removed", event.ref] = RemovedFact(event.ref, event.stamp_ms)
+                case ev.ListingRemoved() | ev.VotesStruck() | ev.UserErased():
+                    self._add_gone(facts, event)
                 case ev.CooldownsKept():
                     self._add(facts, ("cooldowns", event.cooldowns), self._cooldowns(event))
-                case ev.UserErased():
-                    facts["erased", event.mark] = ErasedFact(event.mark, event.stamp_ms, event.user)
                 case ev.VoteCast():
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
@@ -63,6 +63,19 @@ class Capture:
                 case _:
                     self._add(facts, ("listing", event.ref), self.listing(event.ref))
         return list(facts.values())
+
+    def _add_gone(
+        self, facts: dict[object, Fact], event: ev.ListingRemoved | ev.VotesStruck | ev.UserErased
+    ) -> None:
+        ms = event.stamp_ms
+        match event:
+            case ev.ListingRemoved(ref=ref):
+                facts["removed", ref] = RemovedFact(ref, ms)
+            case ev.UserErased(mark=mark):
+                facts["erased", mark] = ErasedFact(mark, ms, event.user)
+            case ev.VotesStruck(ref=ref, users=users):
+                facts["struck", ref, users] = StruckFact(ref, users, ms)
+                self._add(facts, ("listing", ref), self.listing(ref))
 
     @staticmethod
     def _add(facts: dict[object, Fact], thing: object, fact: Fact | None) -> None:
@@ -83,7 +96,9 @@ class Capture:
         if vote is None:
             return None
         count = votes.parts(ref, int(user)).get(fleet.own, 0)
-        return VoteFact(ref, user, count, vote[1], fleet.removed.get(ref, 0), self._forgotten(user))
+        knows = (ref, user, count, vote[1], fleet.removed.get(ref, 0), self._forgotten(user))
+        struck = fleet.struck.get(ref, {}).get(user, 0)
+        return LaterVoteFact(*knows, struck) if struck else VoteFact(*knows)
 
     def delivery(self, ref: str, delivery_id: str) -> DeliveryFact | None:
         row, fleet = self._state.deliveries.find(ref, delivery_id), self._state.fleet

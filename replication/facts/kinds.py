@@ -41,6 +41,20 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     forgotten: int = 0
 
 
+class LaterVoteFact(VoteFact, frozen=True, tag="n"):
+    """Votes of a user whose earlier ones were struck out: `struck` is when, as far as the author had read."""
+
+    struck: int = 0
+
+
+class StruckFact(_Fact, frozen=True, tag="s"):
+    """Users whose votes for a listing were struck out."""
+
+    ref: str
+    users: tuple[str, ...]
+    ms: int
+
+
 class VotesFact(_Fact, frozen=True, tag="w"):
     """Many votes for a listing, in a copy only: see `VotesMerged` in core/events.py."""
 
@@ -91,6 +105,8 @@ Fact = (
     ListingFact
     | RemovedFact
     | VoteFact
+    | LaterVoteFact
+    | StruckFact
     | VotesFact
     | DeliveryFact
     | FinishedFact

@@ -302,6 +302,9 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.VotesStruck: st.builds(
+        ev.VotesStruck, refs, st.lists(users, max_size=2, unique=True).map(tuple), texts, times, **managed
+    ),
     ev.OwnerMessageQueued: st.builds(
         ev.OwnerMessageQueued,
         refs,
