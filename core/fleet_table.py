@@ -156,8 +156,9 @@ class FleetTable:
         """Remember that votes of the users for the listing were struck out, if it is not older than that."""
         if ms <= self._removed.get(ref, 0):
             return
-        known = self._struck.setdefault(ref, {})
+        known = self._struck.get(ref, {})
         for user in users:
+            known = self._struck.setdefault(ref, known)
             self._bury(known, user, ms, ref)
         if len(known) > STRUCK_KEPT:
             for struck_ms, user in sorted((ms, user) for user, ms in known.items())[:-STRUCK_KEPT]:

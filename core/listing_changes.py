@@ -6,11 +6,13 @@ may write two parts at the same time and neither change may undo the other.
 
 from typing import Literal, assert_never
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN
 from core.events import (
     ActualCountSet,
+    EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
     KeyDeleted,
@@ -29,10 +31,12 @@ from core.events import (
 )
 from core.review_notes import newest_notes
 from core.rows import (
+    UNSTAMPED,
     Act,
     BotProfile,
     Claim,
     Deed,
+    Eligibility,
     Key,
     Listing,
     Note,
@@ -58,6 +62,7 @@ ManagedRowEvent = (
     | NoteAdded
     | OwnershipProven
     | VotesStruck
+    | EligibilityChecked
 )
 RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
@@ -162,7 +167,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck() | EligibilityChecked():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
@@ -170,7 +175,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
 
 def _at_review(
     row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck,
+    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck | EligibilityChecked,
     stamp: Stamp | None,
 ) -> Listing:
     match event:
@@ -188,8 +193,27 @@ def _at_review(
         case VotesStruck():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
             return _with_act(row, event, stamp, "votes_struck", event.reason)
+        case EligibilityChecked():
+            return _checked(row, event, stamp)
         case _:
             assert_never(event)
+
+
+def _checked(row: Listing, event: EligibilityChecked, stamp: Stamp | None) -> Listing:
+    """Return the row with the check, and with an act if it changes something for the owner."""
+    before = row.eligibility
+    failing, hidden = (before.failing_ms, before.hidden_ms) if before is not UNSET else (None, None)
+    stamped = UNSTAMPED if stamp is None else stamp
+    after = Eligibility(event.at_ms, event.checks, event.failing_ms, event.hidden_ms, stamped)
+    checked = replace(row, eligibility=after)
+    about = " ".join(check.name for check in event.checks if check.outcome == "fail")
+    if after.hidden_ms is not None and hidden is None:
+        return _with_act(checked, event, stamp, "hidden", about)
+    if after.hidden_ms is None and hidden is not None:
+        return _with_act(checked, event, stamp, "shown_again")
+    if after.failing_ms is not None and failing is None:
+        return _with_act(checked, event, stamp, "found_failing", about)
+    return checked
 
 
 def with_key_used(row: Listing, event: KeyUsed) -> Listing:

@@ -1,8 +1,10 @@
 """Casting, striking out and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from core.actors import Actor
+from core.clock import month_of_day
 from core.events import (
     CooldownsKept,
     DeliveryDropped,
@@ -14,6 +16,7 @@ from core.events import (
 )
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
+from core.vote_counts import STRUCK, STRUCK_DAYS, STRUCK_MONTHS, clamped_day
 from core.webhook_events import NewDeliveries, told
 
 
@@ -36,14 +39,21 @@ def cast_vote(
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
-    if listing.review != "approved":
+    if not listing.is_public:
         raise Conflict("votes_need_approval")
     known = state.votes.get(ref, int(user))
     next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms
     if now_ms < next_vote_ms:
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
-    vote = VoteCast(ref, user, count_here + 1, now_ms)
+    total = known[0] + 1 if known is not None else 1
+    of_day, of_month = state.vote_counts.at(ref, state.fleet.own, clamped_day(now_ms))
+    vote = VoteCast(
+        *(ref, user, count_here + 1, now_ms),
+        of_day=of_day + 1,
+        of_month=of_month + 1,
+        total=total if total > count_here + 1 else 0,
+    )
     if listing.webhook is None or "vote" not in listing.webhook.taken:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
@@ -83,20 +93,37 @@ def strike_votes(
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
-    known = [user for user in users if state.votes.get(ref, int(user)) is not None]
+    votes = [(user, state.votes.get(ref, int(user))) for user in users]
+    known = {user: vote for user, vote in votes if vote is not None}
     struck = tuple(users) if state.fleet.label else tuple(known)
     if not struck:
         return []
-    ends = ((user, state.votes.get(ref, int(user))) for user in known)
-    running = tuple(
-        (mark_of(ref, user), vote[1] + cooldown_ms)
-        for user, vote in ends
-        if vote is not None and now_ms < vote[1] + cooldown_ms
-    )
+    ends = ((user, last_ms + cooldown_ms) for user, (_, last_ms) in known.items())
+    running = tuple((mark_of(ref, user), end_ms) for user, end_ms in ends if now_ms < end_ms)
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
     cooldowns = [CooldownsKept(running, now_ms)] if running else []
-    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=known, reason=reason)
-    return [*cooldowns, VotesStruck(ref, struck, reason, now_ms, by=by), *told_of]
+    days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
+    of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
+    of_all += sum(count for count, _ in known.values())
+    strike = VotesStruck(ref, struck, reason, now_ms, days, of_all, by=by)
+    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
+    return [*cooldowns, strike, *told_of]
+
+
+def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    """Return the days of the last votes, with how many this node has struck out of each, and of its month.
+
+    Nothing tells the days of earlier votes: those stay in the counts of their days.
+    """
+    own, by_key = state.fleet.own, state.vote_counts.by_key
+    days, months = Counter(map(clamped_day, last_votes)), Counter[int]()
+    found = []
+    for day in sorted(days):
+        month = month_of_day(day)
+        months[month] += days[day]
+        of_day = by_key(ref, own, STRUCK_DAYS, day) + days[day]
+        found.append((day, of_day, by_key(ref, own, STRUCK_MONTHS, month) + months[month]))
+    return tuple(found)
 
 
 def keep_cooldowns(

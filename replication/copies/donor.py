@@ -109,8 +109,7 @@ class Donor:
         state, fleet = self._ledger.state, self._ledger.state.fleet
         yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
-        for ref in [*fleet.struck]:
-            yield from _struck(ref, fleet.struck.get(ref, {}))
+        yield from _struck(fleet.struck)
         cooldowns = [*state.cooldowns.items()]
         for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
             yield CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
@@ -122,6 +121,10 @@ class Donor:
             user = self._capture.user(ref)
             if user is not None:
                 yield user
+        for ref in [*state.listings.orphans, *state.listings.refs]:
+            counts = self._capture.counts(ref)
+            if counts is not None:
+                yield counts
         for ref in [*state.listings.orphans, *state.listings.refs]:
             yield from self._votes(ref)
         for ref in [*state.listings.refs]:
@@ -146,7 +149,9 @@ class Donor:
                 yield fact
 
 
-def _struck(ref: str, struck: Mapping[str, int]) -> Iterator[StruckFact]:
-    """Yield the votes for a listing that were struck out, those of one time together."""
-    for ms, users in groupby(sorted(struck, key=struck.__getitem__), key=struck.__getitem__):
-        yield StruckFact(ref, tuple(users), ms)
+def _struck(struck: Mapping[str, Mapping[str, int]]) -> Iterator[StruckFact]:
+    """Yield the votes that were struck out, those of a listing and a time together."""
+    for ref in [*struck]:
+        known = struck.get(ref, {})
+        for ms, users in groupby(sorted(known, key=known.__getitem__), key=known.__getitem__):
+            yield StruckFact(ref, tuple(users), ms)

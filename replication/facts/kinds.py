@@ -8,7 +8,7 @@ read. Facts are part of entries in Redis, so nodes of other versions must unders
 import msgspec
 
 from core.cooldown_table import Cooldown
-from core.rows import Delivery, Listing
+from core.rows import Delivery, Listing, NodeCounts
 from core.user_rows import UserRow
 
 
@@ -31,7 +31,11 @@ class RemovedFact(_Fact, frozen=True, tag="r"):
 
 
 class VoteFact(_Fact, frozen=True, tag="v"):
-    """A user's votes: `count` at the author's node, and the time of the last vote that the author knows."""
+    """A user's votes: `count` at the author's node, and the time of the last vote that the author knows.
+
+    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month.
+    `struck` is when earlier votes of the user were struck out, as far as the author had read.
+    """
 
     ref: str
     user: str
@@ -39,12 +43,18 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     last_ms: int
     life: int = 0
     forgotten: int = 0
-
-
-class LaterVoteFact(VoteFact, frozen=True, tag="n"):
-    """Votes of a user whose earlier ones were struck out: `struck` is when, as far as the author had read."""
-
+    day: int = 0
+    of_day: int = 0
+    of_month: int = 0
     struck: int = 0
+
+
+class CountsFact(_Fact, frozen=True, tag="n"):
+    """Votes for a listing by day and month, each as the node of its label has counted them."""
+
+    ref: str
+    life: int
+    counts: tuple[NodeCounts, ...]
 
 
 class StruckFact(_Fact, frozen=True, tag="s"):
@@ -105,7 +115,7 @@ Fact = (
     ListingFact
     | RemovedFact
     | VoteFact
-    | LaterVoteFact
+    | CountsFact
     | StruckFact
     | VotesFact
     | DeliveryFact

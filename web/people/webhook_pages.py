@@ -6,8 +6,8 @@
     .../webhook/remove      asks before everything is gone
     .../webhook/probe, resume, test    do what their buttons say
 
-The API replaces address, token, language and events together. So that an empty field can keep what nobody may
-see, the form sends it again: the token only to the server that has it already, or whoever may change the
+The API replaces address, token, language and events together. So that an empty field can keep what nobody
+may see, the form sends it again: the token only to the server that has it already, or whoever may change the
 address could read the token at another one.
 """
 
