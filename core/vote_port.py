@@ -48,6 +48,10 @@ class VotesView(Protocol):
         """Return the users of a leaf, in order."""
 
     @staticmethod
+    def times(leaf: bytes) -> Iterable[int]:
+        """Return the time of the last vote of each user in a leaf (Unix ms)."""
+
+    @staticmethod
     def newest(leaf: bytes, most: int) -> Sequence[tuple[int, int, int]]:
         """Return (last vote in Unix ms, user, count) of a leaf's newest votes, the newest first."""
 

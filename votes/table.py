@@ -266,6 +266,11 @@ class VoteTable:
         return _from_bytes(leaf[: len(leaf) // 2])
 
     @staticmethod
+    def times(leaf: bytes) -> Iterable[int]:
+        """Return the last vote of each user of a leaf that `next_leaf` returned."""
+        return [packed >> MS_SHIFT for packed in _from_bytes(leaf[len(leaf) // 2 :])]
+
+    @staticmethod
     def newest(leaf: bytes, most: int) -> list[tuple[int, int, int]]:
         """Return (last vote, user, count) of a leaf's newest votes, the newest first."""
         content = _from_bytes(leaf)

@@ -26,6 +26,7 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -45,6 +46,7 @@ class PeoplePages:
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
+    numbers: Mapping[Kind, VoteNumbers]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -73,5 +75,6 @@ PEOPLE_PAGES = (
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
+    *NUMBER_PAGES,
     *REVIEW_PAGES,
 )
