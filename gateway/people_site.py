@@ -52,9 +52,9 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
-from web.people.vote_numbers import VoteNumbers
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_numbers import VoteNumbers
 from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal

@@ -18,7 +18,7 @@ from handlers.views import (
     MonthVotes,
     UserVote,
     UserVotes,
-    VoteCounts,
+    VotesByTime,
 )
 from listings.forms import Voter, Voters, read
 from listings.rules import listing_of
@@ -96,7 +96,7 @@ class ManageVotes:
         await in_slices(hours.slices())
         counted = counted_votes(self._state, ref, self._clock.now_ms())
         return success(
-            VoteCounts(
+            VotesByTime(
                 total=counted.total,
                 days=tuple(DayVotes(day=date_of(day), votes=votes) for day, votes in counted.days.items()),
                 months=tuple(

@@ -45,7 +45,7 @@ from handlers.views import (
     ShownBot,
     Success,
     UserVotes,
-    VoteCounts,
+    VotesByTime,
     WebhookAnswer,
 )
 from handlers.vote_feed import FeedQuery, VotePage
@@ -619,7 +619,7 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
                 "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
                 "the latest vote of each voter. Days and months count since the version that keeps them."
             ),
-            answer=VoteCounts,
+            answer=VotesByTime,
             outcome="The numbers.",
             refuses=(NO_LISTING,),
         ),

@@ -698,7 +698,7 @@ class HourVoters(View):
     voters: Count
 
 
-class VoteCounts(Success):
+class VotesByTime(Success):
     """The votes for a listing by day and month. Votes that were struck out are not among them."""
 
     total: Annotated[

@@ -18,7 +18,7 @@ HOURS = 24
 _MS_PER_HOUR = 3_600_000
 
 
-class CountedVotes(NamedTuple):
+class VotesToNow(NamedTuple):
     """Votes by day and by month, the oldest first, without gaps, up to today; and of all time."""
 
     total: int
@@ -26,10 +26,10 @@ class CountedVotes(NamedTuple):
     months: Mapping[int, int]
 
 
-def counted_votes(state: State, ref: str, now_ms: int) -> CountedVotes:
+def counted_votes(state: State, ref: str, now_ms: int) -> VotesToNow:
     counts, today, month = state.vote_counts, day_of(now_ms), month_of(now_ms)
     days, months = counts.days(ref), counts.months(ref)
-    return CountedVotes(
+    return VotesToNow(
         counts.total(ref),
         {day: days.get(day, 0) for day in range(today - DAYS + 1, today + 1)},
         {each: months.get(each, 0) for each in range(month - MONTHS + 1, month + 1)},

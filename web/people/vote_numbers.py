@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from handlers.manage_listings import Kind
 from handlers.reply import Reply
-from handlers.views import VoteCounts
+from handlers.views import VotesByTime
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
@@ -82,8 +82,8 @@ class VoteNumbers:
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, self._kind, "see")
 
-    async def _counts(self, visit: PersonVisit, access: Access) -> VoteCounts:
-        return await self._answers.ask(VoteCounts, self._name, visit.request, access.row.id)
+    async def _counts(self, visit: PersonVisit, access: Access) -> VotesByTime:
+        return await self._answers.ask(VotesByTime, self._name, visit.request, access.row.id)
 
 
 def chart_of(counts: Iterable[tuple[str, int]]) -> Chart:
