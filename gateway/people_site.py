@@ -54,6 +54,7 @@ from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_numbers import VoteNumbers
 from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
@@ -154,6 +155,7 @@ class PeopleSite:
             keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
+            numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),

@@ -28,6 +28,7 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
@@ -49,6 +50,7 @@ class PeoplePages:
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
+    numbers: Mapping[Kind, VoteNumbers]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
@@ -80,6 +82,7 @@ PEOPLE_PAGES = (
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
+    *NUMBER_PAGES,
     *REVIEW_PAGES,
     *VOTE_PAGES,
 )
