@@ -11,8 +11,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
-   remember or count what pages and the operator may ask for.
+6. `FailingEndpoints`, `Ownership`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally` and
+   `MessageTally` only remember or count what pages and the operator may ask for.
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
@@ -30,6 +30,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from journal.journal import Journal
+from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
@@ -67,6 +68,7 @@ class Readers:
     fleet: FleetReaders | None
     failing: FailingEndpoints
     ownership: Ownership
+    catalogue: Catalogue
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
@@ -93,6 +95,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
         readers.ownership.on_record,
+        readers.catalogue.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,

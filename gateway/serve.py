@@ -47,6 +47,7 @@ from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
 from handlers.slices import in_slices
+from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
@@ -175,9 +176,9 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership = Ownership(state)
+        ownership, catalogue = Ownership(state), Catalogue(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, catalogue)
         )
         teller = None
         if sites.platform is not None and platform.bot_token is not None:
@@ -195,6 +196,7 @@ async def serve(
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
+            catalogue,
             tail,
             votes,
             attempts,
