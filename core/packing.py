@@ -37,6 +37,12 @@ class Brief(NamedTuple):
     created_ms: int
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
+    is_hidden: bool = False
+
+    @property
+    def is_public(self) -> bool:
+        """True for a listing that everybody may see and vote for."""
+        return self.review == "approved" and not self.is_hidden
 
 
 def brief_of(row: Listing) -> Brief:
@@ -53,6 +59,7 @@ def brief_of(row: Listing) -> Brief:
         row.created_ms,
         categories,
         keywords,
+        row.is_hidden,
     )
 
 
@@ -84,12 +91,17 @@ class _BriefProfile(msgspec.Struct):
     keywords: tuple[str, ...] = ()
 
 
+class _BriefEligibility(msgspec.Struct, frozen=True):
+    hidden_ms: int | None = None
+
+
 class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
     review: Review
     created_ms: int
     reviewed_ms: int | None = None
+    eligibility: _BriefEligibility = _BriefEligibility()
 
     @property
     def brief(self) -> Brief:
@@ -102,6 +114,7 @@ class _BriefRow(msgspec.Struct):
             self.created_ms,
             profile.categories or (profile.category,),
             profile.keywords,
+            self.eligibility.hidden_ms is not None,
         )
 
 

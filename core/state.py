@@ -37,6 +37,7 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EligibilityChecked,
     EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
@@ -61,9 +62,13 @@ from core.events import (
     OwnershipProven,
     QuarantineSet,
     RareEvent,
+    ReminderAttempted,
+    ReminderCleared,
+    ReminderSet,
     RoleSet,
     SessionSeen,
     SessionsEnded,
+    Stamped,
     StatsUpdated,
     UserDropped,
     UserErased,
@@ -73,6 +78,7 @@ from core.events import (
     VoteCast,
     VoteCountsMerged,
     VoteCountsMoved,
+    VoteFlagged,
     VotesMerged,
     VotesMoved,
     WebhookRemoved,
@@ -89,6 +95,7 @@ from core.user_changes import changed_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
+from core.vote_flags import flagged
 from core.vote_port import VoteStore, VotesView
 
 
@@ -156,12 +163,15 @@ class State:
                 | ListingClaimed()
                 | NoteAdded()
                 | OwnershipProven()
+                | EligibilityChecked()
             ):
                 self._change(event)
             case KeyUsed():
                 self._use_key(event)
             case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
                 self._change_message(event)
+            case VoteFlagged():
+                self._flag_vote(event)
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
@@ -172,6 +182,8 @@ class State:
             case (
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
+                self._change_user(event)
+            case ReminderSet() | ReminderCleared() | ReminderAttempted():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -243,6 +255,12 @@ class State:
             stamp = self._stamp(event.stamp_ms) if isinstance(event, OwnerMessageQueued) else None
             self._listings.put(replace(row, message=changed_message(row.message, event, stamp)))
 
+    def _flag_vote(self, event: VoteFlagged) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(replace(row, flags=flagged(row.flags, event, self._stamp(event.stamp_ms))))
+
     def _set_health(self, event: EndpointHealthSet) -> None:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
@@ -302,7 +320,7 @@ class State:
 
     def _change_user(self, event: UserEvent) -> None:
         self._changing(event.ref)
-        stamp = None if isinstance(event, SessionSeen) else self._stamp(event.stamp_ms)
+        stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
@@ -334,6 +352,10 @@ class State:
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         if row.message is not UNSET:
             self._fleet.stamped(row.message.stamp.ms)
+        if row.flags is not UNSET:
+            self._fleet.stamped(max(flag.at_ms for flag in row.flags))
+        if row.eligibility is not UNSET:
+            self._fleet.stamped(row.eligibility.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:
@@ -342,6 +364,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.reminders is not UNSET:
+            self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)
 
     def _merge_votes(self, event: VotesMerged) -> None:

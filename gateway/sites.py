@@ -17,6 +17,7 @@ from handlers.route import Endpoints, Resource
 from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from settings.model import Settings
+from votes.voted import VotedListings
 
 if TYPE_CHECKING:
     from chatplatform.platform_client import ChatPlatform
@@ -66,6 +67,7 @@ async def open_sites(
     callers: Callers,
     rules: PeopleRules,
     ownership: Ownership,
+    voted: VotedListings,
     catalogue: Catalogue,
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
@@ -86,7 +88,7 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, catalogue, templates, markdown
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted, catalogue
     )
     async with opening as people:
         yield Sites(templates, debug, people)

@@ -1,5 +1,5 @@
-"""The approved listings that everybody may see, by kind, category and keyword. Law: known without a walk
-through all listings, and what is not approved is not in it.
+"""The listings that everybody may see, by kind, category and keyword. Law: known without a walk
+through all listings, and what is not approved, or is hidden, is not in it.
 
 A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
 tells what changes. All is complete once the survey has ended. `list_orders.py` puts them in order.
@@ -14,6 +14,7 @@ from typing import get_args
 import msgspec
 
 from core.events import (
+    EligibilityChecked,
     Event,
     FrequentEvent,
     ListingMerged,
@@ -27,7 +28,7 @@ from core.rows import BOTS, SERVERS
 from core.state import State
 from listings.finding import ref_slices
 
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged)
+_CHANGING = (ListingSaved, ListingReviewed, EligibilityChecked, ListingRemoved, ListingMerged)
 _DAILY = frozenset(get_args(FrequentEvent)) - {VoteCast}
 
 
@@ -44,7 +45,7 @@ class Shelf(msgspec.Struct, frozen=True, gc=False):
 
 
 class ShownListing(msgspec.Struct, frozen=True, gc=False):
-    """An approved listing.
+    """A listing that everybody may see.
 
     `name` is for sorting. `since_ms` is the time since which everybody sees it.
     """
@@ -94,7 +95,7 @@ class Catalogue:
     def _look(self, ref: str) -> None:
         brief = self._listings.brief(ref) if ref in self._listings else None
         before, now = self._entries.get(ref), None
-        if brief is not None and brief.review == "approved":
+        if brief is not None and brief.is_public:
             now = self._entry(ref, brief)
         if now == before:
             return

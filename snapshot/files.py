@@ -148,9 +148,14 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 
 
 def _is_for_at_once(row: Listing) -> bool:
-    """Tell if a sender asks for the row at a start: see `core/listing_table.py`."""
+    """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
-    return is_suspended or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
+    is_flagged = row.flags is not msgspec.UNSET
+    return (
+        is_suspended
+        or is_flagged
+        or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
+    )
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:

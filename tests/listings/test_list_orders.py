@@ -19,8 +19,8 @@ from listings.list_orders import (
     KEPT_SECONDS,
     SORTS,
     STALE_SECONDS,
-    ListOrders,
     ListOrder,
+    ListOrders,
     Sort,
 )
 from tests.support.examples import examples

@@ -83,11 +83,12 @@ def test_a_state_without_anything_is_exported_and_restored(tmp_path: Path, writt
     assert (recovered.state.digest(), recovered.tail.head) == (empty_state().digest(), 0)
 
 
-def test_an_export_of_a_version_without_messages_is_read(tmp_path: Path) -> None:
+def test_an_export_of_a_version_without_messages_and_checks_is_read(tmp_path: Path) -> None:
     events = [event for event in SOME if not isinstance(event, OwnerMessageQueued)]
     out, state = exported(tmp_path, "csv", events)
-    edit_file(out / "listings.csv", lambda content: content.replace(b",message\r\n", b"\r\n"))
-    edit_file(out / "listings.csv", lambda content: content.replace(b",\r\n", b"\r\n"))
+    fields = b",message,flags,eligibility"
+    edit_file(out / "listings.csv", lambda content: content.replace(fields, b""))
+    edit_file(out / "listings.csv", lambda content: content.replace(b",,,\r\n", b"\r\n"))
     assert b",message" not in (out / "listings.csv").read_bytes()
     assert_same(state, read_export(out, empty_state).state)
 
@@ -120,8 +121,8 @@ def test_texts_stand_in_their_cells_and_all_else_as_json(tmp_path: Path) -> None
     ]
     assert (out / "deliveries.csv").read_bytes().splitlines() == [
         b"id,ref,user,test,queued_ms,next_attempt_ms,made,tries,delivered,attempts,round_ms,dropped,dropped_ms,"
-        b"owner,owned_ms",
-        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0",
+        b"owner,owned_ms,kind,reason",
+        b"first,bots/111111111111111111,7,false,1750000000000,1750000000000,0,0,false,[],null,null,null,,0,,",
     ]
     with (out / "listings.csv").open(newline="") as file:
         listing = next(csv.DictReader(file))

@@ -6,7 +6,7 @@ import asyncio
 
 from core.clock import Clock, month_of
 from handlers.slices import in_slices
-from listings.list_orders import Edition, ListOrders, ListPage, ListOrder
+from listings.list_orders import Edition, ListOrder, ListOrders, ListPage
 
 
 class ListKeeper:

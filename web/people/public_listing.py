@@ -1,5 +1,5 @@
-"""The page of a listing, its JSON and its badge, for everybody. Law: one that is not approved is, for all but
-its owners and moderators, as if it were not there.
+"""The page of a listing, its JSON and its badge, for everybody. Law: one that is not approved, or is
+hidden, is, for all but its owners and moderators, as if it were not there.
 """
 
 from core.refusals import NotFound
@@ -35,13 +35,13 @@ class PublicListing:
 
     async def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         row = self._row(visit, kind)
-        is_public = row.review == "approved"
         profile, listed = row.profile, shown_in_lists(row.profile)
         is_bot = isinstance(profile, BotProfile)
         values = {
             "shown": self._views.listing(row),
             "kind": kind,
-            "is_public": is_public,
+            "is_public": row.is_public,
+            "is_hidden": row.is_hidden,
             "html": await self._markdown.html(profile.description) if is_bot else None,
             "about": listed.text or Text("Vote for {listing}.", listing=profile.name),
             "here": f"/{row.ref}",
@@ -52,17 +52,19 @@ class PublicListing:
             "keywords": [(each, Wanted.of(kind, keyword=each).address()) for each in listed.keywords],
             "may_manage": self._may_see(visit, row),
         }
-        return Page("people/public_listing.html", profile.name, values, headers={} if is_public else NO_INDEX)
+        return Page(
+            "people/public_listing.html", profile.name, values, headers={} if row.is_public else NO_INDEX
+        )
 
     def twin(self, visit: PersonVisit, kind: Kind) -> Reply:
         row = self._row(visit, kind)
         body = encode_json(self._views.listing(row))
-        return tagged(visit.request, body, FOR_PROGRAMS if row.review == "approved" else PRIVATE)
+        return tagged(visit.request, body, FOR_PROGRAMS if row.is_public else PRIVATE)
 
     def badge(self, visit: PersonVisit, kind: Kind) -> Reply:
         """Return the picture. It is for everybody, so one that is not approved has none for anybody."""
         row = self._listed(visit, kind)
-        if row.review != "approved":
+        if not row.is_public:
             raise NotFound("listing")
         picture = vote_badge(row.profile.name, self._views.votes(row))
         return tagged(visit.request, picture, OF_BADGES, "image/svg+xml")
@@ -70,7 +72,7 @@ class PublicListing:
     def _row(self, visit: PersonVisit, kind: Kind) -> Listing:
         """Return the listing if the visitor may see it. Raises NotFound."""
         row = self._listed(visit, kind)
-        if row.review != "approved" and not self._may_see(visit, row):
+        if not row.is_public and not self._may_see(visit, row):
             raise NotFound("listing")
         return row
 
