@@ -22,6 +22,7 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from settings.model import Settings
+from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
@@ -33,6 +34,7 @@ from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.my_votes import MyVotes, unread_reminders
 from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
 from web.people.people_audience import people_audience
@@ -77,12 +79,15 @@ class PeopleSite:
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
+        voted: VotedListings,
     ) -> None:
         web, sessions = settings.web, rules.sessions
         self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
+        cooldown_ms = round(settings.votes.cooldown_seconds * 1_000)
+        reminders = partial(unread_reminders, ledger.state, cooldown_ms)
+        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
@@ -109,7 +114,9 @@ class PeopleSite:
         self._sign_in = SignInPages(
             self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
         )
-        self._mine = MyPages(ledger, clock, self._people, sessions, ownership)
+        self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
+        self._cooldown_ms = cooldown_ms
+        self._my_votes = MyVotes(ledger, clock, voted, cooldown_ms)
         self._access = ListingAccess(ledger.state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._digest = digester.digest
@@ -135,7 +142,8 @@ class PeopleSite:
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
-            data=MyData(state, clock, self._ownership, answers, self._cookies.session),
+            my_votes=self._my_votes,
+            data=MyData(state, clock, self._ownership, answers, self._cookies.session, self._cooldown_ms),
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),
@@ -183,8 +191,11 @@ async def open_people_site(
     ownership: Ownership,
     templates: Templates,
     markdown: Markdown,
+    voted: VotedListings,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
-        yield PeopleSite(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown)
+        yield PeopleSite(
+            settings, ledger, clock, digester, rules, ownership, platform, templates, markdown, voted
+        )

@@ -54,6 +54,7 @@ class LocalFormats:
             "clock": self.clock,
             "day": self.day,
             "ago": self.ago,
+            "until": self.until,
         }
 
     def number(self, value: int | None) -> str:
@@ -102,6 +103,12 @@ class LocalFormats:
         past = timedelta(milliseconds=min(at_ms - now_ms, -1))
         text = format_timedelta(past, add_direction=True, locale=self._locale)
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
+
+    def until(self, at_ms: int, now_ms: int) -> str:
+        """Return a `<time>` element that says how long a moment is ahead, such as "in 3 hours"."""
+        return _element(
+            at_ms, f"{self._exactly(at_ms // 1_000)} UTC", self.ahead(max(at_ms - now_ms, 1) / 1_000)
+        )
 
     def _written_unit(self, value: int, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)

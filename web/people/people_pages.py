@@ -16,6 +16,7 @@ from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.my_votes import MY_VOTES, MyVotes
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import OwnerPages
@@ -38,6 +39,7 @@ class PeoplePages:
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
+    my_votes: MyVotes
     data: MyData
     submission: SubmissionPages
     overview: OverviewPages
@@ -73,6 +75,7 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
+    *MY_VOTES,
     *OWNED_PAGES,
     *KEY_PAGES,
     *WEBHOOK_PAGES,

@@ -30,6 +30,7 @@ from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
 from tests.support.generated_events import (
     counts,
+    eligibilities,
     histories,
     owner_messages,
     policies,
@@ -59,6 +60,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
+    *("remind", "remind", "forget", "remind by message", "check", "check"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
@@ -110,6 +112,7 @@ rows = st.builds(
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
+    eligibility=st.just(UNSET) | eligibilities,
     sent_ms=st.none() | st.integers(0, 2),
     flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
 ).map(lambda row: joined(row, row))
