@@ -148,7 +148,7 @@ class VotePages:
 
     def _approved(self, visit: PersonVisit) -> Listing:
         row = self._state.listings.get(f"{self._kind}/{visit.request.params[0]}")
-        if row is None or row.review != "approved":
+        if row is None or not row.is_public:
             raise NotFound("listing")
         return row
 
