@@ -19,7 +19,9 @@ from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
+from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
+from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from settings.model import Settings
@@ -32,6 +34,7 @@ from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
+from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
@@ -43,6 +46,9 @@ from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
+from web.people.public_listing import PublicListing
+from web.people.public_lists import PublicLists
+from web.people.public_views import Platform, PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -60,6 +66,7 @@ from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_numbers import VoteNumbers
 from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
@@ -90,6 +97,7 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
         voted: VotedListings,
+        catalogue: Catalogue,
         asks: Callable[[str], bool],
     ) -> None:
         web, sessions = settings.web, rules.sessions
@@ -148,6 +156,10 @@ class PeopleSite:
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
         self._ownership = ownership
+        self._catalogue = catalogue
+        self._counts = ledger.state.vote_counts
+        self._keeper = ListKeeper(ListOrders(catalogue, self._counts, secrets.randbits(40)), clock)
+        self._shown_platform = Platform(platform, authorize_url, cdn_url)
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
@@ -161,9 +173,12 @@ class PeopleSite:
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
+        public = PublicViews(state, self._counts, self._shown_platform, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._lists, self._grace_ms)
         pages = PeoplePages(
+            lists=PublicLists(self._catalogue, self._keeper, public),
+            listing=PublicListing(state, public, self._markdown),
             server_submission=ServerSubmissionPages(
                 *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
                 self._cdn_url,
@@ -187,6 +202,7 @@ class PeopleSite:
             keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
+            numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
@@ -209,9 +225,15 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Learn whose the listings are; then end sessions that are over, until `stop` is set."""
-        await in_slices(self._ownership.survey())
-        await asyncio.gather(self._sweeping.run(stop), self._rechecks.run(stop))
+        """Learn whose the listings are, and what everybody may see; then end sessions that are over, and
+        check servers again, until `stop` is set. The orders of lists are made until nobody waits for a page
+        any more."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keeper.run())
+            await in_slices(self._catalogue.survey())
+            await in_slices(self._ownership.survey())
+            tasks.create_task(self._rechecks.run(stop))
+            await self._sweeping.run(stop)
 
 
 @asynccontextmanager
@@ -225,6 +247,7 @@ async def open_people_site(
     templates: Templates,
     markdown: Markdown,
     voted: VotedListings,
+    catalogue: Catalogue,
     asks: Callable[[str], bool],
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
@@ -232,5 +255,5 @@ async def open_people_site(
     async with opening as platform:
         yield PeopleSite(
             *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
-            *(voted, asks),
+            *(voted, catalogue, asks),
         )

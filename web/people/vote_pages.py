@@ -97,7 +97,7 @@ class VotePages:
         self._guards = guards
         self._challenges = challenges
         self._cooldown_ms = cooldown_ms
-        self._content_policy = with_trusted_types(content_policy, "votegate-worker", "svelte-trusted-html")
+        self._content_policy = with_trusted_types(content_policy, "votegate-worker")
         self._asks = asks
 
     async def show(self, visit: PersonVisit) -> Shown:
