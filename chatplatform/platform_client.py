@@ -201,8 +201,17 @@ class ChatPlatform:
         server = read_inner_server(answer.body, server_id)
         if server is None:
             raise PlatformAway("unreadable")
-        channels = await self._as_bot("server channels", f"{path}/channels")
-        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
+        return Inside(server, await self._channels(server, f"{path}/channels"), self._clock.now_ms())
+
+    async def _channels(self, server: InnerServer, path: str) -> tuple[ServerChannel, ...] | None:
+        """Return the channels of a server; None where the bot may not read them. Raises PlatformAway."""
+        try:
+            answer = await self._as_bot("server channels", path)
+        except PlatformAway as away:
+            if away.status != HTTPStatus.FORBIDDEN:
+                raise
+            return None
+        return read_server_channels(answer.body, server)
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""

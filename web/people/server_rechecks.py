@@ -4,11 +4,13 @@ A round walks through the listings of servers that were checked before, in slice
 a check, such as an operator's, is never hidden for one. Of each that was last checked a day ago, the
 deployment's bot is asked; without a bot, or while it is not in the server, what was known stays known. In a
 fleet one node asks, and the others merge what it found.
+
+The first question without an answer ends a round, so that a platform that is away is not asked on. The next
+round begins behind that server: one of which there is never an answer stops no other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from http import HTTPStatus
+from collections.abc import Callable
 
 from msgspec import UNSET
 
@@ -48,6 +50,8 @@ class ServerRechecks:
         self._checking = checking
         self._grace_ms = grace_ms
         self._asks = asks
+        self._after = SERVERS
+        """Where the next round begins: behind this listing, or before all servers."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
@@ -60,26 +64,30 @@ class ServerRechecks:
                 continue
 
     async def round(self) -> None:
-        """Check what is due. While the platform wants to be asked later, or the journal takes no writes, the
-        next round goes on."""
+        """Check what is due. While the platform gives no answer, or the journal takes no writes, the next
+        round goes on."""
+        begin = self._after
         try:
-            for refs in self._slices():
-                for ref in refs:
-                    await self._check(ref)
-                    await asyncio.sleep(0)
-                await asyncio.sleep(0)
+            await self._check_between(begin, "")
+            await self._check_between(SERVERS, begin)
         except (PlatformAway, Unavailable):
             return
+        self._after = SERVERS
 
-    def _slices(self) -> Iterator[list[str]]:
-        """Yield the listings that are due, in slices."""
+    async def _check_between(self, after: str, last: str) -> None:
+        """Check what is due of the servers behind one up to another, which is the last one if it is empty.
+        Raises PlatformAway and Unavailable."""
         listings = self._ledger.state.listings
-        for refs in ref_slices(listings.refs):
-            yield [
-                ref
-                for ref in refs
-                if ref.startswith(SERVERS) and ref in listings and self._is_due(listings.peek(ref))
-            ]
+        for refs in ref_slices(listings.refs, after):
+            wanted = [ref for ref in refs if ref.startswith(SERVERS) and (not last or ref <= last)]
+            due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
+            for ref in due:
+                self._after = ref
+                if ref in listings:
+                    await self._check(ref)
+            if len(wanted) < len(refs):
+                return
+            await asyncio.sleep(0)
 
     def _is_due(self, row: Listing) -> bool:
         known, now_ms = row.eligibility, self._clock.now_ms()
@@ -90,14 +98,8 @@ class ServerRechecks:
         return (is_old or (is_over and known.hidden_ms is None)) and self._asks(row.ref)
 
     async def _check(self, ref: str) -> None:
-        """Check one listing. Raises PlatformAway for a platform that wants to be asked later, and
-        Unavailable."""
-        try:
-            now = await self._checking.look(ref.removeprefix(SERVERS))
-        except PlatformAway as away:
-            if away.reason != "refused" or away.status == HTTPStatus.UNAUTHORIZED:
-                raise
-            return  # of this server alone
+        """Check one listing. Raises PlatformAway and Unavailable."""
+        now = await self._checking.look(ref.removeprefix(SERVERS))
         try:
             events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
         except NotFound:
