@@ -5,6 +5,7 @@ platform asks nobody who has said yes before. Nothing of it is written anywhere;
 another node of a fleet, it is asked for again. Only servers that the user may manage are kept.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from core.clock import NS_PER_SECOND, Clock
 
 KEPT_NS = 600 * NS_PER_SECOND
 MOST_USERS = 1_000
-_PAGES = "/servers/"
+_PAGES = re.compile(r"/servers/(new|[0-9]+/manage)(?=[/?#]|$)")
 
 
 class ServerList(NamedTuple):
@@ -36,8 +37,9 @@ class ServerLists:
 
     @staticmethod
     def is_wanted(page: str) -> bool:
-        """Tell whether the page to which a sign-in leads shows something of the list."""
-        return page.startswith(_PAGES)
+        """Tell whether the page to which a sign-in leads shows something of the list. No voter's does, so
+        the platform is not asked for theirs."""
+        return _PAGES.match(page) is not None
 
     def keep(self, user_id: str, servers: Sequence[PlatformServer] | None) -> None:
         """Keep what the platform said; None if it gave no answer."""

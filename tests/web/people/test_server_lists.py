@@ -46,6 +46,7 @@ def test_the_oldest_lists_go_first() -> None:
     assert lists.of("1") is None
 
 
-def test_a_sign_in_reads_the_list_for_pages_of_servers_alone() -> None:
-    wanted = [page for page in ("/", "/me", "/servers/new?id=1", "/bots/new") if ServerLists.is_wanted(page)]
-    assert wanted == ["/servers/new?id=1"]
+def test_a_sign_in_reads_the_list_for_those_who_list_servers_alone() -> None:
+    wanted = ["/servers/new", "/servers/new?id=1", "/servers/1/manage", "/servers/1/manage/webhook"]
+    others = ["/", "/me", "/bots/new", "/servers", "/servers/1", "/servers/1/vote", "/servers/newer"]
+    assert [page for page in (*wanted, *others) if ServerLists.is_wanted(page)] == wanted
