@@ -38,6 +38,7 @@ ConflictReason = Literal[
     "owner_proves",
     "no_code",
     "own_quarantine",
+    "too_many_reminders",
 ]
 
 

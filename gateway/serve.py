@@ -63,6 +63,7 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
+from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
@@ -178,9 +179,9 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership = Ownership(state)
+        ownership, voted = Ownership(state), VotedListings(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -200,6 +201,7 @@ async def serve(
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
+            voted,
             tail,
             votes,
             attempts,

@@ -281,6 +281,7 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "owner_proves": "Only its owner can prove to own the listing.",
     "no_code": "The description at the chat platform does not hold the code.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
+    "too_many_reminders": "A user has {most} reminders at most; turn one off first.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 
