@@ -13,7 +13,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `FailingEndpoints`, `Ownership`, `VotedListings`, `JournalTail`, `VoteTally`, `AttemptTally` and
    `MessageTally` only remember or count what pages and the operator may ask for.
-7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+7. `PlatformCounts` notes whose server counts to ask for.
+8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
 webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
@@ -41,6 +42,7 @@ from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see membership.py and telling.py
     from direct_messages.teller import Teller
+    from guild_counts.platform_counts import PlatformCounts
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
@@ -59,7 +61,8 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, `teller` without a bot token, `counts`
+    unless the chat platform is asked for server counts."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -76,6 +79,7 @@ class Readers:
     messages: MessageTally
     watch: AttemptWatch
     feed: VoteFeed
+    counts: "PlatformCounts | None"
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
@@ -102,6 +106,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),
+        *([readers.counts.on_record] if readers.counts else []),
         readers.watch.on_record,
     ]
 
