@@ -4,12 +4,13 @@ A walk goes over every state of a listing, every visitor, and every place where 
 """
 
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 from xml.etree import ElementTree
 
 import pytest
 
-from core.actors import OPERATOR
+from core.actors import GATEWAY, OPERATOR
+from core.events import EligibilityChecked
 from core.snowflake import is_snowflake
 from people.quarantine import impose
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
@@ -17,10 +18,10 @@ from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
-Case = Literal["in review", "approved", "denied", "removed", "of one in quarantine"]
+Case = Literal["in review", "approved", "denied", "removed", "of one in quarantine", "hidden", "shown again"]
 Who = Literal["stranger", "user", "owner", "extra owner", "moderator"]
-CASES: tuple[Case, ...] = ("in review", "approved", "denied", "removed", "of one in quarantine")
-WHO: tuple[Who, ...] = ("stranger", "user", "owner", "extra owner", "moderator")
+CASES: tuple[Case, ...] = get_args(Case)
+WHO: tuple[Who, ...] = get_args(Who)
 NAMES = {"bots": "Zephyr of the tests", "servers": "Boreas of the tests"}
 NOT_THERE = "999999999999999999"
 RTL = "بوت الموسيقى & <b>"
@@ -52,12 +53,24 @@ def bring(gateway: PeopleGateway, kind: str, case: Case) -> str:
         ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
         events = impose(ledger.state, ADA, "submit", "Too loud.", now_ms + 1_000, now_ms, by=OPERATOR)
         gateway.on_loop(partial(ledger.commit, events))
+    if case in {"hidden", "shown again"}:
+        hide(gateway, here, is_hidden=True)
+    if case == "shown again":
+        hide(gateway, here, is_hidden=False)
     gateway.clock.advance(60)
     return here
 
 
+def hide(gateway: PeopleGateway, here: str, *, is_hidden: bool) -> None:
+    """Let a check hide the listing, or show it again."""
+    now_ms = gateway.clock.now_ms()
+    since_ms = now_ms if is_hidden else None
+    event = EligibilityChecked(here[1:], (), now_ms, since_ms, since_ms, by=GATEWAY)
+    gateway.on_loop(partial(gateway.gateway.ledger.commit, [event]))
+
+
 def may_see(kind: str, who: Who, case: Case) -> bool:
-    if case in {"approved", "of one in quarantine"}:
+    if case in {"approved", "of one in quarantine", "shown again"}:
         return True
     insiders = {"owner", "moderator"} | ({"extra owner"} if kind == "bots" else set())
     return case != "removed" and who in insiders
@@ -65,7 +78,7 @@ def may_see(kind: str, who: Who, case: Case) -> bool:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", ["bots", "servers"])
-def test_what_is_not_approved_is_seen_by_its_owners_and_moderators_alone(
+def test_what_is_not_approved_or_is_hidden_is_seen_by_its_owners_and_moderators_alone(
     gateway: PeopleGateway, visitors: dict[Who, Person], kind: str, case: Case
 ) -> None:
     here = bring(gateway, kind, case)
@@ -86,7 +99,8 @@ def test_what_is_not_approved_is_seen_by_its_owners_and_moderators_alone(
         ):
             assert (NAMES[kind] in visitor.get(path).text) == is_public, (who, path)
         if status == 200 and not is_public:
-            assert "This is not approved" in words(visitor.page(here))
+            words_of_it = "This is hidden" if case == "hidden" else "This is not approved"
+            assert words_of_it in words(visitor.page(here))
             assert f'href="{here}/manage"' in visitor.page(here)
             assert visitor.get(here).headers["X-Robots-Tag"] == "noindex"
             assert visitor.get(f"{here}.json").headers["Cache-Control"] == "no-store"
