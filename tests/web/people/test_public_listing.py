@@ -13,6 +13,7 @@ from core.actors import GATEWAY, OPERATOR
 from core.events import EligibilityChecked
 from core.snowflake import is_snowflake
 from people.quarantine import impose
+from tests.support.coroutines import run, until
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -162,17 +163,18 @@ def test_an_address_of_plain_http_is_no_link(gateway: PeopleGateway) -> None:
     assert "Support" not in words(gateway.person(None).page(here))
 
 
-def test_the_icon_is_the_platform_s_once_it_has_told_of_it(gateway: PeopleGateway) -> None:
-    here = approve(gateway)
-    stranger = gateway.person(None)
-    assert 'data-letter="T"' in stranger.page(here)
-    assert stranger.get(f"{here}.json").json()["icon_url"] is None
-    gateway.done("DELETE", f"/manage{here}")
-    gateway.person(BEN).page(f"/bots/new?id={READY}")
-    approve(gateway)
+def test_a_letter_stands_for_the_icon_until_the_platform_has_told_of_one(gateway: PeopleGateway) -> None:
+    here, stranger = approve(gateway), gateway.person(None)
+    unknown = bring(gateway, "bots", "approved")
+    assert 'data-letter="Z"' in stranger.page(unknown)
+    assert stranger.get(f"{unknown}.json").json()["icon_url"] is None
+    stranger.page(here)
+    run(until(lambda: stranger.get(f"{here}.json").json()["icon_url"]))
     address = stranger.get(f"{here}.json").json()["icon_url"]
     assert address.startswith(f"{gateway.stand_in.url}/app-icons/{READY}/")
-    assert address.replace("&", "&amp;") in stranger.page(here)
+    assert f'src="{address}"' in stranger.page(here)
+    assert f'<meta property="og:image" content="{address}">' in stranger.page(here)
+    assert f'src="{address}"' in stranger.page("/bots?sort=newest")
 
 
 @pytest.mark.parametrize("suffix", [".json", "/badge.svg"])
