@@ -154,7 +154,7 @@ class PeopleSite:
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
             lists=PublicLists(self._catalogue, self._keeper, public),
-            listing=PublicListing(state, public, self._markdown),
+            listing=PublicListing(state, public, self._markdown, self._public_url),
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
