@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.support.browser import THEMES, Theme, visiting
 from tests.support.people_filled import signed_in
@@ -13,7 +13,7 @@ from tests.support.public_scene import BOTS, COUNT, HARD, HARD_BOTS, RTL, RTL_BO
 from web.people.public_lists import LISTED
 
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-PHONE = {"width": 360, "height": 800}
+PHONE: ViewportSize = {"width": 360, "height": 800}
 HARD_PAGES = (
     "/",
     "/bots?category=Economy",
