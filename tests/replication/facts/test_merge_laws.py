@@ -1,5 +1,7 @@
 """facts/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor, user_of
+from core.clock import day_of, month_of
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -213,6 +216,7 @@ def test_whatever_a_fleet_does_it_agrees_on_it(script: Script) -> None:
 
 def assert_as_in(book: Book, node: Node) -> None:
     assert_votes(node, book)
+    assert_counts(node, book)
     assert_listings(node, book)
     assert_keys(node, book)
     assert_trails(node)
@@ -240,6 +244,18 @@ def assert_votes(node: Node, book: Book) -> None:
         for ref in (ref for found in refs_that_know(node.state, user) for ref in found):
             assert votes.get(ref, int(user)) is None
             assert user not in {delivery.user for delivery in node.state.deliveries.of(ref)}
+
+
+def assert_counts(node: Node, book: Book) -> None:
+    """Each vote counts on its day and in its month, those of erased users too, because they name nobody."""
+    for ref in REFS:
+        times = [
+            vote.at_ms
+            for vote in book.votes
+            if (vote.ref, vote.life) == (ref, node.state.fleet.removed.get(ref, 0))
+        ]
+        assert node.state.vote_counts.days(ref) == Counter(map(day_of, times))
+        assert node.state.vote_counts.months(ref) == Counter(map(month_of, times))
 
 
 def assert_sessions(node: Node, book: Book) -> None:
