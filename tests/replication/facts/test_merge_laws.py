@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor, user_of
 from core.clock import day_of, month_of
+from core.push_history import pushes_of
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -38,6 +39,7 @@ from tests.support.generated_events import (
     owner_messages,
     policies,
     profiles,
+    push_histories,
     reviews,
     user_rows,
 )
@@ -116,6 +118,7 @@ rows = st.builds(
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
     eligibility=st.just(UNSET) | eligibilities,
+    pushed=push_histories(),
     sent_ms=st.none() | st.integers(0, 2),
     flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
 ).map(lambda row: joined(row, row))
@@ -308,6 +311,7 @@ def assert_listings(node: Node, book: Book) -> None:
             windows = {window.node: (window.started_ms, window.used) for window in row.windows}
             if row.stats_window is not None:
                 windows[node.label] = (row.stats_window.started_ms, row.stats_window.used)
+            assert pushes_of(row.pushed) == book.pushed[life]
             assert windows == {
                 label: (window.started_ms, window.used) for label, window in book.windows[life].items()
             }
