@@ -22,6 +22,7 @@ from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.merge import Merge
 from replication.members.claims import ClaimPolicy, Claims
 from replication.members.differences import Differences
+from replication.members.duty import Duty
 from replication.members.epochs import node_id_at_start
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
@@ -126,6 +127,7 @@ async def open_node(
         Eviction(link, warnings),
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
+        Duty(link, fleet, clock, lease_seconds),
     )
     lag = Lag(name, ledger, publisher, gaps, clock, warnings)
     streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)
