@@ -28,6 +28,7 @@ from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
+from web.people.flag_pages import FlagPages
 from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
@@ -51,6 +52,9 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
+from web.people.vote_challenges import VoteChallenges
+from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -91,6 +95,17 @@ class PeopleSite:
         audience = people_audience(
             self._cookies, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
         )
+        self._votes = votes = settings.votes
+        guarded = GuardPolicy(
+            votes.min_account_days,
+            Policy(votes.per_minute_of_user, 60),
+            Policy(votes.per_minute_of_address, 60),
+            votes.accounts_per_address,
+            Policy(votes.burst_per_minute, 60),
+        )
+        self._guards = VoteGuards(guarded, clock)
+        self._challenges = VoteChallenges(digester.secret, clock)
+        self._content_policy = audience.headers["content-security-policy"]
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
@@ -118,7 +133,7 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers(ROUTES, endpoints)
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
-        state = ledger.state
+        state, votes = ledger.state, self._votes
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
@@ -142,6 +157,21 @@ class PeopleSite:
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
+            votes={
+                kind: VotePages(
+                    kind,
+                    state,
+                    clock,
+                    endpoints.votes[kind],
+                    self._guards,
+                    self._challenges,
+                    round(votes.cooldown_seconds * 1_000),
+                    self._content_policy,
+                    asks=votes.challenge,
+                )
+                for kind in KINDS
+            },
+            flags=FlagPages(state),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 

@@ -16,7 +16,7 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
-webhook or a message, other nodes only lag.
+webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
 """
 
 from collections.abc import Callable
@@ -29,6 +29,7 @@ from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
+from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from votes.search import Searches
@@ -76,6 +77,7 @@ class Readers:
     attempts: AttemptTally
     messages: MessageTally
     watch: AttemptWatch
+    feed: VoteFeed
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
@@ -113,4 +115,5 @@ def _of_durability(readers: Readers) -> list[Callable[[], None]]:
         *([readers.teller.wake] if readers.teller else []),
         *([readers.reminder_teller.wake] if readers.reminder_teller else []),
         *([readers.fleet.publisher.wake] if readers.fleet else []),
+        readers.feed.wake,
     ]

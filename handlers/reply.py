@@ -327,6 +327,11 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.ServerCountTooFarOff: _too_far_off,
     no.ActualCountUnknown: _always(500, "Could not fetch server count."),
     no.Unavailable: _unavailable,
+    no.PlaceLost: _always(
+        410,
+        "The journal cannot be read on from this cursor: it is too old, or of another journal. Begin again, "
+        "without a cursor.",
+    ),
 }
 
 SPOKEN = tuple(_REPLIES)

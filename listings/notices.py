@@ -17,6 +17,7 @@ TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
         *("suspension_lifted", "endpoint_probed"),
+        *("found_failing", "hidden", "shown_again"),
     }
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may

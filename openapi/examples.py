@@ -61,6 +61,7 @@ from handlers.views import (
     server_view,
     webhook_view,
 )
+from handlers.vote_feed import VoteLine, VotePage
 from listings.notices import OwnerNotice
 from openapi.cast import (
     APPOINTED,
@@ -226,6 +227,17 @@ _ANSWERS: Mapping[str, Example] = {
                 UserVote(user=USER, voted=True, vote=3, last_ms=NOW_MS),
                 UserVote(user=STRANGER, voted=False, vote=0, last_ms=None),
             )
+        ),
+    ),
+    "votePage": _example(
+        "How a user stands, and that user's next vote",
+        VotePage(
+            votes=(
+                VoteLine(type="standing", kind="bots", id=BOT, user=USER, at=NOW_MS - DAY_MS, vote=2),
+                VoteLine(type="vote", kind="bots", id=BOT, user=USER, at=NOW_MS, vote=3),
+            ),
+            next="4711-0-9f2c4e6a",
+            more=False,
         ),
     ),
     "user": _example("A user who may not vote for a week", UserAnswer(**asdict(_USER))),

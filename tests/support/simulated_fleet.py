@@ -15,9 +15,9 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.clock import day_of
 from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
-from core.rows import Attempt
+from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
-from listings import keys, rules, stats, webhooks
+from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
@@ -302,6 +302,11 @@ def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return [ev.ListingClaimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
 
 
+def _check(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    checks = (ServerCheck("members", "fail" if step.number % 3 else "pass", step.number, 100, _now(node)),)
+    return eligibility.check(node.state, step.ref, checks, _now(node), 2, by=_by(step))
+
+
 _WRITTEN: Sequence[dict[str, Any]] = [
     {
         "owner_id": (OWNER, USER)[number % 2],
@@ -384,7 +389,9 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "appoint": _appoint,
     "claim": _claim,
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
+    "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
     "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "check": _check,
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],

@@ -106,6 +106,7 @@ class MyData:
             "votes": known.votes,
             "webhook_deliveries": known.deliveries,
             "direct_messages": known.messages,
+            "flagged_votes": known.flags,
             "acts": known.acts,
             "acts_on_users": known.quarantines,
         }
@@ -136,6 +137,7 @@ class _Known:
         self.votes: list[dict[str, Any]] = []
         self.deliveries: list[dict[str, Any]] = []
         self.messages: list[dict[str, Any]] = []
+        self.flags: list[dict[str, Any]] = []
         self.acts: list[dict[str, Any]] = []
         self.quarantines: list[dict[str, Any]] = []
         self._state = state
@@ -160,6 +162,11 @@ class _Known:
         listing, user = self._state.listings.get(ref), self._state.users.get(ref)
         if listing is not None:
             self.acts += self._acts(listing)
+            self.flags += [
+                {"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule}
+                for flag in (listing.flags if listing.flags is not UNSET else ())
+                if flag.by == self._actor
+            ]
             if listing.message is not UNSET and listing.message.to == self._actor:
                 self.messages.append({"listing": ref, **_told(listing.message)})
         elif user is not None:

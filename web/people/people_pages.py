@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from handlers.manage_listings import Kind
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
+from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.language_choice import LanguageChoice
@@ -27,6 +28,7 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -50,6 +52,8 @@ class PeoplePages:
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
+    votes: Mapping[Kind, VotePages]
+    flags: FlagPages
 
 
 SIGN_IN_PAGES = (
@@ -77,4 +81,5 @@ PEOPLE_PAGES = (
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
     *REVIEW_PAGES,
+    *VOTE_PAGES,
 )
