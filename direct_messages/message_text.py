@@ -33,7 +33,7 @@ def reminder_text(listing: Listing, public_url: str) -> str:
     name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
     return (
         f"You can vote for the {kind} {name} again: <{public_url}/{listing.ref}/vote>\n\n"
-        f"You have asked to be reminded. You can turn that off: <{public_url}/me/votes>"
+        f"You have asked to be reminded. You can turn that off: <{public_url}/me/reminders/{listing.ref}>"
     )
 
 

@@ -19,12 +19,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_MS, Clock, moment
 from core.due_reminders import ends_ms, holds
 from core.events import (
+    EligibilityChecked,
     Event,
     ListingMerged,
     ListingRemoved,
@@ -33,6 +34,7 @@ from core.events import (
     ReminderAttempted,
     ReminderCleared,
     ReminderSet,
+    UserErased,
     UserMerged,
     VoteCast,
     VotesMerged,
@@ -55,7 +57,7 @@ log = logging.getLogger(__name__)
 
 SLICE_USERS, BREATH_SECONDS = 256, 0.001
 """Users of one slice of the first look, and the pause behind it."""
-_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved)
+_CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
 
@@ -135,30 +137,35 @@ class ReminderTeller:
                 ref = user_ref(event.user)
                 if ref in with_reminders:
                     self._look(ref, event.ref, position)
-            elif isinstance(event, ReminderSet | ReminderAttempted):
-                self._look_at_user(event.ref, position)
-            elif isinstance(event, ReminderCleared):
-                self._timers.pop((event.ref, event.listing), None)
-            elif isinstance(event, UserMerged) and event.ref in with_reminders:
-                self._look_at_user(event.ref, position)
             elif isinstance(event, _CHANGING_LISTINGS):
                 for ref in self._hidden.pop(event.ref, ()):
                     self._look(ref, event.ref, position)
-            elif isinstance(event, VotesMerged) and with_reminders:
-                self._looks_again = True  # a leaf may hold very many users
-                self._wake.set()
+            elif isinstance(event, VotesMerged):
+                if with_reminders:
+                    self._looks_again = True  # a leaf may hold very many users
+                    self._wake.set()
+            else:
+                self._read_of_user(position, event)
+
+    def _read_of_user(self, position: int, event: Event) -> None:
+        if isinstance(event, ReminderSet | ReminderAttempted | UserMerged):
+            self._look_at_user(event.ref, position)
+        elif isinstance(event, ReminderCleared):
+            self._timers.pop((event.ref, event.listing), None)
+        elif isinstance(event, UserErased):
+            for refs in self._hidden.values():
+                refs.discard(user_ref(event.user))
 
     def _look_at_all(self) -> Iterator[None]:
         refs, after = self._state.users.refs, ""
         while few := refs[(start := bisect_right(refs, after)) : start + SLICE_USERS]:
             for ref in few:
-                if ref in self._state.users.with_reminders:
-                    self._look_at_user(ref, self._ledger.head)
+                self._look_at_user(ref, self._ledger.head)
             after = few[-1]
             yield
 
     def _look_at_user(self, ref: str, position: int) -> None:
-        row = self._state.users.get(ref)
+        row = self._state.users.get(ref) if ref in self._state.users.with_reminders else None
         for reminder in row.reminders_on if row is not None else ():
             self._time(ref, row, reminder, position)
 
@@ -290,7 +297,7 @@ class ReminderTeller:
         if now_ms < end_ms:  # the wall clock was set back, or there was another vote
             self._time(row.ref, row, reminder, self._ledger.head)
             return None
-        if listing.review != "approved":
+        if not listing.is_public:
             self._hidden[listing.ref].add(row.ref)
             return None
         message = reminder.message
@@ -303,12 +310,15 @@ class ReminderTeller:
         started_ns = self._clock.monotonic_ns()
         try:
             async with asyncio.timeout(None) as self._running:
-                failure = await self._tell(telling)
+                came = await self._tell(telling)
         except TimeoutError:
             return  # abandoned
         finally:
             self._running = None
-        duration_ms = (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
+        if came == "overtaken":
+            self._look(telling.row.ref, telling.listing.ref, self._ledger.head)
+            return
+        failure, duration_ms = came, (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
         # Dated back from its end: waits begin there, and the wall clock may have been set since the start.
         at_ms, message = self._clock.now_ms() - duration_ms, telling.message
         made, tries = (message.made, message.tries) if message is not None else (0, 0)
@@ -319,14 +329,13 @@ class ReminderTeller:
         )
         self._is_recorded()
 
-    async def _tell(self, telling: _Telling) -> Failure | None:
-        """Send the message. Return None if the user has it, or is not to have it any more."""
+    async def _tell(self, telling: _Telling) -> Failure | Literal["overtaken"] | None:
+        """Send the message. Return None if the user has it; "overtaken" if it is not to be sent any more."""
         row, listing = telling.row, telling.listing
         try:
             channel_id = await self._messenger.channel(row.id)
-            known = self._state.users.get(row.ref)
-            if known is None or known.reminder(listing.ref) is None:
-                return None  # turned off or erased meanwhile: the outcome finds no reminder
+            if not self._stands(telling):
+                return "overtaken"
             nonce = reminder_nonce(row.ref, listing.ref, telling.ends_ms)
             await self._messenger.post(channel_id, reminder_text(listing, self._public_url), nonce)
         except PlatformAway as away:
@@ -337,6 +346,20 @@ class ReminderTeller:
             log.error("a reminder for %s failed inside: %s\n%s", listing.ref, type(bug).__name__, place)
             return INTERNAL
         return None
+
+    def _stands(self, telling: _Telling) -> bool:
+        """Tell if the message is still to be sent: much may happen while the platform answers."""
+        ref = telling.listing.ref
+        row, listing = self._state.users.get(telling.row.ref), self._state.listings.get(ref)
+        reminder = row.reminder(ref) if row is not None else None
+        return (
+            row is not None
+            and reminder is not None
+            and listing is not None
+            and listing.is_public
+            and holds(self._state.listings, reminder)
+            and ends_ms(self._state, row, reminder, self._cooldown_ms) == telling.ends_ms
+        )
 
     def _is_recorded(self) -> bool:
         """Write the outcome that waits. Return True if none is left."""

@@ -118,16 +118,20 @@ async def open_node(
 
     claim_policy = ClaimPolicy(terms.cooldown_ms, redis.claim_timeout_seconds)
     claims = Claims(claims_link, digests, state, clock, spawn, claim_policy)
+    succession = Succession(link, registry, ledger, clock, lease_seconds, positions)
+    duty = (
+        Duty(link, fleet, clock, lease_seconds, succession.has_read_gone) if terms.sends_reminders else None
+    )
     members = Members(
         registry,
         Differences(name, terms.alike, clock, warnings, redis.beat_seconds),
         Silence(registry, warnings),
-        Succession(link, registry, ledger, clock, lease_seconds, positions),
+        succession,
         claims,
         Eviction(link, warnings),
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
-        Duty(link, fleet, clock, lease_seconds),
+        duty,
     )
     lag = Lag(name, ledger, publisher, gaps, clock, warnings)
     streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)

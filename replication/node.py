@@ -65,7 +65,8 @@ class Members:
     eviction: Eviction
     fence: Fence
     warnings: Warnings
-    duty: Duty
+    duty: Duty | None
+    """None where no reminder is sent."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ class Node:
 
     def may_send_reminders(self) -> bool:
         """Return True if this node has the duty to send reminders, and knows what was sent."""
-        return self._members.fence.may_send() and self._members.duty.is_ours()
+        duty = self._members.duty
+        return duty is not None and self._members.fence.may_send() and duty.is_ours()
 
     async def leave(self) -> None:
         """Send what is unsent, if that takes a moment only, and give the name back."""
@@ -152,7 +154,8 @@ class Node:
                     await self._ledger.durable(self._ledger.head)
                     await publisher.step()
                     await registry.step(self._report())
-                    await self._members.duty.leave()
+                    if self._members.duty is not None:
+                        await self._members.duty.leave()
                     await registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
@@ -229,7 +232,8 @@ class Node:
         await members.eviction.look()
         is_caught_up = not streams.gaps.missing()
         members.fence.heartbeat(is_caught_up=is_caught_up)
-        await members.duty.step(is_caught_up=is_caught_up)
+        if members.duty is not None:
+            await members.duty.step(is_caught_up=is_caught_up)
         if self._beats > 1 and is_caught_up:
             self._ready.set()
 

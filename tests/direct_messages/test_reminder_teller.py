@@ -8,6 +8,7 @@ import pytest
 from chatplatform.platform_client import PlatformAway
 from core.clock import FakeClock
 from core.events import (
+    EligibilityChecked,
     Event,
     ListingRemoved,
     ListingReviewed,
@@ -27,7 +28,17 @@ from tests.support.coroutines import run, turns, until
 from tests.support.fake_messenger import RETRIES, URL, FakeMessenger
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.people import signed_in
-from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, OTHER_REF, USER, listed, voted
+from tests.support.sample_rows import (
+    BOT_REF,
+    DAY_MS,
+    HOUR_MS,
+    NOW_MS,
+    OTHER_REF,
+    SERVER_REF,
+    USER,
+    listed,
+    voted,
+)
 from tests.support.warned import warned
 from votes.table import VoteTable
 
@@ -100,7 +111,7 @@ def test_a_user_is_reminded_once_when_the_cooldown_is_over() -> None:
         assert channel == f"channel of {USER}"
         assert "You can vote for the bot Test bot again" in text
         assert f"{URL}/{BOT_REF}/vote" in text
-        assert f"{URL}/me/votes" in text
+        assert f"{URL}/me/reminders/{BOT_REF}" in text
         assert stage.message().next_attempt_ms is None
         stage.clock.advance_ms(9 * DAY_MS)
         assert await stage.asked() == 0
@@ -167,6 +178,60 @@ def test_what_ends_in_the_midst_of_an_attempt_is_not_sent(event: Event) -> None:
         assert await stage.asked() == 1
         assert stage.messenger.posted == {}
         stage.assert_folds()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    "event",
+    [ListingReviewed(BOT_REF, "denied", "No.", NOW_MS), voted(int(USER), 2, NOW_MS + DAY_MS)],
+    ids=["hidden", "voted"],
+)
+def test_what_is_overtaken_in_the_midst_of_an_attempt_waits_for_its_time_without_an_outcome(
+    event: Event,
+) -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.reminded()
+        stage.messenger.opened = lambda: stage.commit(event)
+        stage.clock.advance_ms(DAY_MS)
+        assert await stage.asked() == 1
+        assert stage.messenger.posted == {}
+        stage.messenger.opened = lambda: None
+        stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
+        stage.clock.advance_ms(DAY_MS)
+        assert await stage.asked() == 1
+        assert len(stage.messenger.posted) == 1
+        assert stage.message().made == 1
+        stage.assert_folds()
+
+    run(main())
+
+
+def test_of_a_server_that_is_hidden_for_a_while_it_is_sent_when_it_is_shown_again() -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.reminded(SERVER_REF)
+        stage.commit(EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS))
+        stage.clock.advance_ms(DAY_MS)
+        assert await stage.asked() == 0
+        stage.commit(EligibilityChecked(SERVER_REF, (), NOW_MS))
+        assert await stage.asked() == 1
+
+    run(main())
+
+
+def test_who_is_erased_while_the_listing_is_hidden_is_not_told_after_coming_back() -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.reminded()
+        stage.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
+        stage.clock.advance_ms(DAY_MS)
+        assert await stage.asked() == 0
+        stage.commit(UserErased(USER, (BOT_REF, REF)), signed_in(USER, "d2"))
+        assert not any(stage.teller._hidden.values())
+        stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
+        assert await stage.asked() == 0
 
     run(main())
 

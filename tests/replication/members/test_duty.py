@@ -17,7 +17,11 @@ class Node:
     def __init__(self, url: str, label: str) -> None:
         self.link, self.clock, fleet = Link(RedisPlace(url, "votegate")), FakeClock(), FleetTable()
         fleet.named(label)
-        self.duty = Duty(self.link, fleet, self.clock, LEASE_SECONDS)
+        self.unread = False
+        self.duty = Duty(self.link, fleet, self.clock, LEASE_SECONDS, self.has_read_gone)
+
+    async def has_read_gone(self) -> bool:
+        return not self.unread
 
     async def beats(self, *, is_caught_up: bool = True) -> bool:
         await self.duty.step(is_caught_up=is_caught_up)
@@ -38,6 +42,9 @@ def test_one_node_has_the_duty_until_its_lease_ends_or_it_leaves(redis_server: R
             assert not a.duty.is_ours(), "it was not renewed in time"
             assert await a.beats()
             await a.link.redis.delete(KEY)  # the lease ends
+            b.unread = True
+            assert not await b.beats()
+            b.unread = False
             assert await b.beats()
             assert not await a.beats()
             await a.duty.leave()
