@@ -25,6 +25,7 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -60,6 +61,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
     | EligibilityChecked
 )
 RowEvent = StatsUpdated | ManagedRowEvent
@@ -165,7 +167,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven() | EligibilityChecked():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck() | EligibilityChecked():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
@@ -173,7 +175,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
 
 def _at_review(
     row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | EligibilityChecked,
+    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck | EligibilityChecked,
     stamp: Stamp | None,
 ) -> Listing:
     match event:
@@ -188,6 +190,9 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case VotesStruck():
+            # The users are not named: the owner reads this, and erasures would have to search for them here.
+            return _with_act(row, event, stamp, "votes_struck", event.reason)
         case EligibilityChecked():
             return _checked(row, event, stamp)
         case _:

@@ -98,7 +98,7 @@ class VotePages:
         self._guards = guards
         self._challenges = challenges
         self._cooldown_ms = cooldown_ms
-        self._content_policy = with_trusted_types(content_policy, "votegate-worker", "svelte-trusted-html")
+        self._content_policy = with_trusted_types(content_policy, "votegate-worker")
         self._asks = asks
 
     async def show(self, visit: PersonVisit) -> Shown:
@@ -149,7 +149,7 @@ class VotePages:
 
     def _approved(self, visit: PersonVisit) -> Listing:
         row = self._state.listings.get(f"{self._kind}/{visit.request.params[0]}")
-        if row is None or row.review != "approved":
+        if row is None or not row.is_public:
             raise NotFound("listing")
         return row
 

@@ -1,0 +1,134 @@
+"""Fifty voters press the button of the vote page at two nodes: no vote twice, none lost, every page answers."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from core.events import UserSignedIn
+from tests.support.cutting_proxy import CuttingProxy
+from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
+from tests.support.gateways import BOT, WAIT_SECONDS
+from tests.support.page_visitor import PageVisitor
+from tests.support.people import signed_in
+from tests.support.people_gateway import site_settings
+from tests.support.people_scene import SESSION
+from tests.support.platform_stand_in import standing_in
+from tests.support.redis_server import RedisServer
+
+HOME = "http://127.0.0.1:1"
+"""What stands before all nodes: nothing in these tests goes there."""
+VOTE, TWIN = f"/bots/{BOT}/vote", f"/bots/{BOT}/vote.json"
+VOTERS = [str(700_000_000_000_000_000 + number) for number in range(50)]
+ENOUGH = 1_000_000
+FROM_HERE_ALONE = {
+    "votes.per_minute_of_address": ENOUGH,
+    "votes.accounts_per_address": ENOUGH,
+    "votes.burst_per_minute": ENOUGH,
+    "redis.claim_timeout_seconds": 5,
+}
+"""All come from this machine, which is busy."""
+
+
+class Place(NamedTuple):
+    fleet: ThreadFleet
+    proxy: CuttingProxy
+
+    @property
+    def nodes(self) -> list[ThreadNode]:
+        return self.fleet.nodes
+
+
+@pytest.fixture
+def place(tmp_path: Path, redis_server: RedisServer) -> Iterator[Place]:
+    """Two nodes with a bot, at which the voters are signed in, and their wire to Redis."""
+    with (
+        standing_in(f"{HOME}/signin/callback") as stand_in,
+        CuttingProxy(redis_server.port) as proxy,
+        threads_of(tmp_path, proxy.url) as fleet,
+    ):
+        for name in ("rome", "oslo"):
+            fleet.node(name, settings={**site_settings(HOME, stand_in), **FROM_HERE_ALONE})
+        first = fleet.nodes[0]
+        first.list_bot()
+        sessions = [session_of(first, user) for user in VOTERS]
+        first.on_loop(lambda: first.gateway.ledger.commit(sessions))
+        fleet.converge()
+        yield Place(fleet, proxy)
+
+
+def value_of(user: str) -> str:
+    """The value of a voter's session: as long as a real one."""
+    return user.rjust(43, "0")
+
+
+def session_of(node: ThreadNode, user: str) -> UserSignedIn:
+    return signed_in(user, node.gateway.digester.digest(value_of(user)), node.clock.now_ms())
+
+
+def browser(node: ThreadNode, user: str) -> PageVisitor:
+    visitor = PageVisitor(node)
+    visitor.cookies[SESSION] = value_of(user)
+    return visitor
+
+
+def pressed_at_once(tabs: Sequence[PageVisitor]) -> list[int]:
+    """Look at the page in all tabs, press all buttons together, and look again; the answers to the button."""
+    start = threading.Barrier(len(tabs))
+
+    def press(tab: PageVisitor) -> int:
+        looked = [tab.get(VOTE).status_code]
+        start.wait(WAIT_SECONDS)
+        answer = tab.post(VOTE).status_code
+        looked += [tab.get(VOTE).status_code, tab.get(TWIN).status_code]
+        assert looked == [200] * 3
+        return answer
+
+    with ThreadPoolExecutor(len(tabs)) as threads:
+        return sorted(threads.map(press, tabs))
+
+
+def all_at_once(voters: Sequence[str], nodes_of: Sequence[Sequence[ThreadNode]]) -> list[list[int]]:
+    """The answers to each voter, who has a tab at each of the nodes."""
+
+    def vote(user: str, nodes: Sequence[ThreadNode]) -> list[int]:
+        return pressed_at_once([browser(node, user) for node in nodes])
+
+    with ThreadPoolExecutor(len(voters)) as threads:
+        return list(threads.map(vote, voters, nodes_of))
+
+
+def counted(place: Place) -> list[dict[str, int]]:
+    """How often each voter has voted, as each node knows it."""
+    place.fleet.converge()
+    found = []
+    for node in place.nodes:
+        checked = node.done("POST", f"/manage/bots/{BOT}/votes/check", {"users": VOTERS})["votes"]
+        found.append({each["user"]: each["vote"] for each in checked})
+    return found
+
+
+def test_who_presses_at_two_nodes_at_once_has_one_vote(place: Place) -> None:
+    answers = all_at_once(VOTERS[:10], [place.nodes] * 10)
+    assert answers == [[303, 409]] * 10
+    assert counted(place) == [{user: int(user in VOTERS[:10]) for user in VOTERS}] * 2
+
+
+def test_fifty_voters_lose_no_vote_and_have_none_twice_when_redis_is_cut(place: Place) -> None:
+    before, during = VOTERS[:20], VOTERS[20:]
+    assert all_at_once(before, [place.nodes] * len(before)) == [[303, 409]] * len(before)
+
+    cut = threading.Timer(0, place.proxy.cut)
+    cut.start()  # while they vote, each in two tabs at one node
+    own = [[place.nodes[number % 2]] * 2 for number in range(len(during))]
+    answers = all_at_once(during, own)
+    cut.join()
+    assert answers == [[303, 409]] * len(during)
+
+    place.proxy.restore()
+    assert counted(place) == [dict.fromkeys(VOTERS, 1)] * 2
+    assert all_at_once(VOTERS, [place.nodes] * len(VOTERS)) == [[409, 409]] * len(VOTERS)
+    assert counted(place) == [dict.fromkeys(VOTERS, 1)] * 2
