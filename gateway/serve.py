@@ -78,7 +78,7 @@ Started = Callable[["Gateway"], Awaitable[None]]
 
 
 class Sender(Protocol):
-    """What sends to others by itself: webhooks, or messages to owners."""
+    """What sends to others by itself: webhooks, messages to owners, or reminders."""
 
     async def run(self) -> None: ...
     def wake(self) -> None: ...
@@ -96,6 +96,7 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     teller: Sender | None
+    reminder_teller: Sender | None
     digester: KeyDigester
     reload: Callable[[], None]
     """Reads the certificate again."""
@@ -186,17 +187,23 @@ async def serve(
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
-        teller = None
+        teller, reminder_teller = None, None
         if sites.platform is not None and platform.bot_token is not None:
-            from gateway.telling import telling
+            from gateway.telling import reminding, telling
 
             teller = telling(sites.platform, settings.web, settings.webhooks, store, clock, may_send)
+            may_remind = fleet.node.may_send_reminders if fleet is not None else lambda: True
+            reminder_teller = reminding(
+                *(sites.platform, settings.web, settings.webhooks, policy.cooldown_ms),
+                *(store, clock, may_remind),
+            )
 
         # Connect.
         readers = Readers(
             delivery.dispatcher,
             delivery.suspensions,
             teller,
+            reminder_teller,
             searches,
             public,
             fleet.readers if fleet is not None else None,
@@ -260,7 +267,8 @@ async def serve(
         # Serve.
         for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
             server.add_sockets(sockets)
-        senders: list[Sender] = [delivery.dispatcher, *([teller] if teller is not None else [])]
+        tellers = [each for each in (teller, reminder_teller) if each is not None]
+        senders: list[Sender] = [delivery.dispatcher, *tellers]
         for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
@@ -291,6 +299,7 @@ async def serve(
                 store.ledger,
                 delivery.dispatcher,
                 teller,
+                reminder_teller,
                 callers.digester,
                 front.reload,
             )

@@ -20,6 +20,7 @@ from handlers.manage_listings import Kind
 from handlers.manage_votes import ManageVotes
 from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, SignInRequired, success
 from handlers.views import Count, Moment, Success
+from people.reminders import is_reminded
 from web.page_policy import with_trusted_types
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.delivery_words import words_of_error
@@ -207,6 +208,7 @@ class VotePages:
             "votes": vote[0] if vote is not None else 0,
             "is_counted": is_counted,
             "told": telling_of(self._state, row, user, vote[1]) if user and vote and is_counted else NOT_TOLD,
+            "is_reminded": user is not None and is_reminded(self._state, user, row.ref),
             "problem": problem,
             "may_try": may_try,
             "challenge": challenge,
