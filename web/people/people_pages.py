@@ -27,6 +27,7 @@ from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
@@ -54,6 +55,7 @@ class PeoplePages:
     quarantines: QuarantinePages
     votes: Mapping[Kind, VotePages]
     flags: FlagPages
+    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
