@@ -209,7 +209,8 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
 
 class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
-    """A moderator has struck out all votes of these users for a listing. The reason is for its owner.
+    """A moderator has struck out all votes of these users for a listing. The reason is for its owner; it is
+    empty in further parts of one act.
 
     The node has now struck out `of_all` votes for the listing, and of the last votes of users, by day: (day,
     those of that day, those of its month).

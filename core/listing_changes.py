@@ -195,7 +195,8 @@ def _at_review(
             return _with_act(proven, event, stamp, "ownership_proven")
         case VotesStruck():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
-            return _with_act(row, event, stamp, "votes_struck", event.reason)
+            # Nor does a further part of an act have the reason again.
+            return _with_act(row, event, stamp, "votes_struck", event.reason) if event.reason else row
         case EligibilityChecked():
             return _checked(row, event, stamp)
         case _:

@@ -56,6 +56,7 @@ from web.people.review_desk import ReviewDesk
 from web.people.review_pages import ReviewPages
 from web.people.review_views import ReviewViews
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
@@ -190,6 +191,7 @@ class PeopleSite:
                 for kind in KINDS
             },
             flags=FlagPages(state),
+            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
