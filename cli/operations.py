@@ -77,6 +77,10 @@ def _of_kind(kind: str) -> Iterator[Operation]:
             *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
             *(f"Look many users' votes for a {thing} up", True),
         ),
+        (
+            *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
+            *(f"Strike votes for a {thing} out", True),
+        ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
