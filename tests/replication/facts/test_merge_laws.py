@@ -65,7 +65,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("remind", "remind", "forget", "remind by message", "check", "check"),
+    *("remind", "remind", "forget", "remind by message", "check", "check", "name"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
