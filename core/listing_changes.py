@@ -26,6 +26,7 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -62,6 +63,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
     | EligibilityChecked
 )
 RowEvent = StatsUpdated | ManagedRowEvent
@@ -168,7 +170,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven() | EligibilityChecked():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck() | EligibilityChecked():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
@@ -176,7 +178,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
 
 def _at_review(
     row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | EligibilityChecked,
+    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck | EligibilityChecked,
     stamp: Stamp | None,
 ) -> Listing:
     match event:
@@ -191,6 +193,10 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case VotesStruck():
+            # The users are not named: the owner reads this, and erasures would have to search for them here.
+            # Nor does a further part of an act have the reason again.
+            return _with_act(row, event, stamp, "votes_struck", event.reason) if event.reason else row
         case EligibilityChecked():
             return _checked(row, event, stamp)
         case _:

@@ -41,6 +41,7 @@ Deed = Literal[
     "limits_set",
     "actual_count_set",
     "ownership_proven",
+    "votes_struck",
     "found_failing",
     "hidden",
     "shown_again",
@@ -477,3 +478,4 @@ class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     erased: dict[str, int]
     latest_ms: int
     is_copy: bool = False
+    struck: dict[str, dict[str, int]] | UnsetType = UNSET

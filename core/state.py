@@ -82,6 +82,7 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
     VotesMoved,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -176,6 +177,8 @@ class State:
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
+            case VotesStruck():
+                self._strike_votes(event)
             case ListingSaved():
                 self._save_listing(event)
             case ListingRemoved():
@@ -295,9 +298,18 @@ class State:
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
+    def _strike_votes(self, event: VotesStruck) -> None:
+        self._change(event)
+        for user in event.users:
+            self._votes.remove(event.ref, int(user))
+        for day, of_day, of_month in event.days if event.ref in self._listings else ():
+            self._vote_counts.strike(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
+        if event.stamp_ms:
+            self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
+
     def _erase_user(self, event: UserErased) -> None:
         if event.mark:
-            self._fleet.erased_at(event.mark, event.stamp_ms)
+            self._fleet.erased_at(event.mark, event.stamp_ms, event.user)
         for ref in event.refs:
             self._changing(ref)
             if ref.startswith(USERS):

@@ -3,7 +3,7 @@
 Each node of a fleet counts the votes that were cast at it. A vote carries how many it was, of its day and of
 its month, with itself; so counts may be put again, late and in any order, and nodes that have heard the same
 have the same. Votes that moderators strike out are counted by the same rule, at the node where that was done,
-and subtracted when somebody looks.
+and subtracted from days and months when somebody looks; the vote table, which knows all, has lost them.
 
 Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` ones on which there were
 votes, at whatever node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
@@ -83,8 +83,7 @@ class VoteCounts:
     # -- reading ---------------------------------------------------------------------------------------
 
     def total(self, ref: str) -> int:
-        struck: int = sum(_HEAD.unpack_from(row)[5] for row in self.rows(ref))
-        return max(self._votes.total(ref) - struck, 0)
+        return self._votes.total(ref)
 
     def in_month(self, ref: str, month: int) -> int:
         found = 0

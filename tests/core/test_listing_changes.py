@@ -24,6 +24,7 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -100,7 +101,9 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked}
+    without_a_part_of_their_own = {
+        *(KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked, VotesStruck),
+    }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 

@@ -106,11 +106,13 @@ def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
     for number in (1, 2):
         table.put(BOT_REF, number, 1, NOW_MS)
         counts.count(BOT_REF, 0, TODAY, number, number)
+    table.remove(BOT_REF, 1)
     counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
     counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 1
     assert dict(counts.days(BOT_REF)) == {TODAY: 1}
     assert counts.at(BOT_REF, 0, TODAY) == (2, 2)
+    table.remove(BOT_REF, 2)
     counts.strike(BOT_REF, 0, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 0
     assert not counts.days(BOT_REF)

@@ -25,6 +25,7 @@ class Vote(NamedTuple):
     at_ms: int
     life: int
     forgotten: int
+    struck: int
 
 
 class SignIn(NamedTuple):
@@ -62,7 +63,8 @@ class Book:
                 case ev.VoteCast():
                     life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
                     forgotten = node.state.fleet.erased.get(mark, 0)
-                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
+                    struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
+                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
                 case ev.UserSignedIn():
                     forgotten = node.state.fleet.erased.get(DIGESTS.user(node.state.users[event.ref].id), 0)
                     self.sign_ins.append(SignIn(event.ref, event.session.digest, forgotten))

@@ -384,6 +384,18 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.VotesStruck: st.builds(
+        ev.VotesStruck,
+        refs,
+        st.lists(users, max_size=2, unique=True).map(tuple),
+        texts,
+        times,
+        st.lists(
+            st.tuples(st.integers(20_000, 20_001), st.integers(1, 2), st.integers(1, 3)), max_size=1
+        ).map(tuple),
+        st.integers(0, 3),
+        **managed,
+    ),
     ev.EligibilityChecked: st.builds(
         ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
     ),

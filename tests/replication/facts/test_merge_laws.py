@@ -67,7 +67,7 @@ TOGETHER = [
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
     *("remind", "remind", "forget", "remind by message", "check", "check", "name"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
-    *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
+    *("vote", "vote", "strike", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
 stamps = st.builds(Stamp, st.integers(0, 2), st.sampled_from(["a.1", "b.1"])) | st.just(UNSTAMPED)
@@ -228,13 +228,14 @@ def assert_as_in(book: Book, node: Node) -> None:
 
 
 def assert_votes(node: Node, book: Book) -> None:
-    """Just those are counted that no removal or erasure took which their node did not know of."""
+    """Just those are counted that no removal, erasure or strike took which their node did not know of."""
     fleet, votes = node.state.fleet, node.state.votes
     standing = [
         vote
         for vote in book.votes
         if vote.life == fleet.removed.get(vote.ref, 0)
         and vote.forgotten == fleet.erased.get(DIGESTS.user(vote.user), 0)
+        and vote.struck == fleet.struck.get(vote.ref, {}).get(vote.user, 0)
     ]
     for ref in REFS:
         expected = {
