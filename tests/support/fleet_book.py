@@ -1,6 +1,6 @@
 """What the nodes of a fleet have acknowledged, and how much each knew of removals and erasures then."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import user_of
-from core.clock import day_of
+from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
 from core.push_history import Pushed
 from core.rows import Key, Listing, Stamp, StatsWindow
@@ -26,6 +26,14 @@ class Vote(NamedTuple):
     life: int
     forgotten: int
     struck: int
+
+
+class Struck:
+    """Votes that a node has struck out, by day and by month."""
+
+    def __init__(self) -> None:
+        self.days = Counter[int]()
+        self.months = Counter[int]()
 
 
 class SignIn(NamedTuple):
@@ -52,6 +60,8 @@ class Book:
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
         self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
         """The greatest counts of each day."""
+        self.struck: dict[Life, dict[str, Struck]] = defaultdict(lambda: defaultdict(Struck))
+        """What each node has struck out."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
@@ -71,6 +81,12 @@ class Book:
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
+                case ev.VotesStruck():
+                    of_node = self.struck[self._life(node, event.ref)][node.label]
+                    for day, of_day, of_month in event.days:
+                        of_node.days[day] = max(of_day, of_node.days[day])
+                        month = month_of_day(day)
+                        of_node.months[month] = max(of_month, of_node.months[month])
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
