@@ -109,6 +109,10 @@ OPERATIONS: tuple[Operation, ...] = (
         *("Give an API key a new value", True),
     ),
     Operation("keys revoke", "deleteKey", "DELETE", f"{_BOT}/keys/{{key_id}}", "Delete an API key"),
+    Operation(
+        *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
+        query=("after", "limit"),
+    ),
     Operation("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
     Operation("users show", "showUser", "GET", _USER, "Show a user"),
     Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     EligibilityChecked,
@@ -29,6 +30,7 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
+from core.push_history import with_push
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -113,6 +115,7 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             server_count=event.server_count,
             command_count=event.command_count,
             counts_ms=event.at_ms,
+            pushed=with_push(row.pushed, day_of(event.at_ms), event.server_count, event.command_count),
             stats_window=event.window,
             stamps=_stamped(row.stamps, "counts", stamp),
         )

@@ -46,6 +46,7 @@ from handlers.views import (
     ShownBot,
     Success,
     UserVotes,
+    VotesByTime,
     WebhookAnswer,
 )
 from handlers.vote_feed import FeedQuery, VotePage
@@ -606,6 +607,22 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             outcome="How each user stands with it.",
             refuses=(NO_LISTING,),
             body=forms.Voters,
+        ),
+        Route(
+            "GET",
+            f"{one}/counts",
+            f"count{form}Votes",
+            endpoint=lambda to: to.votes[kind].counts,
+            access="operator",
+            tag="Votes",
+            summary=f"Count a {thing}'s votes by day and month",
+            description=(
+                "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
+                "the latest vote of each voter. Days and months count since the version that keeps them."
+            ),
+            answer=VotesByTime,
+            outcome="The numbers.",
+            refuses=(NO_LISTING,),
         ),
         Route(
             "POST",

@@ -61,7 +61,7 @@ TAGS = (
 """The events that a line can come from, older versions included."""
 
 FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$")]
-Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$")]
+Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$", examples=["4711-0-9f2c4e6a"])]
 Kind = Literal["bots", "servers"]
 LineType = Literal["vote", "standing", "struck", "erased", "removed"]
 
@@ -104,7 +104,6 @@ class FeedQuery(Struct, frozen=True):
     after: Annotated[
         Place | None,
         Meta(
-            examples=["4711-0-9f2c4e6a"],
             description="The `next` of the page before. `now` begins behind the newest vote, and leaves out "
             "how users stand.",
         ),
