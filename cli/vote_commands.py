@@ -1,5 +1,7 @@
 """`admin webhook`, `votes` and `find`: votes for a listing, and where they are sent to."""
 
+from typing import Any
+
 import click
 
 from cli.bot_commands import overlap_option
@@ -97,6 +99,43 @@ def check(caller: GatewayCaller, listing: ListingRef, user_ids: tuple[str, ...],
     caller.show(caller.call(f"check{listing.thing}Votes", {"users": users}, id=listing.id))
 
 
+@click.command("strike", cls=CallingCommand)
+@listing_argument
+@click.argument("user_ids", nargs=-1)
+@click.option("--from", "given", type=TextFile(), help="File with user ids; - is standard input.")
+@click.option("--flagged", is_flag=True, help="The users of all votes that a rule has flagged.")
+@click.option("--since", type=PastMs(), help="Users who voted last then or later: a time, or 24h ago.")
+@click.option("--until", type=PastMs(), help="And not later than this.")
+@click.option("--reason", required=True, help="The owner of the listing reads it.")
+@click.option("--dry-run", is_flag=True, help="Count the votes, and leave them.")
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@pass_caller
+def strike(
+    caller: GatewayCaller,
+    listing: ListingRef,
+    user_ids: tuple[str, ...],
+    given: str | None,
+    flagged: bool,
+    since: int | None,
+    until: int | None,
+    reason: str,
+    dry_run: bool,
+) -> None:
+    """Strike out all votes of users for a listing.
+
+    Name the users, or --flagged, or a time. One call takes a thousand users: as long as the answer says
+    more, make it again.
+    """
+    users = [*user_ids, *(given or "").split()]
+    body: dict[str, Any] = {"reason": reason, "users": users, "flagged": flagged}
+    body |= {name: at for name, at in (("since", since), ("until", until)) if at is not None}
+    name = f"strike{listing.thing}Votes"
+    if not dry_run and not caller.is_sure:
+        found = caller.call(name, {**body, "dry_run": True}, id=listing.id)
+        caller.confirm(f"This strikes out {found['votes']} votes of {found['users']} users.")
+    caller.show(caller.call(name, {**body, "dry_run": dry_run}, id=listing.id))
+
+
 @click.command("find", cls=CallingCommand)
 @click.argument("text")
 @pass_caller
@@ -112,5 +151,6 @@ COMMANDS: dict[str, click.Command] = {
     "webhook redeliver": redeliver,
     "votes cast": cast,
     "votes check": check,
+    "votes strike": strike,
     "find": find,
 }

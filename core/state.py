@@ -81,6 +81,7 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
     VotesMoved,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -96,7 +97,7 @@ from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_flags import flagged
-from core.vote_port import VoteStore, VotesView
+from core.vote_port import VoteStore, VotesView, counted_in
 
 
 class State:
@@ -175,6 +176,8 @@ class State:
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
+            case VotesStruck():
+                self._strike_votes(event)
             case ListingSaved():
                 self._save_listing(event)
             case ListingRemoved():
@@ -294,9 +297,18 @@ class State:
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
+    def _strike_votes(self, event: VotesStruck) -> None:
+        self._change(event)
+        for user in event.users:
+            self._votes.remove(event.ref, int(user))
+        for day, of_day, of_month in event.days if event.ref in self._listings else ():
+            self._vote_counts.strike(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
+        if event.stamp_ms:
+            self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
+
     def _erase_user(self, event: UserErased) -> None:
         if event.mark:
-            self._fleet.erased_at(event.mark, event.stamp_ms)
+            self._fleet.erased_at(event.mark, event.stamp_ms, event.user)
         for ref in event.refs:
             self._changing(ref)
             if ref.startswith(USERS):
@@ -395,7 +407,8 @@ class State:
         self._changing(event.ref)
         for counts in event.counts:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
-        self._listings.voted_for(event.ref)
+        if self._vote_counts.rows(event.ref):
+            self._listings.voted_for(event.ref)
 
     def _move_vote_counts(self, event: VoteCountsMoved) -> None:
         self._changing(event.ref)
@@ -444,9 +457,11 @@ class State:
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]], counted: Sequence[int] | None = None) -> None:
         """Take leaves; those of one listing come in the order of their users. `counted` has the sum of the
-        counts in each, if it is known."""
+        counts in each if it is known, because summing takes time."""
         known = self._loaded_refs
         leaves = [(known.get(ref, ref), leaf) for ref, leaf in leaves]
+        if counted is None:
+            counted = [counted_in(leaf) for _, leaf in leaves]
         self._votes.load(leaves, counted)
         for ref in {ref for ref, _ in leaves}.difference(known):
             self._listings.voted_for(ref)

@@ -32,6 +32,7 @@ from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
+from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
@@ -256,6 +257,7 @@ def all_endpoints(
             for kind, ref in refs.items()
         },
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
+        strikes={kind: ManageStrikes(context, ref) for kind, ref in refs.items()},
         feed=managed.feed,
         users=ManageUsers(context, managed.ownership),
         queue=ManageQueue(store.ledger.state, managed.ownership),

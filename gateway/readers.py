@@ -5,14 +5,14 @@ changes the state, so every reader finds the state that the whole record has lef
 which effects begin, and a bug in one reader keeps the record from those behind it:
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
-2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` comes next:
-   it sends, too.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` and
+   `ReminderTeller` come next: they send, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `VotedListings`, `JournalTail`, `VoteTally`, `AttemptTally` and
-   `MessageTally` only remember or count what pages and the operator may ask for.
+6. `FailingEndpoints`, `Ownership`, `VotedListings`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally`
+   and `MessageTally` only remember or count what pages and the operator may ask for.
 7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
@@ -31,6 +31,7 @@ from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
+from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
@@ -40,6 +41,7 @@ from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see membership.py and telling.py
+    from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
@@ -59,17 +61,19 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
     teller: "Teller | None"
+    reminder_teller: "ReminderTeller | None"
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
     failing: FailingEndpoints
     ownership: Ownership
     voted: VotedListings
+    catalogue: Catalogue
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
@@ -92,12 +96,14 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.dispatcher.on_record,
         readers.suspensions.on_record,
         *([readers.teller.on_record] if readers.teller else []),
+        *([readers.reminder_teller.on_record] if readers.reminder_teller else []),
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
         readers.ownership.on_record,
         readers.voted.on_record,
+        readers.catalogue.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,
@@ -110,6 +116,7 @@ def _of_durability(readers: Readers) -> list[Callable[[], None]]:
     return [
         readers.dispatcher.wake,
         *([readers.teller.wake] if readers.teller else []),
+        *([readers.reminder_teller.wake] if readers.reminder_teller else []),
         *([readers.fleet.publisher.wake] if readers.fleet else []),
         readers.feed.wake,
     ]

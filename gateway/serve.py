@@ -50,6 +50,7 @@ from handlers.scrape import Scrape
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
+from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
@@ -77,7 +78,7 @@ Started = Callable[["Gateway"], Awaitable[None]]
 
 
 class Sender(Protocol):
-    """What sends to others by itself: webhooks, or messages to owners."""
+    """What sends to others by itself: webhooks, messages to owners, or reminders."""
 
     async def run(self) -> None: ...
     def wake(self) -> None: ...
@@ -95,6 +96,7 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     teller: Sender | None
+    reminder_teller: Sender | None
     digester: KeyDigester
     reload: Callable[[], None]
     """Reads the certificate again."""
@@ -179,29 +181,36 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership, voted = Ownership(state), VotedListings(state)
+        ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
-        teller = None
+        teller, reminder_teller = None, None
         if sites.platform is not None and platform.bot_token is not None:
-            from gateway.telling import telling
+            from gateway.telling import reminding, telling
 
             teller = telling(sites.platform, settings.web, settings.webhooks, store, clock, may_send)
+            may_remind = fleet.node.may_send_reminders if fleet is not None else lambda: True
+            reminder_teller = reminding(
+                *(sites.platform, settings.web, settings.webhooks, policy.cooldown_ms),
+                *(store, clock, may_remind),
+            )
 
         # Connect.
         readers = Readers(
             delivery.dispatcher,
             delivery.suspensions,
             teller,
+            reminder_teller,
             searches,
             public,
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
             voted,
+            catalogue,
             tail,
             votes,
             attempts,
@@ -258,7 +267,8 @@ async def serve(
         # Serve.
         for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
             server.add_sockets(sockets)
-        senders: list[Sender] = [delivery.dispatcher, *([teller] if teller is not None else [])]
+        tellers = [each for each in (teller, reminder_teller) if each is not None]
+        senders: list[Sender] = [delivery.dispatcher, *tellers]
         for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
@@ -289,6 +299,7 @@ async def serve(
                 store.ledger,
                 delivery.dispatcher,
                 teller,
+                reminder_teller,
                 callers.digester,
                 front.reload,
             )

@@ -56,6 +56,8 @@ Amount = Annotated[float, Meta(ge=0)]
 Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.")]
 Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-01-31"])]
 """A day of UTC."""
+Month = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$", examples=["2026-01"])]
+"""A month of UTC."""
 Snowflake = Annotated[
     str,
     Meta(
@@ -673,3 +675,49 @@ class UserVotes(Success):
 
     votes: tuple[UserVote, ...]
     next: NoMore = None
+
+
+class DayVotes(View):
+    """The votes of a day."""
+
+    day: Day
+    votes: Count
+
+
+class MonthVotes(View):
+    """The votes of a month."""
+
+    month: Month
+    votes: Count
+
+
+class HourVoters(View):
+    """Those whose latest vote was in this hour of a day (UTC)."""
+
+    hour: Annotated[int, Meta(ge=0, le=23)]
+    voters: Count
+
+
+class VotesByTime(Success):
+    """The votes for a listing by day and month. Votes that were struck out are not among them."""
+
+    total: Annotated[
+        Count, Meta(description="The votes of all time, without those of erased users.", examples=[1_204])
+    ]
+    days: Annotated[
+        tuple[DayVotes, ...],
+        Meta(
+            description="The last 90 days, the oldest first.", examples=[[{"day": "2026-01-31", "votes": 17}]]
+        ),
+    ]
+    months: Annotated[
+        tuple[MonthVotes, ...],
+        Meta(
+            description="The last 24 months, the oldest first.",
+            examples=[[{"month": "2026-01", "votes": 402}]],
+        ),
+    ]
+    hours: Annotated[
+        tuple[HourVoters, ...],
+        Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+    ]

@@ -16,7 +16,7 @@ from listings.finding import SLICE
 TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
-        *("suspension_lifted", "endpoint_probed"),
+        *("suspension_lifted", "endpoint_probed", "votes_struck"),
         *("found_failing", "hidden", "shown_again"),
     }
 )

@@ -8,7 +8,9 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import user_of
+from core.clock import day_of
 from core.fleet_table import label_of
+from core.push_history import Pushed
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
 from tests.support.memory_nodes import DIGESTS, Node
@@ -23,6 +25,7 @@ class Vote(NamedTuple):
     at_ms: int
     life: int
     forgotten: int
+    struck: int
 
 
 class SignIn(NamedTuple):
@@ -47,6 +50,8 @@ class Book:
         self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
+        self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
+        """The greatest counts of each day."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
@@ -58,7 +63,8 @@ class Book:
                 case ev.VoteCast():
                     life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
                     forgotten = node.state.fleet.erased.get(mark, 0)
-                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
+                    struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
+                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
                 case ev.UserSignedIn():
                     forgotten = node.state.fleet.erased.get(DIGESTS.user(node.state.users[event.ref].id), 0)
                     self.sign_ins.append(SignIn(event.ref, event.session.digest, forgotten))
@@ -93,6 +99,7 @@ class Book:
                 self._note_part(node, event.ref, "profile")
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
+                self._note_push(node, event)
             case ev.ActualCountSet():
                 self._note_part(node, event.ref, "actual")
             case ev.LimitsSet():
@@ -105,6 +112,15 @@ class Book:
         self.parts[life, part].append((getattr(row.stamps, part), values(row, part)))
         if part == "counts" and row.stats_window is not None:
             self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
+
+    def _note_push(self, node: Node, event: ev.StatsUpdated) -> None:
+        of_life, day = self.pushed[self._life(node, event.ref)], day_of(event.at_ms)
+        known, new = of_life.get(day, (-1, -1)), (event.server_count, event.command_count)
+        greatest = (
+            max(-1 if now is None else now, -1 if old is None else old)
+            for now, old in zip(new, known, strict=True)
+        )
+        of_life[day] = Pushed(*(each if each >= 0 else None for each in greatest))
 
     @staticmethod
     def _life(node: Node, ref: str) -> Life:

@@ -17,6 +17,7 @@ from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
+from core.webhook_events import NewDeliveries
 from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
 from people.quarantine import after_erasure, impose
@@ -36,7 +37,7 @@ from tests.support.sample_rows import (
     SECRET,
     USER,
 )
-from votes.rules import cast_vote, erase_user
+from votes.rules import cast_vote, erase_user, strike_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -207,6 +208,20 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
         cooldown_ms=COOLDOWN_MS,
         delivery_id=new,
         pending_most=3,
+    )
+
+
+def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
+    return strike_votes(
+        node.state,
+        step.ref,
+        [step.user],
+        f"Reason {step.number}",
+        NewDeliveries(lambda: new, 3),
+        DIGESTS.vote,
+        now_ms=_now(node),
+        cooldown_ms=COOLDOWN_MS,
+        by=_by(step),
     )
 
 
@@ -383,6 +398,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref, _now(node), by=_by(step)),
     "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
     "vote": _vote,
+    "strike": _strike,
     "sign in": _sign_in,
     "sign out": _sign_out,
     "see": _see,

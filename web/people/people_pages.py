@@ -21,13 +21,18 @@ from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import OwnerPages
 from web.people.profile_pages import ProfilePages
+from web.people.public_listing import PublicListing
+from web.people.public_lists import PublicLists
+from web.people.public_table import PUBLIC_PAGES
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
@@ -36,6 +41,8 @@ from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 class PeoplePages:
     """The objects that make the pages: one of a gateway."""
 
+    lists: PublicLists
+    listing: PublicListing
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
@@ -49,11 +56,13 @@ class PeoplePages:
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
+    numbers: Mapping[Kind, VoteNumbers]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
     votes: Mapping[Kind, VotePages]
     flags: FlagPages
+    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
@@ -64,7 +73,6 @@ SIGN_IN_PAGES = (
 )
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
-    PageRow("GET", "/", lambda to: to.mine.home, "anyone"),
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
@@ -80,6 +88,8 @@ PEOPLE_PAGES = (
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
+    *NUMBER_PAGES,
     *REVIEW_PAGES,
     *VOTE_PAGES,
+    *PUBLIC_PAGES,
 )

@@ -20,6 +20,7 @@ from handlers.manage_listings import Kind
 from handlers.manage_votes import ManageVotes
 from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, success
 from handlers.views import Count, Moment, Success
+from people.reminders import is_reminded
 from web.page_policy import with_trusted_types
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.delivery_words import words_for_voters
@@ -215,6 +216,7 @@ class VotePages:
             "back": f"/{ref}/vote?{FROM_SIGN_IN}",
             "is_back": visit.request.query.get("from") == "sign-in",
             "is_answer": is_answer,
+            "is_reminded": user is not None and is_reminded(self._state, user, ref),
             "challenge": challenge,
             "look_again": look_again_seconds(standing.last_ms or 0, self._clock.now_ms()),
             "in_words": words_for_voters,

@@ -23,6 +23,7 @@ OUTSIDE: tuple[Visitor, ...] = ("stranger", "operator", "expired")
 INSIDE: tuple[Visitor, ...] = ("user", "extra owner", "owner", "moderator")
 NEEDS: dict[str, Right] = {
     "": "see",
+    "votes": "see",
     "profile": "edit",
     "prove": "prove",
     "keys": "keys",
@@ -82,7 +83,13 @@ def asked(visitor: PageVisitor, row: PageRow) -> int:
 
 
 def needed(row: PageRow) -> Right:
-    return NEEDS[row.path.partition("/manage")[2].lstrip("/").partition("/")[0].removesuffix(".json")]
+    return NEEDS[
+        row.path.partition("/manage")[2]
+        .lstrip("/")
+        .partition("/")[0]
+        .removesuffix(".json")
+        .removesuffix(".csv")
+    ]
 
 
 @every_row
