@@ -21,6 +21,7 @@ from handlers.user_views import UserViews
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from search.index import SearchIndex
 from settings.model import Settings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
@@ -105,6 +106,7 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
+        self.index = SearchIndex(ledger.state)
         self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
@@ -138,9 +140,13 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Learn whose the listings are; then end sessions that are over, until `stop` is set."""
-        await in_slices(self._ownership.survey())
-        await self._sweeping.run(stop)
+        """Learn whose the listings are; then end sessions that are over, until `stop` is set. Meanwhile, keep
+        the index."""
+        async with asyncio.TaskGroup() as tasks:
+            indexing = tasks.create_task(self.index.run())
+            await in_slices(self._ownership.survey())
+            await self._sweeping.run(stop)
+            indexing.cancel()
 
 
 @asynccontextmanager

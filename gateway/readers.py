@@ -13,7 +13,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
    remember or count what pages and the operator may ask for.
-7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+7. `SearchIndex` notes listings that its thread has to read again. It is there with the pages for people.
+8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
 webhook or a message, other nodes only lag.
@@ -37,12 +38,13 @@ from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py and telling.py
+if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
     from direct_messages.teller import Teller
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
     from replication.streams.queue import Queue
+    from search.index import SearchIndex
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token.
+    `index` is None without pages for people."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -71,6 +74,7 @@ class Readers:
     votes: VoteTally
     attempts: AttemptTally
     messages: MessageTally
+    index: "SearchIndex | None"
     watch: AttemptWatch
 
 
@@ -97,6 +101,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),
+        *([readers.index.on_record] if readers.index else []),
         readers.watch.on_record,
     ]
 

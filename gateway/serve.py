@@ -199,6 +199,7 @@ async def serve(
             votes,
             attempts,
             messages,
+            sites.index,
             watch,
         )
         subscribe(readers, store.ledger, store.journal)
