@@ -7,5 +7,6 @@ Invariants. A fact that the platform does not state is unknown; it is never take
 an exception, whatever it holds. The platform's tokens are used at once and kept nowhere.
 
 Reading order: `facts` (what is known), `reading` (answers to facts), `authorization` (signing in), `waits`
-(when to ask again), `images` (addresses of pictures). All of them are pure; `platform_client` asks.
+(when to ask again), `images` (addresses of pictures), `bot_checks` and `server_checks` (who may be listed).
+All of them are pure; `platform_client` asks.
 """

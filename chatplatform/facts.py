@@ -32,6 +32,34 @@ class PlatformServer(msgspec.Struct, frozen=True, gc=False):
     may_manage: bool = False
     has_community: Answer = "unknown"
     members: int | None = None
+    has_icon: Answer = "unknown"
+
+
+class InnerServer(msgspec.Struct, frozen=True, gc=False):
+    """A server as a bot sees it that is in it.
+
+    `is_nsfw`: the platform marks the whole server so. `needs_two_factor`: moderators must have a second
+    factor. `everyone` holds the permissions of everyone on the server, as bits.
+    """
+
+    id: str
+    name: str
+    icon: str | None = None
+    owner_id: str | None = None
+    has_icon: Answer = "unknown"
+    has_community: Answer = "unknown"
+    needs_two_factor: Answer = "unknown"
+    is_nsfw: Answer = "unknown"
+    members: int | None = None
+    everyone: int | None = None
+
+
+class ServerChannel(msgspec.Struct, frozen=True, gc=False):
+    """A channel of a server. `is_open`: everyone on the server can see it."""
+
+    name: str
+    is_nsfw: Answer = "unknown"
+    is_open: Answer = "unknown"
 
 
 class PlatformApplication(msgspec.Struct, frozen=True, gc=False):

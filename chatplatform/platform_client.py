@@ -22,18 +22,33 @@ import aiohttp
 import msgspec
 
 from chatplatform.authorization import SignInFailed, read_token
-from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
-from chatplatform.reading import read_application, read_channel, read_code, read_servers, read_user
+from chatplatform.facts import InnerServer, PlatformApplication, PlatformServer, PlatformUser, ServerChannel
+from chatplatform.reading import (
+    read_application,
+    read_channel,
+    read_code,
+    read_inner_server,
+    read_server_channels,
+    read_servers,
+    read_user,
+)
 from chatplatform.waits import PlatformLimits, PlatformQuestion
 from core.clock import NS_PER_SECOND, Clock
 from core.version import VERSION
 
 READ_BYTES = 256 * 1024
+MORE_BYTES: Mapping[str, int] = {"server": 1024 * 1024, "server channels": 1024 * 1024}
+"""The routes with longer answers: a server with all its roles, or its channels. They are no longer, because
+the loop decodes an answer in one piece."""
 MOST_CACHED = 10_000
 AT_ONCE = 8
 """Questions of one route that are under way."""
 UNKNOWN_APPLICATION = 10_002
 """The platform's code for an application that does not exist."""
+UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
+"""Its codes for a server that it does not know, and for one that the bot is not in."""
+DENIED_NS = 60 * NS_PER_SECOND
+"""How long a server is not asked for again that the bot is not in: the platform bans those who ask on."""
 
 T = TypeVar("T")
 Reason = Literal["limited", "timeout", "unreachable", "refused", "unreadable"]
@@ -82,6 +97,19 @@ class Told(NamedTuple):
     at_ms: int
 
 
+class Inside(NamedTuple):
+    """What the deployment's bot sees of a server, and when it was said (Unix milliseconds).
+
+    Args:
+        server: None if the bot is not in it.
+        channels: None if they could not be read.
+    """
+
+    server: InnerServer | None
+    channels: tuple[ServerChannel, ...] | None
+    at_ms: int
+
+
 class _Answer(NamedTuple):
     status: int
     body: object
@@ -115,6 +143,13 @@ class ChatPlatform:
         self._told: dict[str, tuple[Told, int]] = {}
         """By application: what was told, and when (monotonic ns)."""
         self._asking: dict[str, asyncio.Task[Told]] = {}
+        self._denied: dict[str, int] = {}
+        """By server that the bot is not in: when that was said (monotonic ns)."""
+
+    @property
+    def has_bot(self) -> bool:
+        """True where the deployment has a bot, which may be in servers."""
+        return bool(self._access.bot_token)
 
     async def close(self) -> None:
         """Cancel the questions that are under way."""
@@ -143,6 +178,31 @@ class ChatPlatform:
     async def servers(self, token: str) -> tuple[PlatformServer, ...]:
         """Return the servers of whom the token is of. Raises PlatformAway."""
         return await self._read("servers", "/users/@me/guilds?with_counts=true", token, read_servers)
+
+    async def inside(self, server_id: str) -> Inside:
+        """Return what the deployment's bot sees of a server. Raises PlatformAway.
+
+        Only a deployment with a bot asks.
+        """
+        denied_ns, now_ns = self._denied.get(server_id), self._clock.monotonic_ns()
+        if not self.has_bot or (denied_ns is not None and now_ns - denied_ns < DENIED_NS):
+            return Inside(None, None, self._clock.now_ms())
+        path = f"/guilds/{server_id}"
+        try:
+            answer = await self._as_bot("server", f"{path}?with_counts=true")
+        except PlatformAway as away:
+            if away.code not in {UNKNOWN_SERVER, NO_ACCESS}:
+                raise
+            self._denied.pop(server_id, None)
+            self._denied[server_id] = self._clock.monotonic_ns()
+            if len(self._denied) > MOST_CACHED:
+                del self._denied[next(iter(self._denied))]
+            return Inside(None, None, self._clock.now_ms())
+        server = read_inner_server(answer.body, server_id)
+        if server is None:
+            raise PlatformAway("unreadable")
+        channels = await self._as_bot("server channels", f"{path}/channels")
+        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""
@@ -214,11 +274,13 @@ class ChatPlatform:
             raise PlatformAway("unreadable")
         return found
 
-    async def _as_bot(self, route: str, path: str, body: Mapping[str, Any]) -> _Answer:
-        """Ask as the bot. The platform limits each channel by itself; here one limit holds for all, which
-        may wait longer than it must and needs no memory of channels."""
+    async def _as_bot(self, route: str, path: str, body: Mapping[str, Any] | None = None) -> _Answer:
+        """Ask as the bot: with a body something is posted. The platform limits each channel and server by
+        itself; here one limit holds for all of a route, which may wait longer than it must and needs no
+        memory of them."""
         headers = {"Authorization": f"Bot {self._access.bot_token}"}
-        return _good(await self._ask(PlatformQuestion(route), "POST", path, json=body, headers=headers))
+        method, more = ("GET", {}) if body is None else ("POST", {"json": body})
+        return _good(await self._ask(PlatformQuestion(route), method, path, headers=headers, **more))
 
     async def _ask(self, question: PlatformQuestion, method: str, path: str, **options: Any) -> _Answer:
         try:
@@ -255,11 +317,12 @@ class ChatPlatform:
             allow_redirects=False,
             **options,
         )
+        most_bytes = MORE_BYTES.get(question.route, READ_BYTES)
         async with request as response:
             content = b""
             async for piece in response.content.iter_any():
                 content += piece
-                if len(content) > READ_BYTES:
+                if len(content) > most_bytes:
                     raise PlatformAway("unreadable")
             headers = {name.lower(): value for name, value in response.headers.items()}
             body = _json(content)

@@ -8,7 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from chatplatform.facts import Answer, PlatformApplication, PlatformServer, PlatformUser
+from chatplatform.facts import (
+    Answer,
+    InnerServer,
+    PlatformApplication,
+    PlatformServer,
+    PlatformUser,
+    ServerChannel,
+)
 from core.snowflake import is_snowflake
 
 MOST_SERVERS = 200
@@ -17,10 +24,21 @@ MOST_CHARACTERS = 512
 """Of a name or a description: longer ones are cut."""
 MOST_MEMBERS = 1 << 53  # a greater number is no integer in JSON
 
+MOST_CHANNELS = 1_000
+"""Of a server: the platform allows half of it."""
+
 _HASH = re.compile(r"(?:a_)?[0-9a-f]{32}")
 _LOCALE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?")
 _EMAIL = re.compile(r"[^\s@]{1,64}@[^\s@]{1,255}")
-_ADMINISTRATOR, _MANAGE_GUILD = 1 << 3, 1 << 5
+_ADMINISTRATOR, _MANAGE_GUILD, _VIEW_CHANNEL = 1 << 3, 1 << 5, 1 << 10
+_TWO_FACTOR: Mapping[int, Answer] = {0: "no", 1: "yes"}  # mfa_level
+_NSFW_LEVELS: Mapping[int, Answer] = {
+    0: "no",
+    1: "yes",
+    2: "no",
+    3: "yes",
+}  # default, explicit, safe, age-restricted
+_WITHOUT_TALK = {4, 14}  # categories and directories, which hold channels or servers and no messages
 _HAS_COMMANDS = 1 << 23  # APPLICATION_COMMAND_BADGE
 
 
@@ -63,7 +81,86 @@ def _read_server(answer: object) -> PlatformServer | None:
         may_manage=is_owned or bool(permissions & (_ADMINISTRATOR | _MANAGE_GUILD)),
         has_community=_contains(fields, "features", "COMMUNITY"),
         members=_count(fields, "approximate_member_count"),
+        has_icon=_has_icon(fields),
     )
+
+
+def read_inner_server(answer: object, asked: str) -> InnerServer | None:
+    """Read `GET /guilds/{id}`. None if it is not about the id that was asked for."""
+    fields = _fields(answer)
+    name = _text(fields, "name")
+    if _snowflake(fields, "id") != asked or not name:
+        return None
+    return InnerServer(
+        asked,
+        name,
+        icon=_matching(fields, "icon", _HASH),
+        owner_id=_snowflake(fields, "owner_id"),
+        has_icon=_has_icon(fields),
+        has_community=_contains(fields, "features", "COMMUNITY"),
+        needs_two_factor=_one_of(fields, "mfa_level", _TWO_FACTOR),
+        is_nsfw=_one_of(fields, "nsfw_level", _NSFW_LEVELS),
+        members=_count(fields, "approximate_member_count"),
+        everyone=_everyone(fields, asked),
+    )
+
+
+def read_server_channels(answer: object, server: InnerServer) -> tuple[ServerChannel, ...] | None:
+    """Read `GET /guilds/{id}/channels`. None if it is no list; a channel that says nothing is unknown."""
+    if not isinstance(answer, list) or len(answer) > MOST_CHANNELS:
+        return None
+    return tuple(_read_server_channel(_fields(each), server) for each in answer)
+
+
+def _read_server_channel(fields: Mapping[str, Any], server: InnerServer) -> ServerChannel:
+    said, kind = fields.get("nsfw"), _count(fields, "type")
+    is_nsfw: Answer = "yes" if said is True else "no" if said is False else "unknown"
+    if "nsfw" not in fields and kind in _WITHOUT_TALK:
+        is_nsfw = "no"
+    name = _text(fields, "name") or "?"
+    # Most channels are none of these, and their permissions would take most of the time.
+    return ServerChannel(name, is_nsfw, _is_open(fields, server) if is_nsfw != "no" else "unknown")
+
+
+def _is_open(fields: Mapping[str, Any], server: InnerServer) -> Answer:
+    """Tell whether everyone sees a channel: the permissions of everyone, without what the channel denies
+    everyone, and with what it allows everyone. An administrator sees all channels.
+
+    https://docs.discord.com/developers/topics/permissions#permission-overwrites
+    """
+    overwrites = fields.get("permission_overwrites")
+    if not isinstance(overwrites, list):
+        return "unknown"
+    allowed = denied = 0
+    for each in map(_fields, overwrites):
+        whose = _snowflake(each, "id")
+        if whose is None:
+            return "unknown"
+        if whose == server.id:
+            allow, deny = _bits(each, "allow"), _bits(each, "deny")
+            if allow is None or deny is None:
+                return "unknown"
+            allowed, denied = allowed | allow, denied | deny
+    if allowed & _VIEW_CHANNEL:
+        return "yes"
+    if server.everyone is None:
+        return "unknown"
+    if server.everyone & _ADMINISTRATOR:
+        return "yes"
+    return "yes" if server.everyone & ~denied & _VIEW_CHANNEL else "no"
+
+
+def _everyone(fields: Mapping[str, Any], server_id: str) -> int | None:
+    """Return the permissions of the role that everyone has: its id is that of the server."""
+    roles = fields.get("roles")
+    found = map(_fields, roles) if isinstance(roles, list) else ()
+    return next((_bits(role, "permissions") for role in found if _snowflake(role, "id") == server_id), None)
+
+
+def _has_icon(fields: Mapping[str, Any]) -> Answer:
+    if _matching(fields, "icon", _HASH) is not None:
+        return "yes"
+    return "no" if fields.get("icon", "") is None else "unknown"
 
 
 def read_channel(answer: object) -> str | None:
@@ -147,6 +244,11 @@ def _bits(fields: Mapping[str, Any], name: str) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= len(str(1 << 128)):
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _one_of(fields: Mapping[str, Any], name: str, meanings: Mapping[int, Answer]) -> Answer:
+    number = _count(fields, name)
+    return meanings.get(number, "unknown") if number is not None else "unknown"
 
 
 def _contains(fields: Mapping[str, Any], name: str, item: str) -> Answer:

@@ -109,6 +109,11 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("users show", "showUser", "GET", _USER, "Show a user"),
     Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),
     Operation("users notices", "listNotices", "GET", f"{_USER}/notices", "List a user's notices"),
+    Operation("users reminders", "listReminders", "GET", f"{_USER}/reminders", "List a user's reminders"),
+    Operation(
+        *("users clear-reminders", "clearReminders", "DELETE", f"{_USER}/reminders"),
+        "Turn all reminders of a user off",
+    ),
     Operation("users sessions", "listSessions", "GET", f"{_USER}/sessions", "List a user's sessions"),
     Operation(
         *("users end-sessions", "endSessions", "DELETE", f"{_USER}/sessions"),

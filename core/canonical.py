@@ -16,6 +16,7 @@ from core.fleet_table import FleetTable
 from core.listing_table import ListingTable
 from core.user_rows import USERS
 from core.user_table import UserTable
+from core.vote_counts import VoteCounts
 from core.vote_port import VotesView, leaves_of
 
 _row_bytes = msgspec.json.Encoder(order="deterministic").encode
@@ -27,12 +28,14 @@ class Canonical:
         listings: ListingTable,
         deliveries: DeliveryTable,
         votes: VotesView,
+        vote_counts: VoteCounts,
         users: UserTable,
         fleet: FleetTable,
     ) -> None:
         self._listings = listings
         self._deliveries = deliveries
         self._votes = votes
+        self._vote_counts = vote_counts
         self._users = users
         self._fleet = fleet
 
@@ -43,7 +46,7 @@ class Canonical:
         return self._whole(ref) if ref in self._listings else None
 
     def shared(self, ref: str) -> Iterator[bytes] | None:
-        """Return the part that all nodes of the fleet have in common: row and votes."""
+        """Return the part that all nodes of the fleet have in common: row, votes and counts."""
         if ref.startswith(USERS):
             return self._shared_user(ref)
         return self._shared(ref) if ref in self._listings else None
@@ -76,3 +79,4 @@ class Canonical:
         for leaf in leaves_of(self._votes, ref):
             packed = leaf[len(leaf) // 2 :]
             yield packed if at_one_node else self._votes.without_nodes(packed)
+        yield self._vote_counts.canonical(ref)

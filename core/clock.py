@@ -10,6 +10,7 @@ All times are integers, so that a promised wait is exact.
 
 import time
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 NS_PER_SECOND = 1_000_000_000
@@ -43,6 +44,18 @@ def moment(clock: Clock) -> Moment:
 def day_of(at_ms: int) -> int:
     """Return the UTC day of a wall time, counted from the first of January 1970."""
     return at_ms // MS_PER_DAY
+
+
+def month_of(at_ms: int) -> int:
+    """Return the UTC month of a wall time, counted from January 1970."""
+    return month_of_day(day_of(at_ms))
+
+
+@lru_cache(maxsize=256)
+def month_of_day(day: int) -> int:
+    """Return the month of a day as `day_of` counts it, as `month_of` counts it."""
+    at = _FIRST_DAY + timedelta(days=day)
+    return (at.year - _FIRST_DAY.year) * 12 + at.month - 1
 
 
 def date_of(day: int) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.events import DeliveryAttempted, DeliveryDropped, DeliveryForgotten, DeliveryQueued, DeliveryTaken
@@ -97,8 +98,7 @@ class DeliveryTable:
         finished = self._finished.get(event.ref, ())
         again = next((row for row in finished if row.id == event.delivery_id), None)
         if again is None:
-            at_ms = event.at_ms
-            self._put(Delivery(event.delivery_id, event.ref, event.user, event.test, at_ms, at_ms))
+            self._put(_new_row(event))
         else:
             self._finished[event.ref] = tuple(other for other in finished if other is not again)
             self._put(_in_a_new_round(again, event.at_ms))
@@ -210,6 +210,13 @@ class DeliveryTable:
 
     def _keep(self, row: Delivery) -> None:
         self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)[-self._kept :]
+
+
+def _new_row(event: DeliveryQueued) -> Delivery:
+    row = Delivery(event.delivery_id, event.ref, event.user, event.test, event.at_ms, event.at_ms)
+    if event.kind == "vote":
+        return row
+    return replace(row, kind=event.kind, reason=UNSET if event.reason is None else event.reason)
 
 
 def _in_a_new_round(row: Delivery, at_ms: int) -> Delivery:

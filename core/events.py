@@ -22,15 +22,19 @@ from core.rows import (
     Decision,
     Delivery,
     Dropped,
+    FlagRule,
     Key,
     Listing,
+    NodeCounts,
     Outcome,
     Policy,
     Review,
+    ServerCheck,
     ServerProfile,
     StatsWindow,
     Suspension,
     Webhook,
+    WebhookEvent,
 )
 from core.user_rows import Quarantine, Role, UserProfile, UserRow, UserSession
 
@@ -153,7 +157,9 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     """A vote. `count` is the user's total at the node where it was cast, with this vote.
 
     `node` is that node, or empty for this one. Of two counts of a node the greater one wins, and of two times
-    the later one.
+    the later one. The vote was the `of_day`-th that the node has counted for the listing on its day, and the
+    `of_month`-th of that month; records of older versions do not say so. `day` is as `core/clock.day_of`
+    counts it; 0 means that of `at_ms`. `total` is the user's count over all nodes; 0 where that is `count`.
     """
 
     ref: str
@@ -161,6 +167,21 @@ class VoteCast(_Event, frozen=True, tag="vote_cast.1"):
     count: int
     at_ms: int
     node: str = ""
+    of_day: int = 0
+    of_month: int = 0
+    day: int = 0
+    total: int = 0
+
+
+class VoteFlagged(Stamped, frozen=True, tag="vote_flagged.1"):
+    """A rule has flagged the vote beside this event, for moderators to look at. `flag_id` tells the flag from
+    others of the listing."""
+
+    ref: str
+    user: str
+    rule: FlagRule
+    flag_id: str
+    at_ms: int
 
 
 class EndpointHelped(ManagementEvent, frozen=True, tag="endpoint_helped.1"):
@@ -192,6 +213,16 @@ class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
 
     ref: str
     at_ms: int
+
+
+class EligibilityChecked(ManagementEvent, frozen=True, tag="eligibility_checked.1"):
+    """A server's conditions were checked. The times count as those of `Eligibility`."""
+
+    ref: str
+    checks: tuple[ServerCheck, ...]
+    at_ms: int
+    failing_ms: int | None = None
+    hidden_ms: int | None = None
 
 
 class OwnerMessageQueued(Stamped, frozen=True, tag="owner_message_queued.1"):
@@ -290,7 +321,38 @@ class NoticesRead(Stamped, frozen=True, tag="notices_read.1"):
     until_ms: int
 
 
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead
+class ReminderSet(ManagementEvent, frozen=True, tag="reminder_set.1"):
+    """A user wants to be told when they may vote for a listing again, from now on."""
+
+    ref: str
+    listing: str
+    at_ms: int
+
+
+class ReminderCleared(ManagementEvent, frozen=True, tag="reminder_cleared.1"):
+    """A user is not told of a listing any more."""
+
+    ref: str
+    listing: str
+    at_ms: int
+
+
+class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
+    """An attempt to tell a user by a direct message that a cooldown has ended, at `ends_ms`. `number` counts
+    the attempts from 1. `next_attempt_ms` is None after the last."""
+
+    ref: str
+    listing: str
+    ends_ms: int
+    number: int
+    attempt: Attempt
+    outcome: Outcome
+    next_attempt_ms: int | None
+
+
+ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
+"""The events that change the reminders in the row of a user."""
+UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead | ReminderEvent
 """The events that change the row of a user."""
 
 
@@ -317,13 +379,16 @@ class CooldownsKept(_Event, frozen=True, tag="cooldowns_kept.1"):
 
 @final
 class DeliveryQueued(_Event, frozen=True, tag="delivery_queued.1"):
-    """A new delivery, due at once, or a finished one sent again under the same id."""
+    """A new delivery, due at once, or a finished one sent again under the same id. `kind`, `user` and
+    `reason` are as in the row of a delivery."""
 
     delivery_id: str
     ref: str
     user: str
     test: bool
     at_ms: int
+    kind: WebhookEvent = "vote"
+    reason: str | None = None
 
 
 @final
@@ -419,6 +484,25 @@ class VotesMoved(_Event, frozen=True, tag="votes_moved.1"):
     users: tuple[tuple[int, int, int], ...]
 
 
+class VoteCountsMerged(_Event, frozen=True, tag="vote_counts_merged.1"):
+    """Merged counts of a listing's votes by day and month, of other nodes or of this one."""
+
+    ref: str
+    counts: tuple[NodeCounts, ...]
+
+
+class VoteCountsMoved(_Event, frozen=True, tag="vote_counts_moved.1"):
+    """Counts that moved from another node's label to this node's own, as with `VotesMoved`.
+
+    `days` and `months` are (key, count under that label now, count under the own label now).
+    """
+
+    ref: str
+    label: str
+    days: tuple[tuple[int, int, int], ...]
+    months: tuple[tuple[int, int, int], ...]
+
+
 class DeliveryMerged(_Event, frozen=True, tag="delivery_merged.1"):
     """A merged delivery, as a whole row."""
 
@@ -452,10 +536,12 @@ RareEvent = (
     | LimitsSet
     | WebhookSaved
     | WebhookRemoved
+    | VoteFlagged
     | EndpointHelped
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | EligibilityChecked
     | OwnerMessageQueued
     | OwnerMessageAttempted
     | OwnerMessageTaken
@@ -467,6 +553,9 @@ RareEvent = (
     | RoleSet
     | QuarantineSet
     | NoticesRead
+    | ReminderSet
+    | ReminderCleared
+    | ReminderAttempted
     | UserErased
     | CooldownsKept
     | DeliveryTaken
@@ -476,6 +565,8 @@ RareEvent = (
     | UserMerged
     | VotesMerged
     | VotesMoved
+    | VoteCountsMerged
+    | VoteCountsMoved
     | DeliveryMerged
     | DeliveryForgotten
 )

@@ -6,11 +6,13 @@ may write two parts at the same time and neither change may undo the other.
 
 from typing import Literal, assert_never
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN
 from core.events import (
     ActualCountSet,
+    EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
     KeyDeleted,
@@ -28,10 +30,12 @@ from core.events import (
 )
 from core.review_notes import newest_notes
 from core.rows import (
+    UNSTAMPED,
     Act,
     BotProfile,
     Claim,
     Deed,
+    Eligibility,
     Key,
     Listing,
     Note,
@@ -56,6 +60,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | EligibilityChecked
 )
 RowEvent = StatsUpdated | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
@@ -160,14 +165,16 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | EligibilityChecked():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
 
 
 def _at_review(
-    row: Listing, event: ListingClaimed | NoteAdded | OwnershipProven, stamp: Stamp | None
+    row: Listing,
+    event: ListingClaimed | NoteAdded | OwnershipProven | EligibilityChecked,
+    stamp: Stamp | None,
 ) -> Listing:
     match event:
         case ListingClaimed():
@@ -181,8 +188,27 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case EligibilityChecked():
+            return _checked(row, event, stamp)
         case _:
             assert_never(event)
+
+
+def _checked(row: Listing, event: EligibilityChecked, stamp: Stamp | None) -> Listing:
+    """Return the row with the check, and with an act if it changes something for the owner."""
+    before = row.eligibility
+    failing, hidden = (before.failing_ms, before.hidden_ms) if before is not UNSET else (None, None)
+    stamped = UNSTAMPED if stamp is None else stamp
+    after = Eligibility(event.at_ms, event.checks, event.failing_ms, event.hidden_ms, stamped)
+    checked = replace(row, eligibility=after)
+    about = " ".join(check.name for check in event.checks if check.outcome == "fail")
+    if after.hidden_ms is not None and hidden is None:
+        return _with_act(checked, event, stamp, "hidden", about)
+    if after.hidden_ms is None and hidden is not None:
+        return _with_act(checked, event, stamp, "shown_again")
+    if after.failing_ms is not None and failing is None:
+        return _with_act(checked, event, stamp, "found_failing", about)
+    return checked
 
 
 def with_key_used(row: Listing, event: KeyUsed) -> Listing:

@@ -3,7 +3,7 @@
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
 so: the grants of a packed row's keys come into being when it is unpacked, and no packed row has a suspended
-endpoint or an unfinished message, so that all of these are found among the unpacked rows.
+endpoint, an unfinished message or a flagged vote, so that all of these are found among the unpacked rows.
 """
 
 from abc import abstractmethod
@@ -16,7 +16,7 @@ from core.actors import Actor
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.review_counts import KindAndReview, ReviewCounts
-from core.rows import KeyGrant, Listing, OwnerMessage
+from core.rows import KeyGrant, Listing, OwnerMessage, VoteFlag
 from core.striking import actors_of
 
 Reader = Callable[[Listing], None]
@@ -35,6 +35,8 @@ class ListingsView(Mapping[str, Listing]):
     """By the digest of a key's value. A packed row has none yet."""
     untold: Mapping[str, OwnerMessage]
     """The messages to owners that are not finished, by ref: those of this node and of others."""
+    flagged: Mapping[str, Sequence[VoteFlag]]
+    """The flags of votes, by ref, for the listings that have some."""
 
     @property
     @abstractmethod
@@ -81,12 +83,14 @@ class ListingTable(ListingsView):
         self._keys = KeyIndex()
         self._reviews = ReviewCounts()
         self._untold: dict[str, OwnerMessage] = {}
+        self._flagged: dict[str, tuple[VoteFlag, ...]] = {}
         self._readers: list[Reader] = []
         self.by_ref = self._rows
         self.refs = self._refs
         self.orphans = self._orphans
         self.grants = self._keys.grants
         self.untold = self._untold
+        self.flagged = self._flagged
 
     @property
     def key_count(self) -> int:
@@ -154,6 +158,7 @@ class ListingTable(ListingsView):
             self._keys.add(row)
         self._rows[row.ref] = row
         self._note_message(row)
+        self._note_flags(row)
         self._reviews.changed(row.ref, before.review if before is not None else None, row.review)
 
     def remove(self, ref: str) -> None:
@@ -163,6 +168,7 @@ class ListingTable(ListingsView):
             del self._rows[ref]
             self._keys.remove(row)
             self._untold.pop(ref, None)
+            self._flagged.pop(ref, None)
             _discard(self._refs, ref)
             self._reviews.changed(ref, row.review, None)
         _discard(self._orphans, ref)
@@ -178,6 +184,7 @@ class ListingTable(ListingsView):
         """Take a row of a new ref. `loaded` must follow the last one."""
         self._rows[row.ref] = row
         self._note_message(row)
+        self._note_flags(row)
         self._keys.add(row)
 
     def load_packed(self, refs: Sequence[str], rows: Sequence[bytes], keys: int) -> None:
@@ -195,10 +202,17 @@ class ListingTable(ListingsView):
         elif self._untold:
             self._untold.pop(row.ref, None)
 
+    def _note_flags(self, row: Listing) -> None:
+        if row.flags is not UNSET:
+            self._flagged[row.ref] = row.flags
+        elif self._flagged:
+            self._flagged.pop(row.ref, None)
+
     def _unpack(self, ref: str) -> Listing:
         row = unpack(self._packed.pop(ref))  # KeyError: there is no such row
         self._rows[row.ref] = row
         self._note_message(row)
+        self._note_flags(row)
         self._packed_keys -= len(row.keys)
         self._keys.add(row)
         for read in self._readers:

@@ -34,11 +34,17 @@ class Brief(NamedTuple):
     owners: tuple[str, ...]
     review: Review
     reviewed_ms: int | None
+    is_hidden: bool = False
+
+    @property
+    def is_public(self) -> bool:
+        """True for a listing that everybody may see and vote for."""
+        return self.review == "approved" and not self.is_hidden
 
 
 def brief_of(row: Listing) -> Brief:
     profile = row.profile
-    return Brief(profile.name, (row.owner_id, *row.extra_owners), row.review, row.reviewed_ms)
+    return Brief(profile.name, (row.owner_id, *row.extra_owners), row.review, row.reviewed_ms, row.is_hidden)
 
 
 class PackedRow(NamedTuple):
@@ -66,16 +72,22 @@ class _BriefProfile(msgspec.Struct):
     extra_owners: tuple[str, ...] = ()
 
 
+class _BriefEligibility(msgspec.Struct, frozen=True):
+    hidden_ms: int | None = None
+
+
 class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
     review: Review
     reviewed_ms: int | None = None
+    eligibility: _BriefEligibility = _BriefEligibility()
 
     @property
     def brief(self) -> Brief:
         owners = (self.owner_id, *self.profile.extra_owners)
-        return Brief(self.profile.name, owners, self.review, self.reviewed_ms)
+        is_hidden = self.eligibility.hidden_ms is not None
+        return Brief(self.profile.name, owners, self.review, self.reviewed_ms, is_hidden)
 
 
 _keys = msgspec.msgpack.Decoder(_Keys).decode

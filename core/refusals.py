@@ -11,6 +11,7 @@
         |-- ServerCountTooFarOff
         `-- ActualCountUnknown
     Unavailable             not the caller's fault: the journal cannot take writes now
+    PlaceLost               the journal cannot be read on from a place that a reader has kept
 
 A refusal carries facts, never a status or a sentence for HTTP: `handlers/reply.py` has the one table of
 statuses and texts. Only the reason for a wrong field is a text here, because the rule of the field writes it.
@@ -37,6 +38,7 @@ ConflictReason = Literal[
     "owner_proves",
     "no_code",
     "own_quarantine",
+    "too_many_reminders",
 ]
 
 
@@ -110,3 +112,8 @@ class ActualCountUnknown(StatsRefused):
 
 class Unavailable(Exception):
     """The journal takes no writes: its disk is full or failed, or the process is stopping."""
+
+
+class PlaceLost(Exception):
+    """The journal cannot be read on from this place: it no longer reaches back so far, cannot be read there,
+    or the place is of another journal."""

@@ -20,6 +20,8 @@ Decision = Literal["approved", "denied"]
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
+WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"]
+"""What an endpoint may be told of. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
 Deed = Literal[
@@ -39,9 +41,17 @@ Deed = Literal[
     "limits_set",
     "actual_count_set",
     "ownership_proven",
+    "found_failing",
+    "hidden",
+    "shown_again",
 ]
+FlagRule = Literal["crowded_address", "burst"]
+"""Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
+CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
+CheckOutcome = Literal["pass", "fail", "unknown"]
 Language = Literal["en", "tr", "de", "fr", "es", "pt-BR", "ru", "ja"]
 
+VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
 BOTS = "bots/"
 SERVERS = "servers/"
@@ -149,7 +159,8 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     `language` is set for a chat platform's webhook URL and for no other. Such a URL has no token and no
     secrets. After a rotation with overlap, `old_secret` signs too, before `old_secret_until_ms`. `failed`
-    counts the latest events in a row that failed for good.
+    counts the latest events in a row that failed for good. A row without `events` takes votes alone, and has
+    no such field in its bytes.
     """
 
     url: str
@@ -161,6 +172,12 @@ class Webhook(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     old_secret_until_ms: int = 0
     failed: int = 0
     suspension: Suspension | None = None
+    events: tuple[WebhookEvent, ...] | UnsetType = UNSET
+
+    @property
+    def taken(self) -> tuple[WebhookEvent, ...]:
+        """The events that the endpoint takes."""
+        return VOTES_ALONE if self.events is UNSET else self.events
 
     @property
     def host(self) -> str:
@@ -243,6 +260,50 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, gc=False):
     by: Actor
 
 
+class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A vote that a rule has flagged: it counts, and moderators look at it. `id` tells it from others. In a
+    fleet, time and node are those of its stamp."""
+
+    at_ms: int
+    by: Actor
+    rule: FlagRule
+    id: str
+    node: str = ""
+
+
+class ServerCheck(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One condition that a server must meet to be listed, as it was at a time.
+
+    Of `members` and `age` (days) it must have at least what it needs, and of `nsfw` at most: that counts
+    channels that everyone can see, the first of which are named. The others have 1 for yes and 0 for no. What
+    is unknown has None.
+    """
+
+    name: CheckName
+    outcome: CheckOutcome
+    have: int | None
+    need: int
+    at_ms: int
+    channels: tuple[str, ...] = ()
+
+
+class Eligibility(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The last check of a server's conditions. Of an approved listing, `failing_ms` says since when it fails,
+    and `hidden_ms` since when it is hidden for that. `stamp` is that of the check."""
+
+    at_ms: int
+    checks: tuple[ServerCheck, ...]
+    failing_ms: int | None = None
+    hidden_ms: int | None = None
+    stamp: Stamp = UNSTAMPED
+
+    @property
+    def outcome(self) -> CheckOutcome:
+        """The outcome of all conditions together: one that fails is enough to fail."""
+        outcomes = {check.outcome for check in self.checks}
+        return "fail" if "fail" in outcomes else "unknown" if "unknown" in outcomes else "pass"
+
+
 class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """One request to an endpoint. Without an answer, `status` is None and `error` the class of the failure.
 
@@ -286,7 +347,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
     another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
     the time at which its owner last sent it to review; a row of older versions has none. A row without a
-    `message` has no such field in its bytes.
+    `message`, `flags` or `eligibility` has no such field in its bytes.
     """
 
     ref: str
@@ -316,6 +377,18 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     denied_profile: BotProfile | ServerProfile | None = None
     sent_ms: int | None = None
     message: OwnerMessage | UnsetType = UNSET
+    flags: tuple[VoteFlag, ...] | UnsetType = UNSET
+    eligibility: Eligibility | UnsetType = UNSET
+
+    @property
+    def is_hidden(self) -> bool:
+        """True for a server that no longer meets the conditions: nobody but its owners finds it meanwhile."""
+        return self.eligibility is not UNSET and self.eligibility.hidden_ms is not None
+
+    @property
+    def is_public(self) -> bool:
+        """True for a listing that everybody may see and vote for."""
+        return self.review == "approved" and not self.is_hidden
 
     @property
     def id(self) -> str:
@@ -338,6 +411,9 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     the time of the next attempt; None means that the delivery is finished. `dropped` is the reason for giving
     it up without a further attempt. `owner` is the node of the fleet that sends it, or empty for this node. A
     node other than that of the vote has done so since `owned_ms`.
+
+    A `kind` other than a vote is told with the `reason` of the decision, if one was given. The deliveries of
+    a review have no `user`. Those of votes and tests have neither field in their bytes.
     """
 
     id: str
@@ -355,6 +431,12 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     dropped_ms: int | None = None
     owner: str = ""
     owned_ms: int = 0
+    kind: WebhookEvent | UnsetType = UNSET
+    reason: str | UnsetType = UNSET
+
+    @property
+    def event(self) -> WebhookEvent:
+        return "vote" if self.kind is UNSET else self.kind
 
     @property
     def state(self) -> DeliveryState:
@@ -366,6 +448,21 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False
     def since_ms(self) -> int:
         """The beginning of the current round."""
         return self.queued_ms if self.round_ms is None else self.round_ms
+
+
+class NodeCounts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The votes for a listing that one node of a fleet has counted: see `core/vote_counts.py`.
+
+    `days` and `months` are (key, votes), in order. The same of votes that were struck out at that node, and
+    their number of all time.
+    """
+
+    node: str
+    days: tuple[tuple[int, int], ...] = ()
+    months: tuple[tuple[int, int], ...] = ()
+    struck_days: tuple[tuple[int, int], ...] = ()
+    struck_months: tuple[tuple[int, int], ...] = ()
+    struck: int = 0
 
 
 class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,6 +6,7 @@ any time: one about something gone is a no-op, and one that the state holds alre
     event ---> apply ---> listings     rows, refs in order, grants of API keys
                           deliveries   pending ones and the log of finished ones
                           votes        the vote table, which is handed in
+                          vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
                           cooldowns    those of votes whose users have erased themselves
                           fleet        this node's label, and what it has heard of others
@@ -36,6 +37,7 @@ from core.events import (
     DeliveryMerged,
     DeliveryQueued,
     DeliveryTaken,
+    EligibilityChecked,
     EndingsForgotten,
     EndpointHealthSet,
     EndpointHelped,
@@ -60,9 +62,13 @@ from core.events import (
     OwnershipProven,
     QuarantineSet,
     RareEvent,
+    ReminderAttempted,
+    ReminderCleared,
+    ReminderSet,
     RoleSet,
     SessionSeen,
     SessionsEnded,
+    Stamped,
     StatsUpdated,
     UserDropped,
     UserErased,
@@ -70,6 +76,9 @@ from core.events import (
     UserMerged,
     UserSignedIn,
     VoteCast,
+    VoteCountsMerged,
+    VoteCountsMoved,
+    VoteFlagged,
     VotesMerged,
     VotesMoved,
     WebhookRemoved,
@@ -85,6 +94,8 @@ from core.sharing import shared
 from core.user_changes import changed_user, without_actor, without_endings
 from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
+from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
+from core.vote_flags import flagged
 from core.vote_port import VoteStore, VotesView
 
 
@@ -94,10 +105,13 @@ class State:
         self._listings = ListingTable()
         self._deliveries = DeliveryTable(deliveries_kept)
         self._votes = votes
+        self._vote_counts = VoteCounts(votes)
         self._users = UserTable()
         self._cooldowns = CooldownTable()
         self._fleet = FleetTable()
-        canonical = Canonical(self._listings, self._deliveries, votes, self._users, self._fleet)
+        canonical = Canonical(
+            self._listings, self._deliveries, votes, self._vote_counts, self._users, self._fleet
+        )
         self._digest = Digest(canonical.whole)
         self._shared_digest = Digest(canonical.shared)
         self._copy: RowCopy | None = None
@@ -107,6 +121,7 @@ class State:
         self.listings: ListingsView = self._listings
         self.deliveries: DeliveriesView = self._deliveries
         self.votes: VotesView = votes
+        self.vote_counts: VoteCountsView = self._vote_counts
         self.users: UsersView = self._users
         self.cooldowns: Mapping[str, int] = self._cooldowns.ends
         self.fleet: FleetView = self._fleet
@@ -148,12 +163,15 @@ class State:
                 | ListingClaimed()
                 | NoteAdded()
                 | OwnershipProven()
+                | EligibilityChecked()
             ):
                 self._change(event)
             case KeyUsed():
                 self._use_key(event)
             case OwnerMessageQueued() | OwnerMessageAttempted() | OwnerMessageTaken():
                 self._change_message(event)
+            case VoteFlagged():
+                self._flag_vote(event)
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
@@ -164,6 +182,8 @@ class State:
             case (
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
+                self._change_user(event)
+            case ReminderSet() | ReminderCleared() | ReminderAttempted():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -187,6 +207,10 @@ class State:
                 self._merge_votes(event)
             case VotesMoved():
                 self._move_votes(event)
+            case VoteCountsMerged():
+                self._merge_vote_counts(event)
+            case VoteCountsMoved():
+                self._move_vote_counts(event)
             case DeliveryTaken():
                 self._changing(event.ref)
                 self._deliveries.take_over(event)
@@ -231,6 +255,12 @@ class State:
             stamp = self._stamp(event.stamp_ms) if isinstance(event, OwnerMessageQueued) else None
             self._listings.put(replace(row, message=changed_message(row.message, event, stamp)))
 
+    def _flag_vote(self, event: VoteFlagged) -> None:
+        self._changing(event.ref)
+        row = self._listings.get(event.ref)
+        if row is not None:
+            self._listings.put(replace(row, flags=flagged(row.flags, event, self._stamp(event.stamp_ms))))
+
     def _set_health(self, event: EndpointHealthSet) -> None:
         self._changing(event.ref)
         row = self._listings.get(event.ref)
@@ -249,6 +279,7 @@ class State:
         self._listings.remove(event.ref)
         self._deliveries.remove_listing(event.ref)
         self._votes.remove_listing(event.ref)
+        self._vote_counts.remove(event.ref)
 
     def _cast_vote(self, event: VoteCast) -> None:
         ref = event.ref
@@ -257,6 +288,9 @@ class State:
         if is_listed or event.node:
             number = self._fleet.number(event.node) if event.node else self._fleet.own
             self._votes.put(ref, int(event.user), event.count, event.at_ms, number)
+            if event.of_day:
+                day = event.day or clamped_day(event.at_ms)
+                self._vote_counts.count(ref, number, day, event.of_day, event.of_month)
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
@@ -286,7 +320,7 @@ class State:
 
     def _change_user(self, event: UserEvent) -> None:
         self._changing(event.ref)
-        stamp = None if isinstance(event, SessionSeen) else self._stamp(event.stamp_ms)
+        stamp = self._stamp(event.stamp_ms) if isinstance(event, Stamped) else None
         row = changed_user(self._users.get(event.ref), event, stamp)
         if row is not None:
             self._users.put(row)
@@ -318,6 +352,10 @@ class State:
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         if row.message is not UNSET:
             self._fleet.stamped(row.message.stamp.ms)
+        if row.flags is not UNSET:
+            self._fleet.stamped(max(flag.at_ms for flag in row.flags))
+        if row.eligibility is not UNSET:
+            self._fleet.stamped(row.eligibility.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:
@@ -326,6 +364,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.reminders is not UNSET:
+            self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)
 
     def _merge_votes(self, event: VotesMerged) -> None:
@@ -351,6 +391,17 @@ class State:
                 if part:
                     self._votes.put(event.ref, user, part, vote[1], node)
 
+    def _merge_vote_counts(self, event: VoteCountsMerged) -> None:
+        self._changing(event.ref)
+        for counts in event.counts:
+            self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
+        self._listings.voted_for(event.ref)
+
+    def _move_vote_counts(self, event: VoteCountsMoved) -> None:
+        self._changing(event.ref)
+        moved = [(DAYS, *each) for each in event.days] + [(MONTHS, *each) for each in event.months]
+        self._vote_counts.move(event.ref, self._fleet.number(event.label), self._fleet.own, moved)
+
     # -- snapshots -------------------------------------------------------------------------------------
 
     def copy_rows(self) -> RowCopy:
@@ -361,7 +412,11 @@ class State:
     def _rows_of(self, ref: str) -> Rows:
         if ref.startswith(USERS):
             return Rows(self._users.get(ref))
-        return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)))
+        return Rows(self._listings.stored(ref), tuple(self._deliveries.of(ref)), self._vote_counts.rows(ref))
+
+    def orphans_counts(self) -> list[tuple[str, Sequence[bytes]]]:
+        """Return the counts of listings that are not here: a copy of rows leaves them out."""
+        return [(ref, rows) for ref in self._listings.orphans if (rows := self._vote_counts.rows(ref))]
 
     def end_copy(self, copy: RowCopy) -> None:
         if self._copy is copy:  # one that was given up may be ended late, when another is under way
@@ -387,12 +442,21 @@ class State:
         for ref in at_once:
             self._listings[ref]
 
-    def load_votes(self, leaves: Iterable[tuple[str, bytes]]) -> None:
-        """Take leaves; those of one listing come in the order of their users."""
+    def load_votes(self, leaves: Iterable[tuple[str, bytes]], counted: Sequence[int] | None = None) -> None:
+        """Take leaves; those of one listing come in the order of their users. `counted` has the sum of the
+        counts in each, if it is known."""
         known = self._loaded_refs
         leaves = [(known.get(ref, ref), leaf) for ref, leaf in leaves]
-        self._votes.load(leaves)
+        self._votes.load(leaves, counted)
         for ref in {ref for ref, _ in leaves}.difference(known):
+            self._listings.voted_for(ref)
+
+    def load_vote_counts(self, rows: Iterable[tuple[str, Sequence[bytes]]]) -> None:
+        """Take counts by day and month. All listings come before them."""
+        known = self._loaded_refs
+        rows = [(known.get(ref, ref), each) for ref, each in rows]
+        self._vote_counts.load(rows)
+        for ref in {ref for ref, _ in rows}.difference(known):
             self._listings.voted_for(ref)
 
     def load_parts(self, parts: Iterable[tuple[str, int, dict[int, int]]]) -> None:

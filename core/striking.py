@@ -1,23 +1,26 @@
 """Who is named in the row of a listing, and how a name is struck out. Law: what was done stays.
 
 A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
-one who has proven to own it, and as the one whom a message tells of a decision.
+one who has proven to own it, as the one whom a message tells of a decision, and as those whose votes a rule
+has flagged.
 """
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import Claim, Listing, Note, Proof
+from core.rows import Claim, Listing, Note, Proof, VoteFlag
 from core.trail import struck_out
 
 
 def actors_of(row: Listing) -> set[Actor]:
     """Return everybody whom the row names."""
-    single = [each.by for each in (row.claim, row.proof) if each is not None]
+    named = [each.by for each in (row.claim, row.proof) if each is not None]
     if row.message is not UNSET:
-        single.append(row.message.to)
-    return {*(act.by for act in row.trail), *(note.by for note in row.notes), *single}
+        named.append(row.message.to)
+    if row.flags is not UNSET:
+        named += [flag.by for flag in row.flags]
+    return {*(act.by for act in row.trail), *(note.by for note in row.notes), *named}
 
 
 def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
@@ -29,7 +32,7 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     if actor not in actors_of(row):
         return row
 
-    def is_meant(each: Claim | Note | Proof, at_ms: int) -> bool:
+    def is_meant(each: Claim | Note | Proof | VoteFlag, at_ms: int) -> bool:
         return each.by == actor and (until_ms is None or at_ms <= until_ms)
 
     claim, proof, stamps = row.claim, row.proof, row.stamps
@@ -42,6 +45,9 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     if message is not UNSET and message.to == actor and (until_ms is None or decided_ms <= until_ms):
         message = UNSET
     notes = (replace(note, by=ERASED) if is_meant(note, note.at_ms) else note for note in row.notes)
+    flags = row.flags
+    if flags is not UNSET:
+        flags = tuple(replace(flag, by=ERASED) if is_meant(flag, flag.at_ms) else flag for flag in flags)
     return replace(
         row,
         trail=struck_out(row.trail, actor, until_ms),
@@ -49,4 +55,5 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         claim=claim,
         proof=proof,
         message=message,
+        flags=flags,
     )

@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import Act, Deed, Listing, Note
+from core.rows import Act, Deed, Listing, Note, VoteFlag
 
 KEPT = 20  # of one listing
 APART = 10
@@ -22,7 +22,7 @@ GROUPS: Sequence[frozenset[Deed]] = (
     frozenset({"key_issued", "key_rotated", "key_deleted"}),
 )
 Place = tuple[int | str, ...]
-N = TypeVar("N", Act, Note)
+N = TypeVar("N", Act, Note, VoteFlag)
 
 
 def newest(acts: Iterable[Act]) -> tuple[Act, ...]:

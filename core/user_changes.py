@@ -14,12 +14,16 @@ from core.actors import ERASED, Actor
 from core.events import (
     NoticesRead,
     QuarantineSet,
+    ReminderAttempted,
+    ReminderCleared,
+    ReminderSet,
     RoleSet,
     SessionSeen,
     SessionsEnded,
     UserEvent,
     UserSignedIn,
 )
+from core.reminder_changes import changed_reminders, joined_reminders
 from core.rows import Stamp
 from core.user_rows import EndedSession, Quarantine, UserRow, UserSession, UserStamps
 
@@ -56,6 +60,8 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
             return replace(row, quarantines=_in_order((*others, new)))
         case NoticesRead():
             return replace(row, read_ms=max(event.until_ms, row.read_ms)) if row is not None else None
+        case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            return replace(row, reminders=changed_reminders(row.reminders, event, stamp)) if row else None
         case _:
             assert_never(event)
 
@@ -86,6 +92,7 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         quarantines=_joined_quarantines(one.quarantines, other.quarantines),
         stamps=UserStamps(profile.stamps.profile, role.stamps.role),
         read_ms=max(one.read_ms, other.read_ms),
+        reminders=joined_reminders(one.reminders, other.reminders),
     )
     return with_sessions(row, other.sessions, other.ended)
 

@@ -7,9 +7,10 @@ Law: a row holds no secret: the values of sessions stay in browsers, and their d
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from core.actors import Actor
-from core.rows import UNSTAMPED, Stamp
+from core.rows import UNSTAMPED, Attempt, Stamp
 
 USERS = "users/"
 
@@ -69,6 +70,34 @@ class Quarantine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
         return self.until_ms is None or now_ms < self.until_ms
 
 
+class ReminderMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """The direct message that tells a user of the end of one cooldown, at `ends_ms`, once it was attempted.
+
+    `made` counts all attempts, and `tries` those that count. `next_attempt_ms` is None once it is finished:
+    the user was told, or the message failed for the error of the `last` attempt.
+    """
+
+    ends_ms: int
+    made: int
+    tries: int
+    next_attempt_ms: int | None
+    last: Attempt
+
+
+class Reminder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The wish to be told when one may vote for a listing again. `listing` is its ref.
+
+    `set_ms` is the time at which the user turned it on or off. One that is off is kept in a fleet alone, so
+    that no other node brings it back.
+    """
+
+    listing: str
+    set_ms: int
+    is_on: bool = True
+    stamp: Stamp = UNSTAMPED
+    message: ReminderMessage | None = None
+
+
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
 
@@ -80,7 +109,8 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     """A user. `ref` is "users/<id>". `profile` is None before the first sign-in.
 
     Sessions and quarantines are in order: by opening and digest, and by act. Notices up to `read_ms` have
-    been read: the trails of the user's listings hold them.
+    been read: the trails of the user's listings hold them, and the ends of cooldowns, for reminders. Those
+    are in the order of their listings; a row without any has no such field in its bytes.
     """
 
     ref: str
@@ -92,6 +122,7 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     quarantines: tuple[Quarantine, ...] = ()
     stamps: UserStamps = UserStamps()
     read_ms: int = 0
+    reminders: tuple[Reminder, ...] | UnsetType = UNSET
 
     @property
     def id(self) -> str:
@@ -99,6 +130,16 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     def session(self, digest: str) -> UserSession | None:
         return next((session for session in self.sessions if session.digest == digest), None)
+
+    @property
+    def reminders_on(self) -> tuple[Reminder, ...]:
+        if self.reminders is UNSET:
+            return ()
+        return tuple(each for each in self.reminders if each.is_on)
+
+    def reminder(self, listing: str) -> Reminder | None:
+        """Return the reminder of a listing that is on."""
+        return next((each for each in self.reminders_on if each.listing == listing), None)
 
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""

@@ -4,6 +4,8 @@ from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msgspec import UNSET
+
 from core.user_rows import UserRow
 
 
@@ -17,6 +19,11 @@ class UsersView(Mapping[str, UserRow]):
 
     @property
     @abstractmethod
+    def with_reminders(self) -> Collection[str]:
+        """The refs of users with reminders that are on."""
+
+    @property
+    @abstractmethod
     def with_role(self) -> Collection[str]:
         """The refs of users with a role."""
 
@@ -27,8 +34,13 @@ class UserTable(UsersView):
         self._refs: list[str] = []
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()
+        self._with_reminders: set[str] = set()
         self.refs = self._refs
         self.by_session = self._by_session
+
+    @property
+    def with_reminders(self) -> Collection[str]:
+        return self._with_reminders
 
     @property
     def with_role(self) -> Collection[str]:
@@ -71,8 +83,11 @@ class UserTable(UsersView):
             self._by_session[session.digest] = row.ref
         if row.role is not None:
             self._with_role.add(row.ref)
+        if row.reminders is not UNSET and row.reminders_on:
+            self._with_reminders.add(row.ref)
 
     def _forget_indexes(self, row: UserRow) -> None:
         for session in row.sessions:
             self._by_session.pop(session.digest, None)
         self._with_role.discard(row.ref)
+        self._with_reminders.discard(row.ref)

@@ -7,6 +7,7 @@ says, and refuses what the platform would refuse. It is for first steps and for 
 
 `POST /stand-in/faults` with {"path": ..., "fault": ..., "times": ...} lets the next answers go wrong;
 `POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there;
+`POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
 `GET /stand-in/seen` shows how often each path was asked for.
 """
@@ -87,6 +88,7 @@ USERS = {
     )
 }
 ADA = next(iter(USERS))
+EMIL = next(each["id"] for each in USERS.values() if each["username"] == "emil")
 CLOSED = next(each["id"] for each in USERS.values() if each["username"] == "dan")
 """A user who takes no direct messages."""
 BOT = {
@@ -101,7 +103,19 @@ BOT = {
 }
 
 
+MANAGE_GUILD, VIEW_CHANNEL = 1 << 5, 1 << 10
+FIRST_SERVER_CHANNEL = 700000000000000000
+PLATFORM_EPOCH_MS, DAY_MS = 1_420_070_400_000, 86_400_000
+
+
+def snowflake(at_ms: int) -> str:
+    """An id that the platform made then."""
+    return str((at_ms - PLATFORM_EPOCH_MS) << 22)
+
+
 def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, Any]:
+    """A server, with what only a bot sees that is in it. `bot`: that of the deployment is. `managers` may
+    manage it beside its owner."""
     return {
         "id": str(300000000000000000 + number),
         "name": name,
@@ -110,14 +124,90 @@ def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, An
         "approximate_member_count": 1_250,
         "approximate_presence_count": 180,
         "owner_id": owner_id,
+        "mfa_level": 1,
+        "nsfw_level": 0,
+        "everyone": VIEW_CHANNEL,
+        "channels": (channel(1, "general"),),
+        "bot": True,
+        "managers": (),
         **others,
     }
 
 
-SERVERS = (
-    server(1, "Ada's workshop", ADA),
-    server(2, "A small circle", ADA, approximate_member_count=12, features=[], icon=None),
+def channel(number: int, name: str, **others: Any) -> dict[str, Any]:
+    """A channel. `denied`: permissions that it takes from everyone."""
+    return {
+        "id": str(FIRST_SERVER_CHANNEL + number),
+        "name": name,
+        "type": 0,
+        "nsfw": False,
+        "denied": 0,
+        **others,
+    }
+
+
+RED, CLOSED_RED = (
+    channel(2, "after-dark", nsfw=True),
+    channel(3, "staff-only", nsfw=True, denied=VIEW_CHANNEL),
 )
+SERVERS = (
+    server(1, "Ada's workshop", ADA, channels=(channel(1, "general"), CLOSED_RED)),
+    server(2, "A small circle", ADA, approximate_member_count=12, features=[], icon=None),
+    server(3, "The quiet library", ADA, bot=False),
+    server(4, "The night market", ADA, channels=(channel(1, "general"), RED)),
+    server(5, "Without a second factor", ADA, mfa_level=0),
+    server(6, "Emil's garden", EMIL, managers=(ADA,)),
+    server(7, "Emil's attic", EMIL),
+    server(8, "Made yesterday", ADA, id=snowflake(round(time.time() * 1_000) - DAY_MS)),
+)
+ROLE: dict[str, Any] = {
+    "name": "@everyone",
+    "description": None,
+    "position": 0,
+    "color": 0,
+    "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+    "hoist": False,
+    "managed": False,
+    "mentionable": False,
+    "icon": None,
+    "unicode_emoji": None,
+    "flags": 0,
+}
+GUILD: dict[str, Any] = {
+    "description": None,
+    "home_header": None,
+    "splash": None,
+    "discovery_splash": None,
+    "banner": None,
+    "application_id": None,
+    "region": "deprecated",
+    "afk_channel_id": None,
+    "afk_timeout": 300,
+    "system_channel_id": None,
+    "system_channel_flags": 0,
+    "widget_enabled": False,
+    "widget_channel_id": None,
+    "verification_level": 1,
+    "default_message_notifications": 1,
+    "explicit_content_filter": 2,
+    "max_presences": None,
+    "max_members": 500_000,
+    "max_stage_video_channel_users": 50,
+    "max_video_channel_users": 25,
+    "vanity_url_code": None,
+    "premium_tier": 0,
+    "premium_subscription_count": 0,
+    "preferred_locale": "en-US",
+    "rules_channel_id": None,
+    "safety_alerts_channel_id": None,
+    "public_updates_channel_id": None,
+    "premium_progress_bar_enabled": False,
+    "nsfw": False,
+    "emojis": [],
+    "stickers": [],
+}
+"""The fields of a server that nothing here looks at."""
+SHOWN = ("id", "name", "icon", "features", "approximate_member_count", "approximate_presence_count")
 
 
 def application(number: int, name: str, **others: Any) -> dict[str, Any]:
@@ -168,6 +258,9 @@ class Platform:
     client_id: str = CLIENT_ID
     client_secret: str = field(default=CLIENT_SECRET, repr=False)
     applications: dict[str, dict[str, Any]] = field(default_factory=dict)
+    servers: dict[str, dict[str, Any]] = field(
+        default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
+    )
     codes: dict[str, Grant] = field(default_factory=dict)
     tokens: dict[str, tuple[str, str]] = field(default_factory=dict)
     """(user, scope) of each access token."""
@@ -213,6 +306,8 @@ UNAUTHORIZED = Refusal(401, {"message": "401: Unauthorized", "code": 0})
 UNKNOWN_USER = Refusal(404, {"message": "Unknown User", "code": 10_013})
 UNKNOWN_CHANNEL = Refusal(404, {"message": "Unknown Channel", "code": 10_003})
 CANNOT_MESSAGE = Refusal(403, {"message": "Cannot send messages to this user", "code": 50_007})
+UNKNOWN_SERVER = Refusal(404, {"message": "Unknown Guild", "code": 10_004})
+NO_ACCESS = Refusal(403, {"message": "Missing Access", "code": 50_001})
 INVALID_FORM = Refusal(400, {"message": "Invalid Form Body", "code": 50_035})
 
 
@@ -451,13 +546,49 @@ class MyServers(Api):
         user_id = self.user_id("guilds")
         with_counts = self.get_query_argument("with_counts", "false") == "true"
         shown = []
-        for each in SERVERS:
+        for each in self.platform.servers.values():
             is_owner = each["owner_id"] == user_id
-            one = {name: value for name, value in each.items() if name != "owner_id"}
+            one = {name: each[name] for name in SHOWN}
             if not with_counts:
                 one = {name: value for name, value in one.items() if not name.startswith("approximate")}
-            permissions = "2251799813685247" if is_owner else "1024"
+            own = MANAGE_GUILD if user_id in each["managers"] else 0
+            permissions = "2251799813685247" if is_owner else str(VIEW_CHANNEL | own)
             shown.append({**one, "banner": None, "owner": is_owner, "permissions": permissions})
+        self.show(shown)
+
+
+class Server(Api):
+    """`GET /guilds/{id}`, for a bot that is in it."""
+
+    def get(self, server_id: str) -> None:
+        found = self.inside(server_id)
+        with_counts = self.get_query_argument("with_counts", "false") == "true"
+        named = SHOWN if with_counts else SHOWN[:4]
+        role = {**ROLE, "id": server_id, "permissions": str(found["everyone"])}
+        more = {name: found[name] for name in (*named, "owner_id", "mfa_level", "nsfw_level")}
+        self.show({**GUILD, **more, "roles": [role]})
+
+    def inside(self, server_id: str) -> dict[str, Any]:
+        self.only_bot()
+        found = self.platform.servers.get(server_id)
+        if found is None:
+            raise UNKNOWN_SERVER
+        if not found["bot"]:
+            raise NO_ACCESS
+        return found
+
+
+class ServerChannels(Server):
+    """`GET /guilds/{id}/channels`."""
+
+    def get(self, server_id: str) -> None:
+        shown = []
+        for position, each in enumerate(self.inside(server_id)["channels"]):
+            overwrite = {"id": server_id, "type": 0, "allow": "0", "deny": str(each["denied"])}
+            one = {name: value for name, value in each.items() if name != "denied"}
+            one |= {"guild_id": server_id, "position": position, "flags": 0, "parent_id": None, "topic": None}
+            one |= {"last_message_id": None, "rate_limit_per_user": 0}
+            shown.append({**one, "permission_overwrites": [overwrite] if each["denied"] else []})
         self.show(shown)
 
 
@@ -609,6 +740,12 @@ class Description(Handler):
         self.answer({})
 
 
+class ServerChange(Handler):
+    def post(self, server_id: str) -> None:
+        self.platform.servers[server_id] |= json.loads(self.request.body)
+        self.answer({})
+
+
 def make_app(platform: Platform) -> Application:
     return Application(
         [
@@ -618,12 +755,15 @@ def make_app(platform: Platform) -> Application:
             (f"{API}/users/@me/guilds", MyServers),
             (f"{API}/users/@me/channels", Channels),
             (rf"{API}/channels/(\d+)/messages", Messages),
+            (rf"{API}/guilds/(\d+)", Server),
+            (rf"{API}/guilds/(\d+)/channels", ServerChannels),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
             (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
             ("/stand-in/faults", Faults),
             (r"/stand-in/messages(\.json)?", Inboxes),
             ("/stand-in/seen", Seen),
             (r"/stand-in/applications/(\d+)", Description),
+            (r"/stand-in/servers/(\d+)", ServerChange),
         ],
         platform=platform,
         log_function=lambda _: None,

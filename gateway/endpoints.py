@@ -43,6 +43,8 @@ from handlers.route import Endpoints
 from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.user_views import UserViews
+from handlers.vote_feed import VoteFeed
+from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.webhooks import WebhookPolicy
@@ -130,6 +132,7 @@ class Managed:
     counts: GuildCounts
     fleet: Membership | None
     watch: AttemptWatch
+    feed: VoteFeed
     tells_owners: bool
 
 
@@ -202,6 +205,11 @@ def public_api(
     )
 
 
+def vote_feed(store: Store, pages: JournalPages, most_streams: int) -> VoteFeed:
+    ledger = store.ledger
+    return VoteFeed(ledger.state, pages, lambda: ledger.durable(ledger.head), most_streams)
+
+
 def all_endpoints(
     policy: EndpointPolicy,
     store: Store,
@@ -248,6 +256,7 @@ def all_endpoints(
             for kind, ref in refs.items()
         },
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
+        feed=managed.feed,
         users=ManageUsers(context, managed.ownership),
         queue=ManageQueue(store.ledger.state, managed.ownership),
         review={kind: ManageReview(context, ref) for kind, ref in refs.items()},

@@ -23,16 +23,19 @@ from listings.ownership import Ownership
 from listings.review import PresetReason
 from search.index import SearchIndex
 from settings.model import Settings
+from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
+from web.people.flag_pages import FlagPages
 from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.listing_access import ListingAccess
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.my_votes import MyVotes, unread_reminders
 from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
 from web.people.people_audience import people_audience
@@ -50,6 +53,9 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
+from web.people.vote_challenges import VoteChallenges
+from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -74,12 +80,15 @@ class PeopleSite:
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
+        voted: VotedListings,
     ) -> None:
         web, sessions = settings.web, rules.sessions
         self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
-        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url)
+        cooldown_ms = round(settings.votes.cooldown_seconds * 1_000)
+        reminders = partial(unread_reminders, ledger.state, cooldown_ms)
+        self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
@@ -87,6 +96,17 @@ class PeopleSite:
         audience = people_audience(
             self._cookies, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
         )
+        self._votes = votes = settings.votes
+        guarded = GuardPolicy(
+            votes.min_account_days,
+            Policy(votes.per_minute_of_user, 60),
+            Policy(votes.per_minute_of_address, 60),
+            votes.accounts_per_address,
+            Policy(votes.burst_per_minute, 60),
+        )
+        self._guards = VoteGuards(guarded, clock)
+        self._challenges = VoteChallenges(digester.secret, clock)
+        self._content_policy = audience.headers["content-security-policy"]
         self._site = Site(templates, audience, clock)
         place = SignInPlace(
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
@@ -95,7 +115,9 @@ class PeopleSite:
         self._sign_in = SignInPages(
             self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
         )
-        self._mine = MyPages(ledger, clock, self._people, sessions, ownership)
+        self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
+        self._cooldown_ms = cooldown_ms
+        self._my_votes = MyVotes(ledger, clock, voted, cooldown_ms)
         self._access = ListingAccess(ledger.state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._digest = digester.digest
@@ -113,7 +135,7 @@ class PeopleSite:
         """Return every path of the pages. What they do, the endpoints do."""
         answers = JsonAnswers(ROUTES, endpoints)
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
-        state = ledger.state
+        state, votes = ledger.state, self._votes
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
@@ -122,7 +144,8 @@ class PeopleSite:
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
-            data=MyData(state, clock, self._ownership, answers, self._cookies.session),
+            my_votes=self._my_votes,
+            data=MyData(state, clock, self._ownership, answers, self._cookies.session, self._cooldown_ms),
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),
@@ -136,6 +159,21 @@ class PeopleSite:
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
+            votes={
+                kind: VotePages(
+                    kind,
+                    state,
+                    clock,
+                    endpoints.votes[kind],
+                    self._guards,
+                    self._challenges,
+                    round(votes.cooldown_seconds * 1_000),
+                    self._content_policy,
+                    asks=votes.challenge,
+                )
+                for kind in KINDS
+            },
+            flags=FlagPages(state),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
@@ -159,8 +197,11 @@ async def open_people_site(
     ownership: Ownership,
     templates: Templates,
     markdown: Markdown,
+    voted: VotedListings,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
-        yield PeopleSite(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown)
+        yield PeopleSite(
+            settings, ledger, clock, digester, rules, ownership, platform, templates, markdown, voted
+        )

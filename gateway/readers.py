@@ -11,13 +11,13 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
-   remember or count what pages and the operator may ask for.
+6. `FailingEndpoints`, `Ownership`, `VotedListings`, `JournalTail`, `VoteTally`, `AttemptTally` and
+   `MessageTally` only remember or count what pages and the operator may ask for.
 7. `SearchIndex` notes listings that its thread has to read again. It is there with the pages for people.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
-webhook or a message, other nodes only lag.
+webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
 """
 
 from collections.abc import Callable
@@ -30,10 +30,12 @@ from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
+from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
+from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
@@ -70,12 +72,14 @@ class Readers:
     fleet: FleetReaders | None
     failing: FailingEndpoints
     ownership: Ownership
+    voted: VotedListings
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
     messages: MessageTally
     index: "SearchIndex | None"
     watch: AttemptWatch
+    feed: VoteFeed
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
@@ -97,6 +101,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
         readers.ownership.on_record,
+        readers.voted.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,
@@ -111,4 +116,5 @@ def _of_durability(readers: Readers) -> list[Callable[[], None]]:
         readers.dispatcher.wake,
         *([readers.teller.wake] if readers.teller else []),
         *([readers.fleet.publisher.wake] if readers.fleet else []),
+        readers.feed.wake,
     ]

@@ -30,6 +30,7 @@ from gateway.endpoints import (
     people_rules,
     process_sources,
     public_api,
+    vote_feed,
 )
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
@@ -47,6 +48,8 @@ from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
 from handlers.slices import in_slices
+from handlers.vote_feed import TAGS as VOTE_TAGS
+from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
@@ -60,6 +63,7 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
+from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
@@ -175,10 +179,12 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership = Ownership(state)
+        ownership, voted = Ownership(state), VotedListings(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted)
         )
+        pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
+        feed = vote_feed(store, pages, settings.votes.feed_streams)
         teller = None
         if sites.platform is not None and platform.bot_token is not None:
             from gateway.telling import telling
@@ -195,12 +201,14 @@ async def serve(
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
+            voted,
             tail,
             votes,
             attempts,
             messages,
             sites.index,
             watch,
+            feed,
         )
         subscribe(readers, store.ledger, store.journal)
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
@@ -224,7 +232,9 @@ async def serve(
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
-        managed = Managed(people, webhooks, searches, ownership, counts, fleet, watch, tells_owners=tells)
+        managed = Managed(
+            people, webhooks, searches, ownership, counts, fleet, watch, feed, tells_owners=tells
+        )
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in
@@ -264,6 +274,7 @@ async def serve(
                 timeline.run(),
                 public.uses.run(),
                 callers.refused.run(),
+                feed.run(stop),
                 in_slices(state.listings.count_reviews()),
                 *more,
             )

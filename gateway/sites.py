@@ -16,6 +16,7 @@ from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
 from settings.model import Settings
+from votes.voted import VotedListings
 
 if TYPE_CHECKING:
     from chatplatform.platform_client import ChatPlatform
@@ -71,6 +72,7 @@ async def open_sites(
     callers: Callers,
     rules: PeopleRules,
     ownership: Ownership,
+    voted: VotedListings,
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -90,7 +92,7 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted
     )
     async with opening as people:
         yield Sites(templates, debug, people)

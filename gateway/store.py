@@ -132,6 +132,7 @@ def open_store(
         snapshots.interval_seconds,
         recovered.snapshot_position,
         recovered.snapshot_ms,
+        journaling.kept_bytes,
     )
 
     async def fold(until: int) -> Folded:

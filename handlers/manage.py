@@ -18,8 +18,9 @@ from core.clock import NS_PER_SECOND, Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
-from core.rows import DeliveryState, Review
+from core.rows import DeliveryState, Review, WebhookEvent
 from core.snowflake import NO_SNOWFLAKE, is_snowflake
+from core.webhook_events import NewDeliveries
 from handlers.reply import (
     InvalidOperatorToken,
     OperatorTokenRequired,
@@ -94,6 +95,10 @@ class ManageContext:
         made = reply()
         await self.ledger.durable(position)
         return made
+
+    def new_deliveries(self) -> NewDeliveries:
+        """Return what makes deliveries of events of listings."""
+        return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
 
     def hint(self, ref: str) -> str | UnsetType:
         """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
@@ -226,11 +231,12 @@ class DeliveriesQuery(Struct, frozen=True):
     after: Annotated[DeliveryCursor | None, _AFTER] = None
     limit: PageLimit = PAGE
     state: Annotated[DeliveryState | None, _STATE] = None
+    type: Annotated[WebhookEvent | None, Meta(description="Only those of this event.")] = None
 
 
 def listings_query(query: Mapping[str, str]) -> ListingsQuery:
     """Read the query of a list of listings. Raises Invalid."""
-    state = cast(Review | None, _state(query, get_args(Review)))
+    state = cast(Review | None, _one_of(query, "state", get_args(Review)))
     return ListingsQuery(after_in(query, is_snowflake), limit_in(query), state)
 
 
@@ -241,8 +247,9 @@ def users_query(query: Mapping[str, str]) -> UsersQuery:
 
 def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
     """Read the query of a list of deliveries. Raises Invalid."""
-    state = cast(DeliveryState | None, _state(query, get_args(DeliveryState)))
-    return DeliveriesQuery(after_in(query, _is_delivery_cursor), limit_in(query), state)
+    state = cast(DeliveryState | None, _one_of(query, "state", get_args(DeliveryState)))
+    kind = cast(WebhookEvent | None, _one_of(query, "type", get_args(WebhookEvent)))
+    return DeliveriesQuery(after_in(query, _is_delivery_cursor), limit_in(query), state, kind)
 
 
 def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
@@ -253,11 +260,11 @@ def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str 
     return after
 
 
-def _state(query: Mapping[str, str], states: tuple[str, ...]) -> str | None:
-    state = query.get("state")
-    if state is not None and state not in states:
-        raise Invalid({"state": f"must be one of {', '.join(states)}"})
-    return state
+def _one_of(query: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
+    chosen = query.get(name)
+    if chosen is not None and chosen not in choices:
+        raise Invalid({name: f"must be one of {', '.join(choices)}"})
+    return chosen
 
 
 def limit_in(query: Mapping[str, str]) -> int:

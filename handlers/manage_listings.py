@@ -106,8 +106,14 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         read(Nothing, request.json_object())
-        tells_owner = self._context.tells_owners
-        events = rules.approve(self._state, ref, self._clock.now_ms(), by=request.by, tells_owner=tells_owner)
+        events = rules.approve(
+            self._state,
+            ref,
+            self._clock.now_ms(),
+            by=request.by,
+            tells_owner=self._context.tells_owners,
+            deliveries=self._context.new_deliveries(),
+        )
 
         def approved() -> Reply:
             if self.kind == "servers":
@@ -121,9 +127,14 @@ class ManageListings:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Denial, request.json_object())
-        tells_owner = self._context.tells_owners
         events = rules.deny(
-            self._state, ref, form.reason, self._clock.now_ms(), by=request.by, tells_owner=tells_owner
+            self._state,
+            ref,
+            form.reason,
+            self._clock.now_ms(),
+            by=request.by,
+            tells_owner=self._context.tells_owners,
+            deliveries=self._context.new_deliveries(),
         )
         return await self._context.commit(events, lambda: self._show(ref))
 

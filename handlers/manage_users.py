@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 from pydantic import Field
 
 from core.actors import OPERATOR
+from core.due_reminders import ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, NotFound
 from core.user_rows import QuarantinedAct, user_ref
@@ -26,10 +27,12 @@ from handlers.user_views import (
     UserAnswer,
     UserNotices,
     UserPage,
+    UserReminders,
     UserSessions,
     UserView,
     UserViews,
     notice_view,
+    reminder_view,
 )
 from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
@@ -38,6 +41,7 @@ from listings.ownership import Ownership
 from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
+from people.reminders import clear_reminders
 from people.user_sessions import digests_of, end_everyone, end_sessions
 from votes.rules import erase_user, keep_cooldowns
 
@@ -101,6 +105,23 @@ class ManageUsers:
         search = NoticeSearch(self._state, user.id, self._ownership.refs_of(user.id), NOTICES)
         await in_slices(search.slices())
         return success(UserNotices(unread=search.unread, notices=tuple(map(notice_view, search.newest))))
+
+    def reminders(self, request: Request) -> Reply:
+        now_ms, cooldown_ms = self._clock.now_ms(), self._context.cooldown_ms
+        row = self._state.users.get(user_ref(self._known(request, now_ms).id))
+        if row is None:  # a moderator whom the settings name, and who has never signed in
+            return success(UserReminders(reminders=()))
+        shown = []
+        for each in standing(self._state, row):
+            end_ms = ends_ms(self._state, row, each, cooldown_ms)
+            shown.append(reminder_view(row, self._state.listings[each.listing], each, end_ms, now_ms))
+        return success(UserReminders(reminders=tuple(shown)))
+
+    async def clear_reminders(self, request: Request) -> Reply:
+        now_ms = self._clock.now_ms()
+        user = self._known(request, now_ms)
+        events = clear_reminders(self._state, user.id, None, now_ms, by=request.by)
+        return await self._context.commit(events)
 
     async def end_sessions(self, request: Request) -> Reply:
         now_ms = self._clock.now_ms()

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import asdict
 
-from core.events import Event
+from core.events import Event, VoteFlagged
+from core.rows import FlagRule
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -24,16 +25,31 @@ class ManageVotes:
         self._ref = ref
 
     async def cast(self, request: Request) -> Reply:
-        context, ref = self._context, self._ref(request)
+        ref = self._ref(request)
         listing_of(self._state, ref)
-        form = read(Voter, request.json_object())
-        now_ms = self._clock.now_ms()
-        events = self._vote(ref, form.user, now_ms)
+        return await self.take(ref, read(Voter, request.json_object()).user)
+
+    async def take(self, ref: str, user: str, rule: FlagRule | None = None) -> Reply:
+        """Take a user's vote, and answer with a CastVote once it is durable. Every vote comes this way.
+
+        `rule` flags the vote for moderators. Raises NotFound, Conflict, Quarantined, VotedTooSoon and
+        Unavailable.
+        """
+        context, now_ms = self._context, self._clock.now_ms()
+        events = self._vote(ref, user, now_ms)
         if context.claims is None:
-            return await self._commit(ref, form.user, events, now_ms)
-        async with context.claims.holding(ref, form.user, now_ms):
+            return await self._commit(ref, user, [*events, *self._flag(ref, user, rule, now_ms)], now_ms)
+        async with context.claims.holding(ref, user, now_ms):
             # Meanwhile the vote or a quarantine may have come from elsewhere, or the listing may have gone.
-            return await self._commit(ref, form.user, self._vote(ref, form.user, now_ms), now_ms)
+            events = self._vote(ref, user, now_ms)
+            return await self._commit(ref, user, [*events, *self._flag(ref, user, rule, now_ms)], now_ms)
+
+    def refuse(self, ref: str, user: str) -> None:
+        """Raise what `take` would raise now, and do nothing if it would take the vote."""
+        self._vote(ref, user, self._clock.now_ms())
+
+    def _flag(self, ref: str, user: str, rule: FlagRule | None, now_ms: int) -> list[VoteFlagged]:
+        return [VoteFlagged(ref, user, rule, self._context.new_id(), now_ms)] if rule is not None else []
 
     def _vote(self, ref: str, user: str, now_ms: int) -> Sequence[Event]:
         context = self._context

@@ -169,7 +169,7 @@ class ManageWebhooks:
         listing_of(self._state, ref)
         asked = deliveries_query(request.query)
         shown, following = deliveries_page(
-            self._state, ref, after=asked.after, limit=asked.limit, only=asked.state
+            self._state, ref, after=asked.after, limit=asked.limit, only=asked.state, kind=asked.type
         )
         webhook = listing_of(self._state, ref).webhook
         views = tuple(delivery_view(row, webhook) for row in shown)

@@ -281,6 +281,7 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "owner_proves": "Only its owner can prove to own the listing.",
     "no_code": "The description at the chat platform does not hold the code.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
+    "too_many_reminders": "A user has {most} reminders at most; turn one off first.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }
 
@@ -326,6 +327,11 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.ServerCountTooFarOff: _too_far_off,
     no.ActualCountUnknown: _always(500, "Could not fetch server count."),
     no.Unavailable: _unavailable,
+    no.PlaceLost: _always(
+        410,
+        "The journal cannot be read on from this cursor: it is too old, or of another journal. Begin again, "
+        "without a cursor.",
+    ),
 }
 
 SPOKEN = tuple(_REPLIES)

@@ -36,6 +36,7 @@ from handlers.reply import (
 from handlers.request import Endpoint, Request
 from handlers.scrape import Scrape
 from handlers.service import Service
+from handlers.vote_feed import VoteFeed
 from listings.stats import StatsBody
 
 Access = Literal["bot key", "operator", "anyone"]
@@ -73,6 +74,7 @@ class Endpoints:
     keys: ManageKeys
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
+    feed: VoteFeed
     users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]

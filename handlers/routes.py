@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from core.refusals import Conflict, Quarantined, StatsRefused, VotedTooSoon
+from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
 from handlers.debug_routes import DEBUG_ROUTES
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
@@ -47,6 +47,7 @@ from handlers.views import (
     UserVotes,
     WebhookAnswer,
 )
+from handlers.vote_feed import FeedQuery, VotePage
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -60,7 +61,7 @@ TAGS: Mapping[str, str] = {
     "Review": "What waits for a decision, who is at it, and what moderators note.",
     "Keys": "API keys of a bot. A key's value is in one answer only, the one that made it.",
     "Webhooks": "Where votes are sent to, and what became of each.",
-    "Votes": "Cast a vote, look many up.",
+    "Votes": "Cast a vote, look many up, read all.",
     "Users": "Who moderates, who is signed in, what is forbidden to whom. Forget a user.",
     "Debug": "The inside of the process, for operators.",
 }
@@ -608,6 +609,30 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
     )
 
 
+_FEED = Route(
+    "GET",
+    "/manage/votes",
+    "listVotes",
+    endpoint=lambda to: to.feed.page,
+    access="operator",
+    tag="Votes",
+    summary="Read all votes in the order of the log",
+    description="""\
+For a site of your own. Without a cursor, a reader gets how every user stands with every listing, and every
+vote from then on; `next` is a cursor that outlives restarts. Ask again with it for what is new.
+
+With `Accept: text/event-stream` the same lines come as server-sent events as they become durable, each with
+its cursor as its id. Such a stream begins behind `Last-Event-ID`, or `after`.
+
+A cursor belongs to one node. It is refused with 410 once the journal no longer reaches back to it
+(`journal.kept_bytes`): begin again without one, and forget what you know.""",
+    answer=VotePage,
+    outcome="A page of votes.",
+    refuses=(RefusalKind(PlaceLost), RefusalKind(NotReady), NO_WRITES),
+    query=FeedQuery,
+)
+
+
 def _of_kinds(routes: Callable[[Kind], tuple[Route, ...]]) -> tuple[Route, ...]:
     return tuple(route for kind in KINDS for route in routes(kind))
 
@@ -621,6 +646,7 @@ ROUTES: tuple[Route, ...] = (
     *_KEYS,
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
+    _FEED,
     *USER_ROUTES,
     *DEBUG_ROUTES,
 )

@@ -13,7 +13,15 @@ from handlers.route import (
     RefusalKind,
     Route,
 )
-from handlers.user_views import EndedSessions, ModeratorList, UserAnswer, UserNotices, UserPage, UserSessions
+from handlers.user_views import (
+    EndedSessions,
+    ModeratorList,
+    UserAnswer,
+    UserNotices,
+    UserPage,
+    UserReminders,
+    UserSessions,
+)
 from handlers.views import Success
 from listings import forms
 
@@ -129,6 +137,32 @@ USER_ROUTES: tuple[Route, ...] = (
         answer=UserNotices,
         outcome="The newest notices.",
         refuses=(BAD_ID, NO_USER),
+    ),
+    Route(
+        "GET",
+        f"{_USER}/reminders",
+        "listReminders",
+        endpoint=lambda to: to.users.reminders,
+        access="operator",
+        tag="Users",
+        summary="List a user's reminders",
+        description="The listings of which the user wants to be told when they may vote again.",
+        answer=UserReminders,
+        outcome="The reminders.",
+        refuses=(BAD_ID, NO_USER),
+    ),
+    Route(
+        "DELETE",
+        f"{_USER}/reminders",
+        "clearReminders",
+        endpoint=lambda to: to.users.clear_reminders,
+        access="operator",
+        tag="Users",
+        summary="Turn all reminders of a user off",
+        description="The user is told of no cooldown any more, and may turn reminders on again.",
+        answer=Success,
+        outcome="No reminder is on.",
+        refuses=(BAD_ID, NO_USER, NO_WRITES),
     ),
     Route(
         "DELETE",

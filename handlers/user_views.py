@@ -3,13 +3,21 @@
 Law: a session is shown by its id, and its digest never leaves.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from core.rows import Deed
+from core.rows import Deed, Listing
 from core.state import State
-from core.user_rows import Quarantine, QuarantinedAct, UserRow, UserSession, user_ref
+from core.user_rows import (
+    Quarantine,
+    QuarantinedAct,
+    Reminder,
+    ReminderMessage,
+    UserRow,
+    UserSession,
+    user_ref,
+)
 from handlers.views import NEXT, ActorName, Count, Moment, NoMore, Snowflake, Success, View, including
 from listings.notices import OwnerNotice
 from people.roles import Moderators, ModeratorSource
@@ -19,6 +27,7 @@ NOTICES = 50
 """Those that are shown at once."""
 SESSION_PATTERN = f"^[0-9a-f]{{{SHOWN_DIGITS}}}$"
 
+ReminderMessageState = Literal["none", "pending", "delivered", "failed"]
 Username = Annotated[
     str | None,
     Meta(description="As the chat platform said at the last sign-in; null before the first."),
@@ -112,6 +121,37 @@ class UserNotices(Success):
     next: NoMore = None
 
 
+class ReminderView(View):
+    """The wish of a user to be told when they may vote for a listing again."""
+
+    listing: Annotated[str, Meta(description="Its path in this API, such as `bots/<id>`.")]
+    name: str
+    set_at: Annotated[Moment, Meta(description="When the user turned it on.")]
+    ends_at: Annotated[
+        Count | None,
+        Meta(
+            description="The end of the user's last cooldown, in Unix milliseconds; null if there is none, "
+            "or if it was over before."
+        ),
+    ]
+    is_due: Annotated[bool, Meta(description="True if the user is told of that on the site now.")]
+    is_new: Annotated[bool, Meta(description="True if it is due, until the user has seen it.")]
+    message: Annotated[
+        ReminderMessageState,
+        Meta(
+            description="The direct message about that end: `none` was attempted yet, or it is `pending`, "
+            "`delivered` or `failed`."
+        ),
+    ]
+
+
+class UserReminders(Success):
+    """The reminders of a user that hold, in the order of their listings."""
+
+    reminders: tuple[ReminderView, ...]
+    next: NoMore = None
+
+
 class EndedSessions(Success):
     """How many sessions were ended, those included that were over by themselves."""
 
@@ -177,6 +217,30 @@ def user_view(
         sessions=sessions,
         quarantines=tuple(_quarantine_view(each, now_ms) for each in quarantines),
     )
+
+
+def reminder_view(
+    row: UserRow, listing: Listing, reminder: Reminder, end_ms: int | None, now_ms: int
+) -> ReminderView:
+    """Show a reminder of a listing; `end_ms` is the end of the cooldown."""
+    is_due = end_ms is not None and end_ms <= now_ms and listing.review == "approved"
+    return ReminderView(
+        listing=reminder.listing,
+        name=listing.profile.name,
+        set_at=reminder.set_ms,
+        ends_at=end_ms,
+        is_due=is_due,
+        is_new=is_due and end_ms is not None and end_ms > row.read_ms,
+        message=_message_state(reminder.message, end_ms),
+    )
+
+
+def _message_state(message: ReminderMessage | None, end_ms: int | None) -> ReminderMessageState:
+    if message is None or message.ends_ms != end_ms:
+        return "none"
+    if message.next_attempt_ms is not None:
+        return "pending"
+    return "delivered" if message.last.error is None else "failed"
 
 
 def notice_view(notice: OwnerNotice) -> NoticeView:

@@ -32,6 +32,7 @@ from core.rows import (
     Review,
     ServerProfile,
     Webhook,
+    WebhookEvent,
 )
 from core.snowflake import MAX
 from core.trail import APART, KEPT
@@ -493,6 +494,7 @@ class WebhookView(View):
     old_secret_until: Annotated[
         Count | None, Meta(description="The time when the secret before the rotation stops signing.")
     ]
+    events: Annotated[tuple[WebhookEvent, ...], Meta(description="What the endpoint is told of.")]
     saved_at: Moment
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
     failed_in_a_row: Annotated[
@@ -553,7 +555,8 @@ class DeliveryView(View):
     """
 
     id: OurId
-    user: Snowflake
+    type: Annotated[WebhookEvent, Meta(description="What it tells of. A test counts as a vote.")]
+    user: Annotated[Snowflake | None, Meta(description="Null for a decision of a review.")]
     test: bool
     state: DeliveryState
     queued_at: Moment
@@ -593,6 +596,7 @@ def webhook_view(webhook: Webhook, pending: int, now_ms: int) -> WebhookView:
         language=webhook.language,
         signed=webhook.secret is not None,
         old_secret_until=webhook.old_secret_until_ms if webhook.old_secret_until_ms > now_ms else None,
+        events=webhook.taken,
         saved_at=webhook.saved_ms,
         pending=pending,
         failed_in_a_row=webhook.failed,
@@ -620,7 +624,8 @@ def delivery_view(delivery: Delivery, webhook: Webhook | None) -> DeliveryView:
     last = delivery.attempts[-1] if delivery.attempts else None
     return DeliveryView(
         id=delivery.id,
-        user=delivery.user,
+        type=delivery.event,
+        user=delivery.user or None,
         test=delivery.test,
         state=delivery.state,
         queued_at=delivery.queued_ms,

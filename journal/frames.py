@@ -29,7 +29,9 @@ _HEAD = struct.Struct("<4sBIQIQ")
 _CRC = struct.Struct("<I")
 _CRCS = struct.Struct("<II")
 HEADER_BYTES = _HEADER.size + _CRC.size
-FRAME_BYTES = _HEAD.size + _CRCS.size + NONCE_BYTES + TAG_BYTES
+HEAD_BYTES = _HEAD.size + _CRCS.size
+"""The size of a frame before its payload."""
+FRAME_BYTES = HEAD_BYTES + NONCE_BYTES + TAG_BYTES
 """The size of a frame without its records."""
 
 
@@ -41,6 +43,9 @@ class Kind(IntEnum):
     """A frame without records, written at a clean stop."""
     CONTINUED = 3
     """The last frame of its segment: the next segment exists. The chain of checksums leaves it out."""
+
+
+_KINDS = frozenset(Kind)
 
 
 class SegmentHeader(NamedTuple):
@@ -58,6 +63,16 @@ class Frame(NamedTuple):
     crc: int
     end: int
     """Offset in the segment of the byte behind the frame."""
+
+
+class FrameHead(NamedTuple):
+    """A frame without its payload. `crc` is the one that seeds the next frame."""
+
+    kind: Kind
+    first: int
+    records: int
+    length: int
+    crc: int
 
 
 class BadBytes(ValueError):
@@ -112,6 +127,26 @@ def decode_frames(segment: bytes, first: int, seed: int, seal: Seal) -> Iterator
         frame = _decode_frame(segment, offset, first, seed, seal)
         yield frame
         offset, first, seed = frame.end, first + len(frame.records), frame.crc
+
+
+def decode_head(head: bytes, offset: int, salt: bytes) -> FrameHead:
+    """Return the head of the frame at the offset. Raises BadBytes.
+
+    Nothing is said of the payload: `open_frame` checks it.
+    """
+    magic, kind, length, first, count, _ = _HEAD.unpack_from(head)
+    head_crc, crc = _CRCS.unpack_from(head, _HEAD.size)
+    if magic != FRAME_MAGIC or _head_crc(salt, head[: _HEAD.size]) != head_crc or kind not in _KINDS:
+        raise BadBytes(offset, "no frame begins here")
+    return FrameHead(Kind(kind), first, count, length, crc)
+
+
+def open_frame(frame: bytes, offset: int, seal: Seal) -> list[bytes]:
+    """Return the records of a frame, whose key vouches for its head, too. Raises BadBytes."""
+    try:
+        return seal.unseal(frame[HEAD_BYTES:], frame[: _HEAD.size]).split(b"\n")[:-1]
+    except Unsealable:
+        raise BadBytes(offset, "the frame does not open with its key") from None
 
 
 def watermarks_behind(segment: bytes, offset: int) -> Iterator[int]:

@@ -66,6 +66,8 @@ class Journal:
         self._policy = policy
         self._clock = clock
         self._writer = SegmentWriter(folder, tail, policy.segment_bytes)
+        self.end = self._writer.end
+        """The end of what is durable: behind the record at `durable_position`."""
         self.slow_disk = SlowDisk(clock)
         self._synced_ns = clock.monotonic_ns()
         self.first_position = tail.head + 1
@@ -208,7 +210,8 @@ class Journal:
             self._is_behind = True
 
     def _tell_durable(self) -> None:
-        self.durable_position = self._writer.written_position
+        self.end = self._writer.end  # the thread rests: there is one batch at a time
+        self.durable_position = self.end.position
         waiting, self._waiters = self._waiters, []
         for position, waiter in waiting:
             if position > self.durable_position:

@@ -250,9 +250,19 @@ def make_durable(folder: Folder) -> None:
     folder.disk.sync_folder(folder.path)
 
 
-def delete_behind(folder: Folder, position: int) -> None:
-    """Delete the segments that hold nothing newer than `position`. The newest one that counts stays."""
-    for (_, path), (next_first, following) in pairwise(list_segments(folder.path)):
-        if next_first <= position + 1 and _holds_frames(following):
-            folder.disk.unlink(path)
+def delete_behind(folder: Folder, position: int, kept_bytes: int = 0) -> None:
+    """Delete the segments that hold nothing newer than `position`. The newest one that counts stays.
+
+    Of those that could go, the newest ones stay while they have at most `kept_bytes` together.
+    """
+    unneeded = [
+        path
+        for (_, path), (next_first, following) in pairwise(list_segments(folder.path))
+        if next_first <= position + 1 and _holds_frames(following)
+    ]
+    kept, size = len(unneeded), 0
+    while kept and (size := size + unneeded[kept - 1].stat().st_size) <= kept_bytes:
+        kept -= 1
+    for path in unneeded[:kept]:  # the oldest first: a crash between two leaves no hole
+        folder.disk.unlink(path)
     folder.disk.sync_folder(folder.path)

@@ -23,6 +23,16 @@ class SyncFailed(OSError):
     """A sync has failed, for whatever reason: nobody knows any more what the disk holds."""
 
 
+class End(NamedTuple):
+    """The end of what is written: the newest position, the checksum that the next frame continues, the first
+    position of the segment, and the offset in it."""
+
+    position: int
+    crc: int
+    segment: int
+    offset: int
+
+
 class _Open(NamedTuple):
     """The segment being written."""
 
@@ -57,6 +67,11 @@ class SegmentWriter:
                 self._crc = tail.seed
             else:
                 self._segment = _Open(file, first, tail.seal)
+
+    @property
+    def end(self) -> End:
+        first = self._segment.first if self._segment is not None else 0
+        return End(self.written_position, self._crc, first, self._end)
 
     def rotate(self) -> None:
         """Begin a new segment with the next frame."""

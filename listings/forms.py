@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from core.refusals import Invalid
-from core.rows import Language
+from core.rows import Language, WebhookEvent
 from grammars.header_values import HEADER_VALUE
 from listings.fields import (
     IN_PROSE,
@@ -105,7 +105,7 @@ class Rotation(Form):
 
 
 class WebhookSettings(Form):
-    """The endpoint for votes. Saving replaces url, token and language together."""
+    """The endpoint for votes and other events. Saving replaces url, token, language and events together."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -116,9 +116,10 @@ class WebhookSettings(Form):
                     "url": {"pattern": CHAT_WEBHOOK_URL},
                     "token": {"type": "null"},
                     "language": {},
+                    "events": {},
                 }
             },
-            "else": {"properties": {"url": {}, "token": {}, "language": {"type": "null"}}},
+            "else": {"properties": {"url": {}, "token": {}, "language": {"type": "null"}, "events": {}}},
         }
     )
 
@@ -142,6 +143,10 @@ class WebhookSettings(Form):
         Field(
             description="Of the messages to a chat platform's webhook URL, and for no other; en if left out."
         ),
+    ] = None
+    events: Annotated[
+        Annotated[list[WebhookEvent], sized(1, 4, uniqueItems=True), AfterValidator(unique)] | None,
+        Field(description="What the endpoint is told of; left out, of votes alone."),
     ] = None
 
 

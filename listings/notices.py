@@ -17,6 +17,7 @@ TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
         *("suspension_lifted", "endpoint_probed"),
+        *("found_failing", "hidden", "shown_again"),
     }
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
@@ -30,6 +31,10 @@ class OwnerNotice(NamedTuple):
     act: Act
     is_given: bool
     is_new: bool
+
+    @property
+    def at_ms(self) -> int:
+        return self.act.at_ms
 
 
 class NoticeSearch:

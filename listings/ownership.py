@@ -12,16 +12,24 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from core.actors import Actor
-from core.events import Event, ListingClaimed, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import (
+    EligibilityChecked,
+    Event,
+    ListingClaimed,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+)
 from core.state import State
 from listings.finding import ref_slices
-from listings.review import claim_of, waited_ms, waiting_since
+from listings.review import claim_of, place_ms, waited_ms
 
 USUAL_OF, USUAL_FROM = 20, 5
 """The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed)
+_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, EligibilityChecked)
 
 
 class _ByTime:
@@ -63,7 +71,9 @@ class Ownership:
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
-        """The listings in review: since when (Unix ms), and ref; the one that waits for longest first."""
+        """The listings in review: since when (Unix ms), and ref; the one that waits for longest first. A
+        server that meets every condition stands before all others, at an earlier time
+        (`review.place_ms`)."""
         return self._waiting.order
 
     def claimed(self, by: Actor) -> list[tuple[int, str]]:
@@ -116,7 +126,7 @@ class Ownership:
         self._own(ref, brief.owners if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
         row = self._listings.peek(ref) if is_waiting else None
-        self._waiting.put(ref, waiting_since(row) if row is not None else None)
+        self._waiting.put(ref, place_ms(row) if row is not None else None)
         claim = claim_of(row) if row is not None else None
         if claim is not None:
             self._claimers[ref] = claim.by

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 
-from core.rows import Delivery, DeliveryState, Listing, Review
+from core.rows import Delivery, DeliveryState, Listing, Review, WebhookEvent
 from core.state import State
 
 
@@ -25,12 +25,19 @@ def page(
 
 
 def deliveries_page(
-    state: State, ref: str, *, after: str | None, limit: int, only: DeliveryState | None = None
+    state: State,
+    ref: str,
+    *,
+    after: str | None,
+    limit: int,
+    only: DeliveryState | None = None,
+    kind: WebhookEvent | None = None,
 ) -> tuple[list[Delivery], str | None]:
     """Return up to `limit` deliveries of a listing, newest first, and the next cursor or None.
 
-    `only` leaves out those in any other state. A cursor is `<queued_ms>-<id>`. The time finds the place when
-    the delivery of that id is no longer kept and older ones, still pending, are.
+    `only` leaves out those in any other state, and `kind` those of any other event. A cursor is
+    `<queued_ms>-<id>`. The time finds the place when the delivery of that id is no longer kept and older
+    ones, still pending, are.
     """
     kept = state.deliveries.newest_first(ref)
     start = 0
@@ -39,7 +46,7 @@ def deliveries_page(
         older = (index for index, row in enumerate(kept) if row.queued_ms < int(queued_ms))
         behind = (index + 1 for index, row in enumerate(kept) if row.id == last_id)
         start = next(behind, next(older, len(kept)))
-    found = [row for row in kept[start:] if only is None or row.state == only]
+    found = [row for row in kept[start:] if only in {None, row.state} and kind in {None, row.event}]
     shown = found[:limit]
     return shown, f"{shown[-1].queued_ms}-{shown[-1].id}" if len(found) > limit else None
 

@@ -7,7 +7,9 @@ submission twice, because it is in review once only.
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from core.actors import Actor, user_actor
+from msgspec import UNSET
+
+from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
 from core.refusals import Conflict, Invalid
 from core.rows import Act, Claim, Deed, Listing
@@ -40,9 +42,24 @@ def waiting_since(row: Listing) -> int:
     return row.updated_ms if sent_ms is None else sent_ms
 
 
+PRIORITY_MS = 1_000_000_000_000
+"""So much earlier than it was sent stands a server in the queue that meets every condition: 31 years."""
+
+
+def place_ms(row: Listing) -> int:
+    """Return the time by which a listing in review stands in the queue: the least comes first."""
+    since_ms = waiting_since(row)
+    is_eligible = row.eligibility is not UNSET and row.eligibility.outcome == "pass"
+    return max(since_ms - PRIORITY_MS, 0) if is_eligible else since_ms
+
+
 def waited_ms(row: Listing) -> int | None:
-    """Return how long the owner waited for the decision that holds; None if nothing tells."""
+    """Return how long the owner waited for the decision that holds; None if nothing tells, or if the gateway
+    decided by itself."""
     if row.review == "in_review" or row.reviewed_ms is None:
+        return None
+    decision = decision_of(row)
+    if decision is not None and decision.by == GATEWAY:
         return None
     if row.sent_ms is not None:
         return row.reviewed_ms - row.sent_ms

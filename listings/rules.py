@@ -5,9 +5,12 @@ The events say `by` whom; whether that one may do it, the caller has checked.
 Review: submitted -> in_review -> approved | denied. An edit sends a denied listing back to review. An
 approved listing stays approved.
 
-A decision and the message that tells of it are one record. The message goes to the owner alone: an owner
-names the extra owners by their ids, and nobody may let a stranger be written to by naming one.
+A decision and what tells of it are one record: a message, and a delivery if the listing's endpoint takes
+decisions. The message goes to the owner alone: an owner names the extra owners by their ids, and nobody may
+let a stranger be written to by naming one.
 """
+
+from collections.abc import Mapping
 
 import msgspec
 
@@ -23,9 +26,12 @@ from core.events import (
     OwnerMessageQueued,
 )
 from core.refusals import Conflict, NotFound
-from core.rows import BotProfile, Decision, Listing, Policy, Review, ServerProfile
+from core.rows import BotProfile, Decision, Listing, Policy, Review, ServerProfile, WebhookEvent
 from core.state import State
+from core.webhook_events import NewDeliveries, told
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
+
+DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {"approved": "review.approved", "denied": "review.denied"}
 
 
 def listing_of(state: State, ref: str) -> Listing:
@@ -54,14 +60,31 @@ def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by:
     return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
 
 
-def approve(state: State, ref: str, now_ms: int, *, by: Actor, tells_owner: bool = False) -> list[Event]:
-    return _decided(state, ref, "approved", None, now_ms, by, tells_owner=tells_owner)
+def approve(
+    state: State,
+    ref: str,
+    now_ms: int,
+    *,
+    by: Actor,
+    tells_owner: bool = False,
+    deliveries: NewDeliveries | None = None,
+) -> list[Event]:
+    """Approve a listing in review. Without `deliveries` no endpoint is told."""
+    return _decided(state, ref, "approved", None, now_ms, by, tells_owner, deliveries)
 
 
 def deny(
-    state: State, ref: str, reason: str, now_ms: int, *, by: Actor, tells_owner: bool = False
+    state: State,
+    ref: str,
+    reason: str,
+    now_ms: int,
+    *,
+    by: Actor,
+    tells_owner: bool = False,
+    deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    return _decided(state, ref, "denied", reason, now_ms, by, tells_owner=tells_owner)
+    """Deny a listing in review. Without `deliveries` no endpoint is told."""
+    return _decided(state, ref, "denied", reason, now_ms, by, tells_owner, deliveries)
 
 
 def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -86,16 +109,19 @@ def _decided(
     reason: str | None,
     now_ms: int,
     by: Actor,
-    *,
     tells_owner: bool,
+    deliveries: NewDeliveries | None,
 ) -> list[Event]:
     listing = listing_of(state, ref)
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
-    reviewed = ListingReviewed(ref, decision, reason, now_ms, by=by)
-    if not tells_owner:
-        return [reviewed]
-    return [reviewed, OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms)]
+    events: list[Event] = [ListingReviewed(ref, decision, reason, now_ms, by=by)]
+    if tells_owner:
+        events.append(OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
+    if deliveries is not None:
+        kind = DECISION_EVENTS[decision]
+        events += told(state, listing, kind, deliveries, now_ms, users=("",), reason=reason)
+    return events
 
 
 def _policy(limit: Limit | None) -> Policy | None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core.actors import Actor
 from core.events import DeliveryQueued, EndpointHealthSet, EndpointHelped, Event, WebhookRemoved, WebhookSaved
 from core.refusals import Conflict, Invalid, NotFound
-from core.rows import Delivery, Suspension, Webhook
+from core.rows import VOTES_ALONE, Delivery, Suspension, Webhook, WebhookEvent
 from core.state import State
 from grammars.http_urls import UrlRefused
 from listings.forms import WebhookSettings
@@ -44,7 +46,8 @@ def webhook_of(state: State, ref: str) -> Webhook:
 def save_webhook(
     state: State, ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int, *, by: Actor
 ) -> list[Event]:
-    """Replace url, token and language together. A field that is left out is removed.
+    """Replace url, token, language and events together. A field that is left out is removed; without events
+    the endpoint takes votes alone.
 
     The signing secret stays, or is made if there is none. A suspension ends. A save that changes nothing
     leaves no trace, but for in a fleet: there it also ends suspensions that this node knows nothing of.
@@ -65,9 +68,16 @@ def save_webhook(
     else:
         signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
         saved = Webhook(form.url, now_ms, form.token, **signing)
+    saved = replace(saved, events=_events(form))
     if not state.fleet.label and before is not None and replace(saved, saved_ms=before.saved_ms) == before:
         return []
     return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
+
+
+def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...] | UnsetType:
+    """Return the events in the order of their type; UNSET for votes alone, as in rows of older versions."""
+    taken = tuple(each for each in get_args(WebhookEvent) if each in (form.events or VOTES_ALONE))
+    return UNSET if taken == VOTES_ALONE else taken
 
 
 def rotate_secret(
@@ -160,4 +170,5 @@ def _failed_ms(row: Delivery) -> int:
 
 
 def _again(row: Delivery, now_ms: int) -> DeliveryQueued:
-    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms)
+    reason = None if row.reason is UNSET else row.reason
+    return DeliveryQueued(row.id, row.ref, row.user, row.test, now_ms, row.event, reason)

@@ -199,6 +199,7 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("notSuspended", "Events flow to it", no.Conflict("not_suspended")),
         _Case("nothingToProbe", "Nothing waits for it", no.Conflict("nothing_to_probe")),
         _Case("notSigned", "It is a chat platform's webhook URL", no.Conflict("not_signed")),
+        _Case("placeLost", "The cursor is too old, or of another journal", no.PlaceLost()),
         # Ours.
         _Case(
             "unavailable",

@@ -14,6 +14,7 @@ from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
 from core.rows import Listing, Webhook
+from core.user_rows import Reminder
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
 from handlers.user_views import (
@@ -21,9 +22,11 @@ from handlers.user_views import (
     UserAnswer,
     UserNotices,
     UserPage,
+    UserReminders,
     UserSessions,
     moderator_view,
     notice_view,
+    reminder_view,
     session_view,
     user_view,
 )
@@ -58,6 +61,7 @@ from handlers.views import (
     server_view,
     webhook_view,
 )
+from handlers.vote_feed import VoteLine, VotePage
 from listings.notices import OwnerNotice
 from openapi.cast import (
     APPOINTED,
@@ -167,6 +171,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
 
 
 _NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
+_REMINDER = Reminder(APPROVED_BOT.ref, NOW_MS - DAY_MS)
 _ANSWERS: Mapping[str, Example] = {
     "done": _example("Done", Success()),
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
@@ -224,6 +229,17 @@ _ANSWERS: Mapping[str, Example] = {
             )
         ),
     ),
+    "votePage": _example(
+        "How a user stands, and that user's next vote",
+        VotePage(
+            votes=(
+                VoteLine(type="standing", kind="bots", id=BOT, user=USER, at=NOW_MS - DAY_MS, vote=2),
+                VoteLine(type="vote", kind="bots", id=BOT, user=USER, at=NOW_MS, vote=3),
+            ),
+            next="4711-0-9f2c4e6a",
+            more=False,
+        ),
+    ),
     "user": _example("A user who may not vote for a week", UserAnswer(**asdict(_USER))),
     "appointed": _example("A moderator", UserAnswer(**asdict(_MODERATOR)), "appoint"),
     "users": _example("The last page", UserPage(users=(_USER, _MODERATOR), next=None)),
@@ -240,6 +256,10 @@ _ANSWERS: Mapping[str, Example] = {
     "notices": _example(
         "A decision that the owner has not seen",
         UserNotices(unread=1, notices=(notice_view(_NOTICE),)),
+    ),
+    "reminders": _example(
+        "One that is due",
+        UserReminders(reminders=(reminder_view(SIGNED_IN, APPROVED_BOT, _REMINDER, NOW_MS, NOW_MS),)),
     ),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),

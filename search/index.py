@@ -1,4 +1,4 @@
-"""The index of approved listings, which follows the log. Law: the loop only notes and awaits.
+"""The index of public listings, which follows the log. Law: the loop only notes and awaits.
 
 SQLite works in one thread. The loop notes refs of listings that change; `run` hands their rows to the thread,
 a few at a time, and so it hands over all listings at a start. A search that comes meanwhile waits for a few
@@ -15,7 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TypeVar
 
-from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import (
+    EligibilityChecked,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+)
 from core.rows import BotProfile, Listing
 from core.state import State
 from search.search_table import Findable, Kind, SearchTable
@@ -33,7 +40,7 @@ READ = 512
 DEAD_ALLOWED = 10_000
 """How many rows may be dead beside as many as there are listings."""
 PAUSE_SECONDS = 60.0
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged)
+_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, EligibilityChecked)
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 
@@ -72,7 +79,7 @@ class SearchIndex:
         return len(self._noted) + self._in_hand
 
     async def find(self, text: str, kind: Kind | None, most: int) -> list[str]:
-        """Return refs of approved listings that match every word of a text, the best first. Any text is one.
+        """Return refs of public listings that match every word of a text, the best first. Any text is one.
 
         Raises SearchUnavailable.
         """
@@ -155,9 +162,9 @@ class SearchIndex:
 
 
 def findable_of(row: Listing) -> Findable | None:
-    """Return the part of a listing that can be found; None if it is not approved."""
+    """Return the part of a listing that can be found; None if not everybody may see it."""
     profile = row.profile
-    if row.review != "approved":
+    if not row.is_public:
         return None
     if isinstance(profile, BotProfile):
         rest = (*profile.categories, profile.description[:READ])

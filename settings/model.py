@@ -41,6 +41,7 @@ from settings.values import (
     NameServers,
     Networks,
     NodeName,
+    NsfwRule,
     OperatorToken,
     PlatformId,
     PlatformIds,
@@ -168,6 +169,13 @@ class LimitsSettings(_Section):
 class VotesSettings(_Section):
     window_seconds: Seconds = 86_400
     cooldown_seconds: Seconds = 86_400
+    feed_streams: Annotated[int, Field(ge=0, le=256)] = 16
+    min_account_days: Annotated[int, Field(ge=0, le=3_650)] = 0
+    per_minute_of_user: Count = 20
+    per_minute_of_address: Count = 120
+    challenge: bool = True
+    accounts_per_address: Count = 10
+    burst_per_minute: Count = 600
 
 
 class StatsSettings(_Section):
@@ -231,6 +239,7 @@ class JournalSettings(_Section):
     fsync_interval_seconds: Seconds = 1
     segment_bytes: Annotated[int, Field(ge=65_536, le=1 << 32)] = 64 << 20
     pending_bytes: Annotated[int, Field(ge=65_536, le=1 << 30)] = 64 << 20  # sealed in one piece
+    kept_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 0
 
 
 class SealingSettings(_Section):
@@ -381,6 +390,17 @@ class ReviewSettings(_Section):
         return reasons
 
 
+class ServersSettings(_Section):
+    min_members: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100
+    min_age_days: Annotated[int, Field(ge=0, le=36_500)] = 14
+    icon: bool = True
+    two_factor: bool = True
+    community: bool = True
+    nsfw: NsfwRule = "visible"
+    approve_eligible: bool = False
+    grace_days: Annotated[float, Field(ge=0, le=365)] = 7
+
+
 class MetricsSettings(_Section):
     address: InnerAddress | None = None
     port: Annotated[int, Field(ge=0, le=65_535)] = 9464
@@ -408,6 +428,7 @@ class Settings(_Section):
     debug: DebugSettings = DebugSettings()
     web: WebSettings = WebSettings()
     review: ReviewSettings = ReviewSettings()
+    servers: ServersSettings = ServersSettings()
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()

@@ -213,6 +213,14 @@ ReasonTitle = Annotated[str, _line(80)]
 ReasonText = Annotated[str, _line(400)]
 
 
+def _off(value: object) -> object:
+    """Return the word that YAML reads as false."""
+    return "off" if value is False else value
+
+
+NsfwRule = Annotated[Literal["visible", "any", "off"], BeforeValidator(_off)]
+
+
 def _from_json(value: object) -> object:
     """Read a list of objects that is one string in JSON, as in the environment."""
     try:

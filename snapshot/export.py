@@ -16,14 +16,22 @@ import msgspec
 from core.rows import Delivery, Listing
 from core.state import State
 from core.user_rows import UserRow
-from snapshot.export_format import Format, Kind, Row, Vote, encoded
+from snapshot.export_format import CountedVotes, Format, Kind, Row, Vote, encoded
 from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_all
 
-VERSION = 3
+VERSION = 4
+WITHOUT_COUNTS = 3
+"""The version before, which had no votes by day and month. A restore reads it, too."""
 MANIFEST = "export.json"
-TABLES: dict[str, Kind] = {"listings": Listing, "votes": Vote, "deliveries": Delivery, "users": UserRow}
-"""In reading order: votes and deliveries come behind the listings that they belong to."""
+TABLES: dict[str, Kind] = {
+    "listings": Listing,
+    "votes": Vote,
+    "deliveries": Delivery,
+    "users": UserRow,
+    "counts": CountedVotes,
+}
+"""In reading order: what belongs to listings comes behind them."""
 ROWS_PER_STEP = 4_096
 
 
@@ -32,6 +40,7 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     votes: int
     deliveries: int
     users: int
+    counts: int = 0
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +61,8 @@ def counts_of(state: State) -> RowCounts:
     unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
     deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
     unlisted = sum(map(state.votes.voters, state.listings.orphans))  # an export leaves these out
-    return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users))
+    counts = sum(1 for _ in _counts(state))
+    return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users), counts)
 
 
 def export_state(
@@ -139,4 +149,16 @@ def _users(state: State) -> Iterator[Row]:
         yield state.users[ref]
 
 
-_TABLE_ROWS = {"listings": _listings, "votes": _votes, "deliveries": _deliveries, "users": _users}
+def _counts(state: State) -> Iterator[Row]:
+    for ref in state.listings.refs:
+        if state.vote_counts.rows(ref):
+            yield CountedVotes(ref, state.vote_counts.summed(ref))
+
+
+_TABLE_ROWS = {
+    "listings": _listings,
+    "votes": _votes,
+    "deliveries": _deliveries,
+    "users": _users,
+    "counts": _counts,
+}

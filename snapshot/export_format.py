@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Literal, get_origin
 import msgspec
 from msgspec import UNSET
 
-from core.rows import Delivery, Listing
+from core.rows import Delivery, Listing, NodeCounts
 from core.user_rows import UserRow
 
 ROWS_PER_PIECE = 1_024
@@ -31,9 +31,16 @@ class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     last_ms: int
 
 
+class CountedVotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """The votes for a listing by day and month, of all nodes together: see `NodeCounts`."""
+
+    ref: str
+    counts: NodeCounts
+
+
 Format = Literal["ndjson", "csv"]
-Row = Listing | Vote | Delivery | UserRow
-Kind = type[Listing] | type[Vote] | type[Delivery] | type[UserRow]
+Row = Listing | Vote | CountedVotes | Delivery | UserRow
+Kind = type[Listing] | type[Vote] | type[CountedVotes] | type[Delivery] | type[UserRow]
 
 
 class ExportCorrupt(Exception):

@@ -23,6 +23,7 @@ from core.cooldown_table import Cooldown
 from core.packing import SHAPE, PackedRow, pack, unpack
 from core.rows import Delivery, FleetRow, Listing
 from core.user_rows import UserRow
+from core.vote_port import counted_in
 from storage.disk import Disk, write_all
 from storage.folder import UNFINISHED, list_numbered
 from storage.sealing import KEY_ID_BYTES, NONCE_BYTES, SALT_BYTES, TAG_BYTES, Keyring, Seal, Unsealable
@@ -73,9 +74,20 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 
 
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
-    """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters."""
+    """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
+
+    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them. Files
+    of older versions have none.
+    """
 
     rows: list[tuple[str, bytes]]
+    counted: list[int] = []
+
+
+class CountsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="counts"):
+    """(ref, rows): the votes of a listing by day and month, in rows of `core/vote_counts.py`."""
+
+    rows: Sequence[tuple[str, Sequence[bytes]]]
 
 
 class PartsChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="parts"):
@@ -113,6 +125,7 @@ Chunk = (
     | DeliveriesChunk
     | UsersChunk
     | LeavesChunk
+    | CountsChunk
     | PartsChunk
     | FleetChunk
     | CooldownsChunk
@@ -135,9 +148,14 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 
 
 def _is_for_at_once(row: Listing) -> bool:
-    """Tell if a sender asks for the row at a start: see `core/listing_table.py`."""
+    """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
-    return is_suspended or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
+    is_flagged = row.flags is not msgspec.UNSET
+    return (
+        is_suspended
+        or is_flagged
+        or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
+    )
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:
@@ -163,6 +181,8 @@ class SnapshotEncoder:
     def encode(self, chunk: Chunk) -> bytes:
         if isinstance(chunk, ListingsChunk):
             chunk = packed(chunk.rows)
+        elif isinstance(chunk, LeavesChunk):
+            chunk = LeavesChunk(chunk.rows, [counted_in(leaf) for _, leaf in chunk.rows])
         sealed = self._seal.seal(_encode(chunk), self.header + _NUMBER.pack(self._chunks))
         self._chunks += 1
         return _LENGTH.pack(len(sealed)) + sealed

@@ -13,6 +13,7 @@ from journal.segments import JournalCorrupt, JournalReader, Tail, list_segments
 from snapshot.files import (
     PREFIX,
     CooldownsChunk,
+    CountsChunk,
     DeliveriesChunk,
     EndChunk,
     FleetChunk,
@@ -117,7 +118,9 @@ def _load(state: State, chunk: Copied) -> None:
         case ListingsChunk() | DeliveriesChunk() | UsersChunk():
             state.load(chunk.rows)
         case LeavesChunk():
-            state.load_votes(chunk.rows)
+            state.load_votes(chunk.rows, chunk.counted or None)
+        case CountsChunk():
+            state.load_vote_counts(chunk.rows)
         case PartsChunk():
             state.load_parts(chunk.rows)
         case FleetChunk():

@@ -15,14 +15,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from core.events import VoteCast
+from core.events import VoteCast, VoteCountsMerged
 from core.rows import Delivery
 from core.state import State
 from journal.frames import Kind
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
-from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
-from snapshot.export_format import ROWS_PER_PIECE, ExportCorrupt, Row, Vote, decoded
+from snapshot.export import MANIFEST, TABLES, VERSION, WITHOUT_COUNTS, Manifest, counts_of
+from snapshot.export_format import ROWS_PER_PIECE, CountedVotes, ExportCorrupt, Row, Vote, decoded
 from snapshot.files import EndChunk, FleetChunk, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
 from snapshot.state_copy import Copied, StateCopy
@@ -66,7 +66,8 @@ def read_backup(
 def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
     """Return the state of an export. `progress` counts bytes. Raises ExportCorrupt and OSError."""
     manifest = _manifest(folder)
-    paths = {name: folder / f"{name}.{manifest.format}" for name in TABLES}
+    names = [name for name in TABLES if name != "counts" or manifest.version > WITHOUT_COUNTS]
+    paths = {name: folder / f"{name}.{manifest.format}" for name in names}
     for path in paths.values():
         if not path.is_file():
             raise ExportCorrupt(f"{path} is missing: {_ADVICE}")
@@ -150,15 +151,18 @@ def _manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ExportCorrupt(f"{path} cannot be read: {error}") from None
-    if manifest.version != VERSION:
+    if manifest.version not in {VERSION, WITHOUT_COUNTS}:
         raise ExportCorrupt(f"{path} is of another version of Votegate")
     return manifest
 
 
 def _take(state: State, rows: Iterable[Row], path: Path) -> None:
     for row in rows:
-        if isinstance(row, Delivery) and row.ref not in state.listings:
+        if isinstance(row, Delivery | CountedVotes) and row.ref not in state.listings:
             raise ExportCorrupt(f"{path} tells of {row.ref}, which is not among the listings: {_ADVICE}")
+        if isinstance(row, CountedVotes):
+            apply_events(state, [VoteCountsMerged(row.ref, (replace(row.counts, node=""),))])
+            continue
         if not isinstance(row, Vote):
             state.load([row])
             continue

@@ -52,9 +52,10 @@ class Snapshotter:
         interval_seconds: float,
         position: int,
         created_ms: int = 0,
+        kept_bytes: int = 0,
     ) -> None:
         """`position` is that of the snapshot that recovery began from, and `created_ms` its wall time; 0
-        without one."""
+        without one. `kept_bytes` of the journal stay at most that no start needs."""
         self.position = position
         self.created_ms = created_ms
         """The wall time at which the newest snapshot was begun: it holds all that was durable then."""
@@ -66,6 +67,7 @@ class Snapshotter:
         self._journal = journal
         self._clock = clock
         self._interval_seconds = interval_seconds
+        self._kept_bytes = kept_bytes
         self._is_backing_up = False
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
@@ -125,7 +127,7 @@ class Snapshotter:
             if position < self.position:
                 disk.unlink(path)
         if self.position:
-            delete_behind(self._folder, self.position)
+            delete_behind(self._folder, self.position, self._kept_bytes)
 
     def backup(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file that needs no journal. It holds the state as of the end of the backup.

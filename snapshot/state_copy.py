@@ -5,16 +5,18 @@ be newer than the start position. Replaying the journal over those changes nothi
 results.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from core.packing import PackedRow
+from core.row_copy import Rows
 from core.rows import Listing
 from core.state import State
 from core.user_rows import UserRow
 from core.vote_port import copy_votes
 from snapshot.files import (
     CooldownsChunk,
+    CountsChunk,
     DeliveriesChunk,
     FleetChunk,
     LeavesChunk,
@@ -28,6 +30,7 @@ from snapshot.files import (
 DELIVERIES_PER_CHUNK = 64
 PARTS_PER_CHUNK = 256
 COOLDOWNS_PER_CHUNK = 4_096
+COUNTS_PER_CHUNK = 256
 Copied = (
     FleetChunk
     | CooldownsChunk
@@ -35,6 +38,7 @@ Copied = (
     | PackedChunk
     | DeliveriesChunk
     | UsersChunk
+    | CountsChunk
     | LeavesChunk
     | PartsChunk
 )
@@ -52,6 +56,7 @@ class StateCopy:
         self._copy = state.copy_rows()
         self._fleet = state.fleet.row
         self._cooldowns = list(state.cooldowns.items())
+        self._orphans_counts = state.orphans_counts()
 
     def __enter__(self) -> "StateCopy":
         return self
@@ -70,19 +75,27 @@ class StateCopy:
         for start in range(0, len(self._cooldowns), COOLDOWNS_PER_CHUNK):
             yield CooldownsChunk(self._cooldowns[start : start + COOLDOWNS_PER_CHUNK])
         for slice_ in self._copy.slices():
-            if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
-                yield ListingsChunk(listings)
-            if packed := [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]:
-                yield still_packed(packed)
-            if users := [rows.row for rows in slice_ if isinstance(rows.row, UserRow)]:
-                yield UsersChunk(users)
-            deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
-            for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
-                yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])
+            yield from self._of_rows(slice_)
+        for start in range(0, len(self._orphans_counts), COUNTS_PER_CHUNK):
+            yield CountsChunk(self._orphans_counts[start : start + COUNTS_PER_CHUNK])
         yield from self._votes()
         parts = self._parts()
         while few := list(islice(parts, PARTS_PER_CHUNK)):
             yield PartsChunk(few)
+
+    @staticmethod
+    def _of_rows(slice_: Sequence[Rows]) -> Iterator[Copied]:
+        if listings := [rows.row for rows in slice_ if isinstance(rows.row, Listing)]:
+            yield ListingsChunk(listings)
+        if packed := [rows.row for rows in slice_ if isinstance(rows.row, PackedRow)]:
+            yield still_packed(packed)
+        if users := [rows.row for rows in slice_ if isinstance(rows.row, UserRow)]:
+            yield UsersChunk(users)
+        if counts := [(rows.row.ref, rows.counts) for rows in slice_ if rows.row and rows.counts]:
+            yield CountsChunk(counts)
+        deliveries = [delivery for rows in slice_ for delivery in rows.deliveries]
+        for start in range(0, len(deliveries), DELIVERIES_PER_CHUNK):
+            yield DeliveriesChunk(deliveries[start : start + DELIVERIES_PER_CHUNK])
 
     def _votes(self) -> Iterator[LeavesChunk]:
         """Yield votes without a listing first, because the listing may arrive during the copy."""

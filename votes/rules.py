@@ -6,6 +6,7 @@ from core.actors import Actor
 from core.events import CooldownsKept, DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
+from core.vote_counts import clamped_day
 
 
 def cast_vote(
@@ -27,15 +28,22 @@ def cast_vote(
     listing = state.listings.get(ref)
     if listing is None:
         raise NotFound("listing")
-    if listing.review != "approved":
+    if not listing.is_public:
         raise Conflict("votes_need_approval")
     known = state.votes.get(ref, int(user))
     next_vote_ms = max(known[1] + cooldown_ms, kept_until_ms) if known is not None else kept_until_ms
     if now_ms < next_vote_ms:
         raise VotedTooSoon(next_vote_ms, next_vote_ms - now_ms)
     count_here = state.votes.parts(ref, int(user)).get(state.fleet.own, 0)
-    vote = VoteCast(ref, user, count_here + 1, now_ms)
-    if listing.webhook is None:
+    total = known[0] + 1 if known is not None else 1
+    of_day, of_month = state.vote_counts.at(ref, state.fleet.own, clamped_day(now_ms))
+    vote = VoteCast(
+        *(ref, user, count_here + 1, now_ms),
+        of_day=of_day + 1,
+        of_month=of_month + 1,
+        total=total if total > count_here + 1 else 0,
+    )
+    if listing.webhook is None or "vote" not in listing.webhook.taken:
         return (vote,)
     queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
     if len(state.deliveries.pending_of(ref)) < pending_most:

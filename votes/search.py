@@ -19,6 +19,7 @@ from core.events import (
     UserEvent,
     UserMerged,
     VoteCast,
+    VoteFlagged,
     VotesMerged,
 )
 from core.listing_changes import ManagedRowEvent
@@ -44,7 +45,7 @@ class Search:
     def on_record(self, events: Sequence[Event]) -> None:
         for event in events:
             match event:
-                case VoteCast() | DeliveryQueued() if event.user == self.user:
+                case VoteCast() | VoteFlagged() | DeliveryQueued() if event.user == self.user:
                     self.refs.add(event.ref)
                 case DeliveryMerged() if event.row.user == self.user:
                     self.refs.add(event.ref)

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import final
 
+from core.vote_port import counted_in
+
 LEAF = 1_024
 COUNT_BITS = 16
 NODE_BITS = 6
@@ -64,6 +66,8 @@ class VoteTable:
         self.several: Mapping[str, Mapping[int, Mapping[int, int]]] = self._parts
         """The counts of voters of several nodes: ref -> user -> node -> count."""
         self._total = 0
+        self._counted: dict[str, int] = {}
+        """The sum of all counts, by ref."""
 
     def get(self, ref: str, user: int) -> tuple[int, int] | None:
         """Return (cumulative count, last vote in Unix milliseconds), or None if the user never voted."""
@@ -92,13 +96,16 @@ class VoteTable:
         half = len(leaf) >> 1
         at = bisect_left(leaf, user, 0, half)
         if at < half and leaf[at] == user:
-            leaf[half + at] = self._joined(ref, user, leaf[half + at], count, last_ms, node)
+            before = leaf[half + at]
+            after = leaf[half + at] = self._joined(ref, user, before, count, last_ms, node)
+            self._counted[ref] += (after & MAX_COUNT) - (before & MAX_COUNT)
             return
         if node >= SEVERAL:
             self._parts.setdefault(ref, {})[user] = {node: count}
         leaf.insert(half + at, last_ms << MS_SHIFT | min(node, SEVERAL) << COUNT_BITS | count)
         leaf.insert(at, user)
         self._total += 1
+        self._counted[ref] = self._counted.get(ref, 0) + count
         if type(voters) is _Leaves:
             voters.firsts[index] = leaf[0]
             if len(leaf) > 2 * LEAF:
@@ -148,13 +155,15 @@ class VoteTable:
         if voters is None:
             return
         index, leaf = _leaf_of(voters, user)
-        if not _remove(leaf, user):
+        removed = _remove(leaf, user)
+        if removed is None:
             return
         self._total -= 1
+        self._counted[ref] -= removed & MAX_COUNT
         self._forget_parts(ref, user)
         if type(voters) is not _Leaves:
             if not leaf:
-                del self._listings[ref]
+                del self._listings[ref], self._counted[ref]
         elif leaf:
             voters.firsts[index] = leaf[0]
         else:
@@ -171,6 +180,10 @@ class VoteTable:
         self._total -= self.voters(ref)
         self._listings.pop(ref, None)
         self._parts.pop(ref, None)
+        self._counted.pop(ref, None)
+
+    def total(self, ref: str) -> int:
+        return self._counted.get(ref, 0)
 
     def voters(self, ref: str) -> int:
         return sum(len(leaf) >> 1 for leaf in self._leaves(ref))
@@ -198,11 +211,14 @@ class VoteTable:
                 return _to_bytes(leaf[at:half] + leaf[half + at :])
         return None
 
-    def load(self, leaves: Iterable[tuple[str, bytes]]) -> None:
-        """Append leaves that `next_leaf` returned, with their refs, each behind the votes of its listing."""
-        listings, total = self._listings, self._total
+    def load(self, leaves: Iterable[tuple[str, bytes]], counted: Iterable[int] | None = None) -> None:
+        """Append leaves that `next_leaf` returned, with their refs, each behind the votes of its listing.
+        `counted` has the sum of the counts in each, if it is known."""
+        listings, total, sums = self._listings, self._total, self._counted
+        known = iter(counted) if counted is not None else None
         for ref, content in leaves:
             leaf = array("Q", content) if _LITTLE else _from_bytes(content)  # a start does this for each
+            sums[ref] = sums.get(ref, 0) + (counted_in(content) if known is None else next(known))
             total += len(leaf) >> 1
             voters = listings.setdefault(ref, leaf)
             if voters is leaf:
@@ -280,14 +296,15 @@ def _leaf_of(voters: "_Leaf[int] | _Leaves", user: int) -> "tuple[int, _Leaf[int
     return 0, voters
 
 
-def _remove(leaf: "_Leaf[int]", user: int) -> bool:
-    """Remove the user; return False if the user is not in the leaf."""
+def _remove(leaf: "_Leaf[int]", user: int) -> int | None:
+    """Remove the user and return the packed vote; None if the user is not in the leaf."""
     half = len(leaf) >> 1
     at = bisect_left(leaf, user, 0, half)
     if at == half or leaf[at] != user:
-        return False
-    del leaf[half + at], leaf[at]
-    return True
+        return None
+    packed = leaf.pop(half + at)
+    del leaf[at]
+    return packed
 
 
 def _cut(leaf: "_Leaf[int]", at: int) -> "list[_Leaf[int]]":

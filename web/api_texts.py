@@ -33,6 +33,7 @@ _SENTENCES = (
     Text("The user moderates, too: only the operator can do that."),
     Text("Only its owner can prove to own the listing."),
     Text("The description at the chat platform does not hold the code."),
+    Text("A user has {most} reminders at most; turn one off first."),
     Text("Nobody imposes or lifts a quarantine of their own."),
     Text("No delivery waits that could probe the endpoint; send a test."),
     Text("This user can vote again in {seconds} seconds."),

@@ -13,6 +13,7 @@ from babel import Locale
 from babel.dates import (
     DateTimeFormat,
     format_date,
+    format_time,
     format_timedelta,
     get_date_format,
     get_datetime_format,
@@ -27,6 +28,7 @@ from core.rows import Language
 from web.formats import NOTHING
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+_DAY_MS = 86_400_000
 _MOST_KEPT = 1_024
 """The numbers with a unit, and the times, that are kept."""
 
@@ -49,8 +51,10 @@ class LocalFormats:
             "span": self.span,
             "ahead": self.ahead,
             "moment": self.moment,
+            "clock": self.clock,
             "day": self.day,
             "ago": self.ago,
+            "until": self.until,
         }
 
     def number(self, value: int | None) -> str:
@@ -79,6 +83,15 @@ class LocalFormats:
             return NOTHING
         return _element(at_ms, "UTC", self._exactly(at_ms // 1_000))
 
+    def clock(self, at_ms: int, now_ms: int) -> str:
+        """Return a `<time>` element of a moment to come: its time of day, if it comes within a day. A script
+        shows that by the clock of its reader."""
+        if at_ms - now_ms >= _DAY_MS:
+            return Markup("{} UTC").format(self.moment(at_ms))
+        at = datetime.fromtimestamp(at_ms / 1_000, UTC)
+        text = format_time(at, "short", locale=self._locale)
+        return Markup('<time datetime="{}" data-clock>{} UTC</time>').format(_iso(at_ms), text)
+
     def day(self, iso: str) -> str:
         """Return a day that the API names as ISO 8601 does."""
         return format_date(date.fromisoformat(iso), locale=self._locale)
@@ -91,6 +104,12 @@ class LocalFormats:
         text = format_timedelta(past, add_direction=True, locale=self._locale)
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
 
+    def until(self, at_ms: int, now_ms: int) -> str:
+        """Return a `<time>` element that says how long a moment is ahead, such as "in 3 hours"."""
+        return _element(
+            at_ms, f"{self._exactly(at_ms // 1_000)} UTC", self.ahead(max(at_ms - now_ms, 1) / 1_000)
+        )
+
     def _written_unit(self, value: int, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)
 
@@ -99,5 +118,8 @@ class LocalFormats:
 
 
 def _element(at_ms: int, title: str, text: str) -> Markup:
-    at = datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(at, title, text)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(_iso(at_ms), title, text)
+
+
+def _iso(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

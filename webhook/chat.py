@@ -7,11 +7,12 @@ No response can make this module raise.
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 import msgspec
+from msgspec import UNSET
 
 from core import rows
 from core.rows import Delivery, Listing
@@ -19,6 +20,7 @@ from grammars.http_urls import Target, UrlRefused
 from webhook.languages import translator
 
 TITLE_UNITS = 256  # of an embed, in UTF-16 code units
+REASON_UNITS = 2_000  # of a description, which may have 4,096
 LONGEST_WAIT_SECONDS = 3_600
 UNKNOWN_WEBHOOK = 10_015
 # Below version 8, and without a version, the platform gives waits in milliseconds.
@@ -94,25 +96,36 @@ def chat_target(target: Target, hosts: Collection[str]) -> ChatUrl | None:
 
 
 def chat_message(delivery: Delivery, listing: Listing, language: str) -> bytes:
-    """Return the JSON body: one embed with the voter, the listing and the time, which notifies nobody."""
-    say = translator(language)
-    if delivery.test:
-        title = say("Test message for {name}")
-        sentence = say("This is a test with the user {user}. Nobody voted.")
-    else:
-        title = say("New vote for {name}")
-        bot = listing.ref.startswith(rows.BOTS)
-        sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
+    """Return the JSON body: one embed with the event, the listing and the time, which notifies nobody."""
+    title, sentence = _words(delivery, translator(language))
     name = shown_as_text(
         plain_line(listing.profile.name) or listing.id, TITLE_UNITS - utf16_units(title.format(name=""))
     )
     # The platform shows the time in the time zone and language of each reader.
     moment = f"<t:{delivery.queued_ms // 1_000}:F>"
-    embed = {
-        "title": title.format(name=name),
-        "description": f"{sentence.format(user=f'<@{delivery.user}>')}\n{moment}",
-    }
+    reason = "" if delivery.reason is UNSET else shown_as_text(plain_line(delivery.reason), REASON_UNITS)
+    told = sentence.format(user=f"<@{delivery.user}>", reason=reason)
+    embed = {"title": title.format(name=name), "description": f"{told}\n{moment}"}
     return _encode({"embeds": [embed], "allowed_mentions": {"parse": []}})
+
+
+def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
+    """Return the title and the sentence of a message."""
+    if delivery.test:
+        return say("Test message for {name}"), say("This is a test with the user {user}. Nobody voted.")
+    match delivery.event:
+        case "vote":
+            bot = delivery.ref.startswith(rows.BOTS)
+            sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
+            return say("New vote for {name}"), sentence
+        case "review.approved":
+            return say("{name} is approved"), say("Users can vote for it now.")
+        case "review.denied":
+            return say("{name} is denied"), say("Reason: {reason}")
+        case "vote.struck":
+            return say("A vote for {name} was struck out"), say("{user} voted. Reason: {reason}")
+        case _:
+            assert_never(delivery.event)
 
 
 def plain_line(name: str) -> str:

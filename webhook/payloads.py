@@ -1,8 +1,12 @@
-"""The JSON bodies of webhooks. Law: exactly the fields of the contract, under its names."""
+"""The JSON bodies of webhooks. Law: a vote and a test have exactly the fields of the contract.
+
+Other events are not in the contract. Their bodies have a `type`, which those of votes and tests have not.
+"""
 
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from core import rows
 from core.rows import Delivery
@@ -11,9 +15,17 @@ _encode = msgspec.json.Encoder().encode
 
 
 def payload(delivery: Delivery) -> bytes:
-    """Return the JSON body of a bot vote, a server vote or a test."""
-    body: dict[str, Any] = {"user": delivery.user, "test": delivery.test}
-    if not delivery.test:
-        kind, _, listing_id = delivery.ref.partition("/")
-        body = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id, **body}
+    """Return the JSON body of a bot vote, a server vote, a test, or another event of a listing."""
+    if delivery.test:
+        return _encode({"user": delivery.user, "test": True})
+    kind, _, listing_id = delivery.ref.partition("/")
+    body: dict[str, Any] = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id}
+    if delivery.kind is UNSET:
+        return _encode({**body, "user": delivery.user, "test": False})
+    body = {"type": delivery.kind, **body}
+    if delivery.user:
+        body["user"] = delivery.user
+    body["at"] = delivery.queued_ms
+    if delivery.reason is not UNSET:
+        body["reason"] = delivery.reason
     return _encode(body)

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from core.actors import user_of
-from core.events import Event, ManagementEvent, UserMerged, VoteCast
+from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
 from core.ledger import Ledger
 from core.striking import actors_of
 from core.vote_port import leaves_of
@@ -80,7 +80,7 @@ class Forgetting:
 def _users_of(event: Event) -> Iterator[str | None]:
     """Yield the users whom a record of the event may be the first to name."""
     match event:
-        case VoteCast():
+        case VoteCast() | VoteFlagged():
             yield event.user
         case UserMerged():
             yield event.row.id

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from replication.facts.kinds import DeliveryFact, Fact, ListingFact, UserFact, VotesFact
+from replication.facts.kinds import CountsFact, DeliveryFact, Fact, ListingFact, UserFact, VotesFact
 
 PIECE_COST = 32_768  # bytes of votes; an equal cost for
-COSTS = {ListingFact: 512, UserFact: 512, DeliveryFact: 512}
+COSTS = {ListingFact: 512, UserFact: 512, DeliveryFact: 512, CountsFact: 512}
 PIECES_AHEAD = 16  # of the reader
 
 

@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from core import events as ev
 from core.sharing import shared
 from core.state import State
+from core.vote_counts import clamped_day, counts_at
 from replication.facts.kinds import (
     CooldownsFact,
+    CountsFact,
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -27,10 +29,23 @@ DigestOf = Callable[[str], str]
 """Returns the keyed digest by which a fleet remembers an erased user."""
 
 
-_LOCAL = ev.EndpointHealthSet | ev.EndingsForgotten | ev.UserDropped | ev.NodeNamed | ev.VotesMoved
+_LOCAL = (
+    ev.EndpointHealthSet
+    | ev.EndingsForgotten
+    | ev.UserDropped
+    | ev.NodeNamed
+    | ev.VotesMoved
+    | ev.VoteCountsMoved
+)
 """What concerns this node alone, or begins an epoch, which others take as a copy."""
 _MERGED = (
-    ev.Merged | ev.ListingMerged | ev.UserMerged | ev.VotesMerged | ev.DeliveryMerged | ev.DeliveryForgotten
+    ev.Merged
+    | ev.ListingMerged
+    | ev.UserMerged
+    | ev.VotesMerged
+    | ev.VoteCountsMerged
+    | ev.DeliveryMerged
+    | ev.DeliveryForgotten
 )
 
 
@@ -55,7 +70,7 @@ class Capture:
                 case ev.UserErased():
                     facts["erased", event.mark] = ErasedFact(event.mark, event.stamp_ms, event.user)
                 case ev.VoteCast():
-                    self._add(facts, ("vote", event.ref, event.user), self._vote(event.ref, event.user))
+                    self._add(facts, ("vote", event.ref, event.user), self._vote(event))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
                 case _ if isinstance(event, _LOCAL | _MERGED):
@@ -77,13 +92,23 @@ class Capture:
         row = self._state.users.get(ref)
         return UserFact(self._forgotten(row.id), row) if row is not None else None
 
-    def _vote(self, ref: str, user: str) -> VoteFact | None:
-        fleet, votes = self._state.fleet, self._state.votes
-        vote = votes.get(ref, int(user))
-        if vote is None:
-            return None
-        count = votes.parts(ref, int(user)).get(fleet.own, 0)
-        return VoteFact(ref, user, count, vote[1], fleet.removed.get(ref, 0), self._forgotten(user))
+    def _vote(self, event: ev.VoteCast) -> VoteFact | CountsFact | None:
+        """Return the vote and the counts with it; of an erased user, the counts alone."""
+        fleet, votes, ref, user = self._state.fleet, self._state.votes, event.ref, event.user
+        vote, life = votes.get(ref, int(user)), fleet.removed.get(ref, 0)
+        day = event.day or clamped_day(event.at_ms)
+        of_day, of_month = self._state.vote_counts.at(ref, fleet.own, day) if event.of_day else (0, 0)
+        day = day if of_day else 0
+        if vote is not None:
+            count = votes.parts(ref, int(user)).get(fleet.own, 0)
+            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), day, of_day, of_month)
+        return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
+
+    def counts(self, ref: str) -> CountsFact | None:
+        """Return the votes for the listing by day and month, of all nodes."""
+        fleet = self._state.fleet
+        counts = self._state.vote_counts.of_nodes(ref, [*fleet.numbers])
+        return CountsFact(ref, fleet.removed.get(ref, 0), tuple(counts)) if counts else None
 
     def delivery(self, ref: str, delivery_id: str) -> DeliveryFact | None:
         row, fleet = self._state.deliveries.find(ref, delivery_id), self._state.fleet

@@ -8,7 +8,7 @@ read. Facts are part of entries in Redis, so nodes of other versions must unders
 import msgspec
 
 from core.cooldown_table import Cooldown
-from core.rows import Delivery, Listing
+from core.rows import Delivery, Listing, NodeCounts
 from core.user_rows import UserRow
 
 
@@ -31,7 +31,10 @@ class RemovedFact(_Fact, frozen=True, tag="r"):
 
 
 class VoteFact(_Fact, frozen=True, tag="v"):
-    """A user's votes: `count` at the author's node, and the time of the last vote that the author knows."""
+    """A user's votes: `count` at the author's node, and the time of the last vote that the author knows.
+
+    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month.
+    """
 
     ref: str
     user: str
@@ -39,6 +42,17 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     last_ms: int
     life: int = 0
     forgotten: int = 0
+    day: int = 0
+    of_day: int = 0
+    of_month: int = 0
+
+
+class CountsFact(_Fact, frozen=True, tag="n"):
+    """Votes for a listing by day and month, each as the node of its label has counted them."""
+
+    ref: str
+    life: int
+    counts: tuple[NodeCounts, ...]
 
 
 class VotesFact(_Fact, frozen=True, tag="w"):
@@ -91,6 +105,7 @@ Fact = (
     ListingFact
     | RemovedFact
     | VoteFact
+    | CountsFact
     | VotesFact
     | DeliveryFact
     | FinishedFact

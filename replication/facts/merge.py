@@ -8,10 +8,13 @@ same facts are equal, in whatever order and however often the facts came:
                use; a deletion always wins
     stats      counts are parts of a listing; of each node's window of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
+    counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     message    that of the later decision wins; of one decision as a delivery
+    conditions of a server, as they were checked: the later timestamp wins
     trail      the union of the acts, the newest of them and of some deeds; an erased user is struck out of
                older ones
     notes      as the trail
+    flags      of votes: as the trail
     cooldowns  of votes whose users erased themselves: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
@@ -24,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core import events as ev
@@ -31,14 +35,17 @@ from core import striking
 from core.actors import UNKNOWN, Actor, user_of
 from core.owner_messages import joined_messages
 from core.review_notes import newest_notes
-from core.rows import Delivery, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
+from core.rows import Delivery, Eligibility, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
 from core.user_changes import joined_users, without_actor
+from core.vote_counts import counts_at
+from core.vote_flags import joined_flags
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
     CooldownsFact,
+    CountsFact,
     DeliveryFact,
     ErasedFact,
     Fact,
@@ -115,7 +122,7 @@ class Merge:
         ref, thing = (fact.ref, fact.user) if isinstance(fact, VoteFact) else (fact.row.ref, fact.row.id)
         return (ref, thing) if fact.life <= self._state.fleet.removed.get(ref, 0) else None
 
-    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:
+    def events(self, fact: Fact, source: FactSource) -> list[ev.Event]:  # noqa: C901 (a case for each kind)
         """Return what the fact changes at this node."""
         match fact:
             case ListingFact():
@@ -127,6 +134,9 @@ class Merge:
                 return self._vote(fact, source)
             case VotesFact():
                 return self._of_life(fact.ref, fact.life, lambda _: self._votes(fact, source))
+            case CountsFact():
+                merged = ev.VoteCountsMerged(fact.ref, fact.counts)
+                return self._of_life(fact.ref, fact.life, lambda _: [merged])
             case DeliveryFact():
                 return self._delivery(fact)
             case FinishedFact():
@@ -186,10 +196,42 @@ class Merge:
                 yield actor, erased_ms
 
     def _vote(self, fact: VoteFact, source: FactSource) -> list[ev.Event]:
+        news = self._news(fact, source.node_id)
+        return self._of_life(fact.ref, fact.life, lambda _: news)
+
+    def _news(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+        """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
+        vote once. The counts of its day name nobody, so they stay when the user is erased."""
+        counts = self._counts_of_day(fact, node_id)
         if self._is_forgotten(fact.user, fact.forgotten):
+            return counts
+        votes, user = self._state.votes, int(fact.user)
+        known = votes.get(fact.ref, user) if self._is_known_life(fact) else None
+        of_day = (fact.of_day, fact.of_month, fact.day)
+        if known is None:
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day)]
+        counted = votes.parts(fact.ref, user).get(self._state.fleet.numbers.get(node_id, -1), 0)
+        if fact.count > counted:
+            total = known[0] + fact.count - counted
+            total = total if total != fact.count else 0
+            return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day, total)]
+        if fact.last_ms <= known[1]:
+            return counts
+        part = (user, node_id, counted, fact.last_ms)  # no vote more, but a later one is known elsewhere
+        return [ev.VotesMerged(fact.ref, (node_id,), b"", (part,)), *counts]
+
+    def _counts_of_day(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
+        """Return what a fact says of its day, unless that is known."""
+        number = self._state.fleet.numbers.get(node_id, -1)
+        of_day, of_month = self._state.vote_counts.at(fact.ref, number, fact.day)
+        is_known = fact.of_day <= of_day and fact.of_month <= of_month
+        if not fact.of_day or (is_known and self._is_known_life(fact)):
             return []
-        cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, source.node_id)
-        return self._of_life(fact.ref, fact.life, lambda _: [cast])
+        told = counts_at(node_id, fact.day, fact.of_day, fact.of_month)
+        return [ev.VoteCountsMerged(fact.ref, (told,))]
+
+    def _is_known_life(self, fact: VoteFact) -> bool:
+        return fact.life == self._state.fleet.removed.get(fact.ref, 0)
 
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
         """Leave out users whom this node has erased later than the author knew."""
@@ -275,6 +317,8 @@ def joined(one: Listing, other: Listing) -> Listing:
         trail=newest((*one.trail, *other.trail)),
         notes=newest_notes((*one.notes, *other.notes)),
         message=joined_messages(one.message, other.message),
+        flags=joined_flags(one.flags, other.flags),
+        eligibility=_eligibility(one.eligibility, other.eligibility),
     )
 
 
@@ -283,6 +327,12 @@ def _rank(row: Listing, part: str) -> tuple[Stamp, list[bool], bytes]:
     nothing, and of two values the content decides, at all nodes alike."""
     values = [getattr(row, name) for name in PARTS[part]]
     return getattr(row.stamps, part), [value is not None for value in values], _encode(values)
+
+
+def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -> Eligibility | UnsetType:
+    if one is UNSET or other is UNSET:
+        return other if one is UNSET else one
+    return max(one, other, key=lambda each: (each.stamp, each.at_ms, _encode(each)))
 
 
 def _keys(one: tuple[Key, ...], other: tuple[Key, ...], revoked: tuple[Revocation, ...]) -> tuple[Key, ...]:

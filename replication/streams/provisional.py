@@ -11,12 +11,32 @@ import asyncio
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesMoved
+from core.clock import month_of_day
+from core.events import (
+    Event,
+    ListingRemoved,
+    UserErased,
+    VoteCast,
+    VoteCountsMerged,
+    VoteCountsMoved,
+    VotesMerged,
+    VotesMoved,
+)
 from core.ledger import Ledger
+from core.vote_counts import DAYS, MONTHS, clamped_day
 from core.vote_port import VoteStore
 
 MOVED_AT_ONCE = 256
 _OTHER, _OWN = 0, 1
+
+
+class _Counted:
+    """Votes of a day or a month: counted since the start, at the start, and as others sent them."""
+
+    __slots__ = ("before", "cast", "received")
+
+    def __init__(self) -> None:
+        self.cast = self.before = self.received = 0
 
 
 class ProvisionalVotes:
@@ -34,6 +54,8 @@ class ProvisionalVotes:
         self._cast = self._new_table()  # counted since the start
         self._before = self._new_table()  # the counts at the start
         self._received = self._new_table()  # the counts that others sent of the node id meanwhile
+        self._counts: dict[str, dict[tuple[int, int], _Counted]] = {}
+        """The same three of votes by day and month: by ref, then by (DAYS or MONTHS, key)."""
 
     def confirm(self) -> None:
         """The node id is right: the votes count as they are."""
@@ -57,6 +79,7 @@ class ProvisionalVotes:
                 for user, _, _ in some:
                     self._cast.remove(ref, user)
                 await asyncio.sleep(0)
+            self._move_counts(ref)
             self._refs.discard(ref)
         self._old_id = None
         self.confirm()
@@ -68,6 +91,18 @@ class ProvisionalVotes:
         received = self._received.parts(ref, user).get(_OWN, 0)
         return user, max(before, received), cast + state.votes.parts(ref, user).get(state.fleet.own, 0)
 
+    def _move_counts(self, ref: str) -> None:
+        """Move the votes by day and month as those of users: the votes are moved by now."""
+        state, moved = self._ledger.state, dict[int, list[tuple[int, int, int]]]({DAYS: [], MONTHS: []})
+        for (kind, key), counted in sorted(self._counts.get(ref, {}).items()):
+            if counted.cast:
+                here = state.vote_counts.by_key(ref, state.fleet.own, kind, key)
+                moved[kind].append((key, max(counted.before, counted.received), counted.cast + here))
+        if moved[DAYS] and self._old_id is not None:
+            event = VoteCountsMoved(ref, self._old_id, tuple(moved[DAYS]), tuple(moved[MONTHS]))
+            self._ledger.commit([event])
+        self._counts.pop(ref, None)
+
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         if self._is_confirmed:
@@ -78,12 +113,15 @@ class ProvisionalVotes:
                     self._note(event)
                 case VotesMerged():
                     self._note_merged(event)
+                case VoteCountsMerged():
+                    self._note_merged_counts(event)
                 case UserErased():
                     for ref in event.refs:
                         self._forget(ref, int(event.user))
                 case ListingRemoved():
                     for table in (self._cast, self._before, self._received):
                         table.remove_listing(event.ref)
+                    self._counts.pop(event.ref, None)
                 case _:
                     pass
 
@@ -94,6 +132,28 @@ class ProvisionalVotes:
             self._before.put(event.ref, user, event.count - 1, event.at_ms)
         self._cast.put(event.ref, user, (known[0] if known is not None else 0) + 1, event.at_ms)
         self._refs.add(event.ref)
+        if event.of_day:
+            day = clamped_day(event.at_ms)
+            self._note_count(event.ref, DAYS, day, event.of_day)
+            self._note_count(event.ref, MONTHS, month_of_day(day), event.of_month)
+
+    def _note_count(self, ref: str, kind: int, key: int, count: int) -> None:
+        counted = self._counted(ref, kind, key)
+        if not counted.cast:
+            counted.before = count - 1
+        counted.cast += 1
+
+    def _counted(self, ref: str, kind: int, key: int) -> "_Counted":
+        return self._counts.setdefault(ref, {}).setdefault((kind, key), _Counted())
+
+    def _note_merged_counts(self, event: VoteCountsMerged) -> None:
+        node_id = self._old_id or self._ledger.state.fleet.label
+        for told in event.counts:
+            if told.node == node_id:
+                for kind, counts in ((DAYS, told.days), (MONTHS, told.months)):
+                    for key, count in counts:
+                        counted = self._counted(event.ref, kind, key)
+                        counted.received = max(count, counted.received)
 
     def _note_merged(self, event: VotesMerged) -> None:
         node_id = self._old_id or self._ledger.state.fleet.label

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 
 from chatplatform.authorization import SignInFailed, new_sign_in, read_callback, token_form
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, PlatformAway, open_chat_platform
+from chatplatform.server_checks import ServerConditions, ServerFacts, server_checks
 from core.clock import FakeClock, SystemClock
 from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS
@@ -17,10 +19,15 @@ from tests.support.platform_stand_in import (
     BEN,
     CHANNELS,
     DAN,
+    GOOD_SERVER,
+    MANAGED,
     NO_BOT,
+    NOT_MANAGED,
+    OPEN_NSFW,
     PRIVATE,
     READY,
     SILENT,
+    WITHOUT_BOT,
     StandIn,
     messages_path,
     standing_in,
@@ -79,8 +86,11 @@ def test_whoever_signs_in_is_known_with_their_servers(
             token = await signed_in(stand_in, platform, user_id)
             user, servers = await platform.user(token), await platform.servers(token)
             assert (user.id, user.username, user.email) == (user_id, username, email)
-            assert {server.may_manage for server in servers} == {user_id == ADA}
-            assert [server.members for server in servers] == [1_250, 12]
+            managed = {server.id for server in servers if server.may_manage}
+            assert (GOOD_SERVER in managed, MANAGED in managed, NOT_MANAGED in managed) == (
+                *(user_id == ADA, user_id == ADA, False),
+            )
+            assert [server.members for server in servers[:2]] == [1_250, 12]
 
     run(main())
 
@@ -359,5 +369,90 @@ def test_no_secret_is_in_the_text_of_an_error_or_of_the_settings(stand_in: Stand
             assert away.value.__suppress_context__
             assert stand_in.access.client_secret not in repr(stand_in.access)
             assert stand_in.access.bot_token not in repr(stand_in.access)
+
+    run(main())
+
+
+# -- Servers as the bot sees them -------------------------------------------------------------------------
+
+
+def test_a_server_with_the_bot_in_it_is_told_with_its_channels(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            inside = await platform.inside(OPEN_NSFW)
+            assert inside.server is not None
+            assert (inside.server.id, inside.server.needs_two_factor) == (OPEN_NSFW, "yes")
+            assert inside.server.members == 1_250
+            assert [(each.name, each.is_nsfw, each.is_open) for each in inside.channels or ()] == [
+                ("general", "no", "unknown"),
+                ("after-dark", "yes", "yes"),
+            ]
+            good = await platform.inside(GOOD_SERVER)
+            assert [each.is_open for each in good.channels or ()] == ["unknown", "no"]
+
+    run(main())
+
+
+@pytest.mark.parametrize("server", [WITHOUT_BOT, "399999999999999999"])
+def test_a_server_without_the_bot_is_unknown_and_not_asked_for_again_at_once(
+    stand_in: StandIn, server: str
+) -> None:
+    clock = FakeClock()
+
+    async def main() -> None:
+        async with asking(stand_in, clock=clock) as platform:
+            before = stand_in.asked(f"/guilds/{server}")
+            for _ in range(3):
+                assert (await platform.inside(server))[:2] == (None, None)
+            assert stand_in.asked(f"/guilds/{server}") == before + 1
+            clock.advance(61)
+            await platform.inside(server)
+            assert stand_in.asked(f"/guilds/{server}") == before + 2
+
+    run(main())
+
+
+def test_without_a_bot_no_server_is_asked_for(stand_in: StandIn) -> None:
+    async def main() -> None:
+        access = replace(stand_in.access, bot_token="")
+        opening = open_chat_platform(access, SystemClock(), deadline_seconds=9, cache_seconds=0)
+        async with opening as platform:
+            before = stand_in.asked(f"/guilds/{GOOD_SERVER}")
+            assert not platform.has_bot
+            assert (await platform.inside(GOOD_SERVER)).server is None
+            assert stand_in.asked(f"/guilds/{GOOD_SERVER}") == before
+
+    run(main())
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "html", "cut", "deep", "401"])
+@pytest.mark.parametrize("rest", ["", "/channels"])
+def test_a_server_of_which_the_platform_says_nothing_usable_is_away(
+    stand_in: StandIn, fault: str, rest: str
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in, deadline_seconds=0.1 if fault == "429" else WAIT_SECONDS) as platform:
+            stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}{rest}", fault)
+            if fault == "deep" and rest:
+                assert (await platform.inside(GOOD_SERVER)).channels is None
+                return
+            with pytest.raises(PlatformAway):
+                await platform.inside(GOOD_SERVER)
+
+    run(main())
+
+
+@pytest.mark.parametrize("fault", ["missing", "types"])
+def test_an_answer_about_a_server_with_wrong_fields_makes_nothing_known(
+    stand_in: StandIn, fault: str
+) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}", "missing")
+            stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}/channels", fault)
+            inside = await platform.inside(GOOD_SERVER)
+            facts = ServerFacts(None, 0, inside.server, inside.channels, inside.at_ms)
+            checks = server_checks(ServerConditions(), GOOD_SERVER, facts, inside.at_ms)
+            assert {check.name for check in checks if check.outcome != "unknown"} == {"age"}
 
     run(main())

@@ -18,6 +18,7 @@ from chatplatform.reading import (
     read_user,
 )
 from tests.support.examples import examples
+from tests.support.odd_answers import altered, anything
 from tests.support.sample_rows import OTHER_USER, USER
 
 HASH = "8342729096ea3675442027381ff50dfe"
@@ -53,25 +54,6 @@ APPLICATION_ANSWER: dict[str, Any] = {
     "flags": 1 << 23,
 }
 
-leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
-anything = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-)
-
-
-def altered(answer: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """The answer with some fields left out, and others holding anything."""
-    changes = st.dictionaries(st.sampled_from(sorted(answer)), anything, max_size=4)
-    gone = st.sets(st.sampled_from(sorted(answer)), max_size=4)
-    return st.builds(
-        lambda change, left_out: {
-            name: value for name, value in {**answer, **change}.items() if name not in left_out
-        },
-        changes,
-        gone,
-    )
-
 
 # -- As documented ----------------------------------------------------------------------------------------
 
@@ -96,7 +78,7 @@ def test_without_id_or_name_there_is_no_user(missing: str) -> None:
 
 
 def test_a_server_is_read() -> None:
-    server = PlatformServer(USER, "1337 Krew", f"a_{HASH}", True, True, "yes", 3268)
+    server = PlatformServer(USER, "1337 Krew", f"a_{HASH}", True, True, "yes", 3268, "yes")
     assert read_servers([SERVER_ANSWER]) == (server,)
 
 

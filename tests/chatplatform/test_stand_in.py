@@ -25,8 +25,11 @@ from tests.support.platform_stand_in import (
     CLIENT_ID,
     CLIENT_SECRET,
     DAN,
+    GOOD_SERVER,
+    WITHOUT_BOT,
     StandIn,
     messages_path,
+    server_id,
     standing_in,
 )
 
@@ -116,6 +119,96 @@ class MessageAnswer(msgspec.Struct, forbid_unknown_fields=True):
     nonce: int | str | None = None
 
 
+class RoleAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildRoleResponse."""
+
+    id: str
+    name: str
+    permissions: str
+    position: int
+    color: int
+    colors: dict[str, int | None]
+    hoist: bool
+    managed: bool
+    mentionable: bool
+    flags: int
+    description: str | None = None
+    icon: str | None = None
+    unicode_emoji: str | None = None
+
+
+class InnerServerAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildWithCountsResponse, as a bot gets it that is in the server."""
+
+    id: str
+    name: str
+    owner_id: str
+    region: str
+    afk_timeout: int
+    system_channel_flags: int
+    widget_enabled: bool
+    verification_level: int
+    roles: list[RoleAnswer]
+    default_message_notifications: int
+    mfa_level: Literal[0, 1]
+    explicit_content_filter: int
+    max_members: int
+    max_stage_video_channel_users: int
+    max_video_channel_users: int
+    premium_tier: int
+    premium_subscription_count: int
+    preferred_locale: str
+    premium_progress_bar_enabled: bool
+    nsfw: bool
+    nsfw_level: Literal[0, 1, 2, 3]
+    emojis: list[object]
+    stickers: list[object]
+    features: list[str]
+    icon: str | None = None
+    description: str | None = None
+    home_header: str | None = None
+    splash: str | None = None
+    discovery_splash: str | None = None
+    banner: str | None = None
+    application_id: str | None = None
+    afk_channel_id: str | None = None
+    system_channel_id: str | None = None
+    widget_channel_id: str | None = None
+    max_presences: int | None = None
+    vanity_url_code: str | None = None
+    rules_channel_id: str | None = None
+    safety_alerts_channel_id: str | None = None
+    public_updates_channel_id: str | None = None
+    approximate_member_count: int | None = None
+    approximate_presence_count: int | None = None
+
+
+class OverwriteAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """ChannelPermissionOverwriteResponse."""
+
+    id: str
+    type: Literal[0, 1]
+    allow: str
+    deny: str
+
+
+class ServerChannelAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """GuildChannelResponse."""
+
+    id: str
+    type: int
+    flags: int
+    guild_id: str
+    name: str
+    position: int
+    permission_overwrites: list[OverwriteAnswer]
+    nsfw: bool
+    parent_id: str | None = None
+    topic: str | None = None
+    last_message_id: str | None = None
+    rate_limit_per_user: int | None = None
+
+
 class ErrorAnswer(msgspec.Struct):
     """ErrorResponse: the least that an error of the API holds."""
 
@@ -155,8 +248,43 @@ def test_users_and_servers_are_as_the_platform_describes_them(stand_in: StandIn,
     for query in ("", "?with_counts=true"):
         answer = asked(stand_in, f"/users/@me/guilds{query}", bearer)
         servers = msgspec.json.decode(answer.content, type=list[ServerAnswer])
-        assert {server.owner for server in servers} == {user_id == ADA}
+        assert {server.owner for server in servers} == {user_id == ADA, False}
         assert all((server.approximate_member_count is not None) == bool(query) for server in servers)
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 5, 6, 7])
+def test_a_server_is_as_the_platform_describes_it_to_a_bot_that_is_in_it(
+    stand_in: StandIn, number: int
+) -> None:
+    path, bot = f"/guilds/{server_id(number)}", f"Bot {BOT_TOKEN}"
+    for query in ("", "?with_counts=true"):
+        answer = asked(stand_in, path + query, bot)
+        server = msgspec.json.decode(answer.content, type=InnerServerAnswer)
+        assert server.id == server_id(number)
+        assert (server.approximate_member_count is not None) == bool(query)
+        assert [role.id for role in server.roles if role.name == "@everyone"] == [server.id]
+    channels = msgspec.json.decode(
+        asked(stand_in, f"{path}/channels", bot).content, type=list[ServerChannelAnswer]
+    )
+    assert {each.guild_id for each in channels} == {server_id(number)}
+
+
+@pytest.mark.parametrize("rest", ["", "/channels"])
+@pytest.mark.parametrize(
+    ("server", "authorization", "status", "code"),
+    [
+        (WITHOUT_BOT, f"Bot {BOT_TOKEN}", 403, 50_001),
+        ("399999999999999999", f"Bot {BOT_TOKEN}", 404, 10_004),
+        (GOOD_SERVER, "Bot wrong", 401, 0),
+        (GOOD_SERVER, "", 401, 0),
+    ],
+)
+def test_a_server_is_shown_to_a_bot_that_is_in_it_alone(
+    stand_in: StandIn, server: str, authorization: str, status: int, code: int, rest: str
+) -> None:
+    refused = asked(stand_in, f"/guilds/{server}{rest}", authorization)
+    assert refused.status_code == status
+    assert msgspec.json.decode(refused.content, type=ErrorAnswer).code == code
 
 
 def posted(

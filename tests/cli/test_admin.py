@@ -174,6 +174,8 @@ def test_every_operation_is_done_by_its_command(
     gateway.on_loop(lambda: gateway.gateway.ledger.commit([signed_in(USER, SESSION_ID * 4)]))
     assert did(f"users sessions {USER}")["sessions"][0]["id"] == SESSION_ID
     assert did(f"users notices {USER}")["notices"] == []
+    assert did(f"users reminders {USER}")["reminders"] == []
+    assert did(f"users clear-reminders {USER}") == {"success": True}
     assert did(f"users end-session {USER} {SESSION_ID} --yes") == {"success": True}
     assert did(f"users end-sessions {USER} --yes") == {"success": True}
     assert did("users end-all-sessions --yes") == {"success": True, "ended": 0}

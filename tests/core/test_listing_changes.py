@@ -5,9 +5,10 @@ from typing import Literal, get_args
 import pytest
 from msgspec.structs import replace
 
-from core.actors import OPERATOR, UNKNOWN, Actor, user_actor
+from core.actors import GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
 from core.events import (
     ActualCountSet,
+    EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
     KeyDeleted,
@@ -29,6 +30,7 @@ from core.rows import (
     Act,
     Claim,
     Deed,
+    Eligibility,
     Key,
     Listing,
     Note,
@@ -36,6 +38,7 @@ from core.rows import (
     Proof,
     Review,
     Revocation,
+    ServerCheck,
     Stamp,
     Stamps,
     StatsWindow,
@@ -50,6 +53,7 @@ WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
+CHECKS = (ServerCheck("members", "fail", 12, 100, NOW_MS), ServerCheck("icon", "pass", 1, 1, NOW_MS))
 
 PARTS: list[tuple[RowEvent, Part, Listing]] = [
     (
@@ -92,7 +96,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped, NoteAdded}
+    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked}
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 
@@ -109,6 +113,28 @@ def test_a_note_bears_its_time_and_node_itself() -> None:
     noted = NoteAdded(BOT_REF, "Ask again.", NOW_MS, by=user_actor(OWNER))
     assert changed(ROW, noted, None).notes == (Note(NOW_MS, user_actor(OWNER), "Ask again."),)
     assert changed(ROW, noted, STAMP).notes == (Note(STAMP.ms, user_actor(OWNER), "Ask again.", STAMP.node),)
+
+
+def test_a_check_bears_its_stamp_itself() -> None:
+    checked = EligibilityChecked(BOT_REF, CHECKS, NOW_MS, by=UNKNOWN)
+    assert changed(ROW, checked, None) == replace(ROW, eligibility=Eligibility(NOW_MS, CHECKS))
+    assert changed(ROW, checked, STAMP) == replace(ROW, eligibility=Eligibility(NOW_MS, CHECKS, stamp=STAMP))
+
+
+def test_a_check_is_an_act_when_a_listing_begins_to_fail_is_hidden_or_is_shown_again() -> None:
+    row, found = ROW, list[tuple[str, str]]()
+    for failing_ms, hidden_ms in (
+        *((None, None), (1, None), (1, None), (1, 2), (1, 2), (None, None), (None, None), (3, 3)),
+    ):
+        event = EligibilityChecked(BOT_REF, CHECKS, NOW_MS + len(found), failing_ms, hidden_ms, by=GATEWAY)
+        assert changed(changed(row, event, None), event, None) == changed(row, event, None)
+        row = changed(row, event, None)
+        found = [(act.deed, act.about) for act in row.trail]
+    assert found == [
+        *(("found_failing", "members"), ("hidden", "members"), ("shown_again", ""), ("hidden", "members"))
+    ]
+    assert row.is_hidden
+    assert not ROW.is_hidden
 
 
 def test_a_deleted_key_is_remembered_in_a_fleet_alone() -> None:

@@ -14,7 +14,14 @@ from tests.support.examples import examples
 from tests.support.generated_events import events, sequences
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
-from tests.support.state_laws import assert_indexes_agree, leaves_by_ref, parts_of, picture, reloaded
+from tests.support.state_laws import (
+    assert_indexes_agree,
+    counts_of,
+    leaves_by_ref,
+    parts_of,
+    picture,
+    reloaded,
+)
 
 UNKNOWN = "bots/999999999999999999"
 
@@ -37,6 +44,7 @@ def packed(state: State) -> State:
     copy.load(state.users.values())
     for ref, leaves in leaves_by_ref(state).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
+    copy.load_vote_counts((ref, rows) for ref, (_, rows) in counts_of(state).items() if rows)
     copy.load_parts(parts_of(state))
     copy.load_cooldowns(state.cooldowns.items())
     copy.loaded()

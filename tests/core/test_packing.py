@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.events import ListingMerged
-from core.packing import PackedRow, pack, shape_of, unpack
-from core.rows import Key, Listing, OwnerMessage
+from core.packing import PackedRow, brief_of, pack, shape_of, unpack
+from core.rows import Eligibility, Key, Listing, OwnerMessage, ServerCheck
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OWNER
@@ -26,6 +26,23 @@ def test_a_row_without_a_message_has_the_bytes_of_older_versions() -> None:
     assert b"message" not in msgspec.json.encode(ROW)
     told = OwnerMessage(user_actor(OWNER), "approved", None, NOW_MS, None)
     assert b"message" in pack(replace(ROW, message=told))
+
+
+def test_a_row_without_a_check_has_the_bytes_of_older_versions() -> None:
+    assert b"eligib" not in pack(ROW) + msgspec.json.encode(ROW)
+    checked = replace(ROW, eligibility=Eligibility(NOW_MS, (ServerCheck("age", "pass", 20, 14, NOW_MS),)))
+    assert unpack(pack(checked)) == checked
+    assert b"hidden" not in pack(checked)
+
+
+def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:
+    for hidden_ms, review, is_public in (
+        *((None, "approved", True), (NOW_MS, "approved", False), (None, "in_review", False)),
+    ):
+        row = replace(ROW, review=review, eligibility=Eligibility(NOW_MS, (), None, hidden_ms))
+        assert PackedRow(BOT_REF, pack(row)).brief == brief_of(row)
+        assert (row.is_public, brief_of(row).is_public) == (is_public, is_public)
+    assert PackedRow(BOT_REF, pack(ROW)).brief.is_public
 
 
 def test_a_packed_row_tells_how_many_keys_it_has() -> None:

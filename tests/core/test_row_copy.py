@@ -14,7 +14,7 @@ from tests.support.examples import examples
 from tests.support.generated_events import frequent, histories, sequences
 from tests.support.memory_ledger import empty_state
 
-Copied = list[tuple[Listing | UserRow, tuple[Delivery, ...]]]
+Copied = list[tuple[Listing | UserRow, tuple[Delivery, ...], tuple[bytes, ...]]]
 
 
 def place(row: Delivery) -> tuple[str, str]:
@@ -24,10 +24,14 @@ def place(row: Delivery) -> tuple[str, str]:
 
 def rows_now(state: State) -> Copied:
     listings = [
-        (state.listings[ref], tuple(sorted(state.deliveries.newest_first(ref), key=place)))
+        (
+            state.listings[ref],
+            tuple(sorted(state.deliveries.newest_first(ref), key=place)),
+            tuple(state.vote_counts.rows(ref)),
+        )
         for ref in state.listings.refs
     ]
-    return [*listings, *((state.users[ref], ()) for ref in state.users.refs)]
+    return [*listings, *((state.users[ref], (), ()) for ref in state.users.refs)]
 
 
 @examples(200)
@@ -44,9 +48,9 @@ def test_a_copy_is_of_the_moment_it_began(before: list[Event], during: list[Even
         for event in islice(happening, 2):
             state.apply(event)
         for rows in copy.slices():
-            for row, deliveries in rows:
+            for row, deliveries, counts in rows:
                 assert isinstance(row, Listing | UserRow)
-                copied.append((row, tuple(sorted(deliveries, key=place))))
+                copied.append((row, tuple(sorted(deliveries, key=place)), tuple(counts)))
             for event in islice(happening, 1):
                 state.apply(event)
         state.end_copy(copy)

@@ -4,7 +4,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
-from core.rows import Act, Claim, Listing, Note, OwnerMessage, Proof, Stamp, Stamps
+from core.rows import Act, Claim, Listing, Note, OwnerMessage, Proof, Stamp, Stamps, VoteFlag
 from core.striking import actors_of, without_actor
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
@@ -55,6 +55,18 @@ def test_what_came_after_the_erasure_stays() -> None:
         (OTHER, "Yours."),
     ]
     assert (struck.claim, struck.proof) == (later.claim, later.proof)
+
+
+def test_a_flag_of_a_vote_stays_without_its_voter() -> None:
+    flags = (
+        VoteFlag(NOW_MS, ME, "burst", "f1"),
+        VoteFlag(NOW_MS, OTHER, "burst", "f2"),
+        VoteFlag(NOW_MS + 5, ME, "burst", "f3"),
+    )
+    row = replace(BARE, flags=flags)
+    assert actors_of(row) == {ME, OTHER}
+    struck = without_actor(row, ME, NOW_MS)
+    assert struck.flags == (replace(flags[0], by=ERASED), *flags[1:])
 
 
 def test_nobody_else_is_struck_out() -> None:

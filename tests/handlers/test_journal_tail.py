@@ -95,7 +95,7 @@ def test_of_a_webhook_only_the_host_is_shown() -> None:
 def test_limits_and_flags_read_as_people_write_them() -> None:
     assert told(
         LimitsSet(BOT_REF, Policy(5, 60), None), DeliveryQueued("d", BOT_REF, USER, test=True, at_ms=NOW_MS)
-    ) == ["stats 5 in 60 s, by operator", f"delivery_id d, user {USER}, test true"]
+    ) == ["stats 5 in 60 s, by operator", f"delivery_id d, kind vote, user {USER}, test true"]
 
 
 def test_a_long_text_is_cut() -> None:

@@ -14,6 +14,7 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     "listing_exists": ({}, "A listing with this id exists."),
     "not_in_review": ({"review": "denied"}, "The listing is denied, not in review."),
     "keys_need_approval": ({}, "Keys are for approved listings only."),
+    "too_many_reminders": ({"most": 100}, "A user has 100 reminders at most; turn one off first."),
     "too_many_keys": ({"most": 25}, "A listing has 25 keys at most; delete one first."),
     "votes_need_approval": ({}, "Only an approved listing can be voted for."),
     "not_signed": ({}, "Messages to a chat platform are not signed."),

@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.rows import Delivery, FleetRow, Listing, OwnerMessage, Suspension, Webhook
+from core.vote_port import counted_in
 from snapshot.files import (
     HEADER_BYTES,
     MAGIC,
     Chunk,
     CooldownsChunk,
+    CountsChunk,
     DeliveriesChunk,
     EndChunk,
     FleetChunk,
@@ -60,6 +62,7 @@ ROWS = st.one_of(
     st.lists(LISTINGS, max_size=3).map(ListingsChunk),
     st.lists(DELIVERIES, max_size=3).map(DeliveriesChunk),
     st.lists(st.tuples(REFS, LEAF), max_size=3).map(LeavesChunk),
+    st.lists(st.tuples(REFS, st.lists(st.binary(max_size=9), max_size=2)), max_size=3).map(CountsChunk),
     st.lists(st.tuples(REFS, USERS, st.dictionaries(st.integers(0, 70), COUNTS)), max_size=3).map(PartsChunk),
     st.lists(FLEETS, max_size=1).map(FleetChunk),
     st.lists(st.tuples(LABELS, MS), max_size=3).map(CooldownsChunk),
@@ -109,7 +112,15 @@ def chunks_in(path: Path, keys: Keyring = KEYS) -> list[Chunk]:
 
 
 def as_read(chunks: Sequence[Chunk]) -> list[Chunk]:
-    return [packed(chunk.rows) if isinstance(chunk, ListingsChunk) else chunk for chunk in chunks]
+    return [_as_read(chunk) for chunk in chunks]
+
+
+def _as_read(chunk: Chunk) -> Chunk:
+    if isinstance(chunk, ListingsChunk):
+        return packed(chunk.rows)
+    if isinstance(chunk, LeavesChunk):
+        return LeavesChunk(chunk.rows, [counted_in(leaf) for _, leaf in chunk.rows])
+    return chunk
 
 
 def refusal(path: Path) -> str:
@@ -129,6 +140,7 @@ def test_chunks_are_read_as_they_were_written(
         ListingsChunk
         | DeliveriesChunk
         | LeavesChunk
+        | CountsChunk
         | PartsChunk
         | FleetChunk
         | CooldownsChunk

@@ -19,7 +19,7 @@ from core.events import (
 )
 from core.rows import Delivery
 from core.state import State
-from snapshot.files import CooldownsChunk, FleetChunk, LeavesChunk, PackedChunk, PartsChunk
+from snapshot.files import CooldownsChunk, CountsChunk, FleetChunk, LeavesChunk, PackedChunk, PartsChunk
 from snapshot.recovery import apply_events, recover
 from snapshot.state_copy import Copied, StateCopy
 from tests.support.coroutines import run
@@ -121,6 +121,8 @@ def take_up(state: State, chunk: Copied) -> None:
             state.load_packed(chunk.refs, chunk.rows, chunk.keys, chunk.at_once)
         case LeavesChunk():
             state.load_votes(chunk.rows)
+        case CountsChunk():
+            state.load_vote_counts(chunk.rows)
         case PartsChunk():
             state.load_parts(chunk.rows)
         case _:

@@ -1,5 +1,7 @@
 """Rows that are committed before a test begins: listings, keys, webhooks and deliveries."""
 
+from msgspec.structs import replace
+
 from core.events import (
     DeliveryAttempted,
     DeliveryDropped,
@@ -10,7 +12,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.ledger import Ledger
-from core.rows import Attempt, Dropped, Key, Listing, Review, Webhook
+from core.rows import Attempt, Dropped, Key, Listing, Review, Webhook, WebhookEvent
 from tests.support.sample_rows import (
     BOT_PROFILE,
     BOT_REF,
@@ -39,8 +41,11 @@ def a_key(ledger: Ledger, key_id: str = "k1", *, digest: str = "d1" * 32, ref: s
     return key
 
 
-def a_webhook(ledger: Ledger, ref: str = BOT_REF) -> Webhook:
+def a_webhook(ledger: Ledger, ref: str = BOT_REF, *, events: tuple[WebhookEvent, ...] = ("vote",)) -> Webhook:
+    """One that takes votes, or these events."""
     webhook = Webhook("https://receiver.example/votes", NOW_MS, "a shared secret", secret=SECRET)
+    if events != ("vote",):
+        webhook = replace(webhook, events=events)
     ledger.commit([WebhookSaved(ref, webhook)])
     return webhook
 

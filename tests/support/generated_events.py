@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_args
 
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
+from core.clock import day_of
 from core.review_notes import newest_notes
 from core.rows import (
     Act,
@@ -18,8 +19,10 @@ from core.rows import (
     BotProfile,
     Claim,
     Delivery,
+    Eligibility,
     Key,
     Listing,
+    NodeCounts,
     NodeWindow,
     Note,
     Outcome,
@@ -28,16 +31,30 @@ from core.rows import (
     Proof,
     Review,
     Revocation,
+    ServerCheck,
     ServerProfile,
     Stamp,
     Stamps,
     StatsWindow,
     Suspension,
+    VoteFlag,
     Webhook,
+    WebhookEvent,
 )
 from core.trail import newest
 from core.user_changes import with_sessions
-from core.user_rows import EndedSession, Quarantine, UserProfile, UserRow, UserSession, UserStamps, user_ref
+from core.user_rows import (
+    EndedSession,
+    Quarantine,
+    Reminder,
+    ReminderMessage,
+    UserProfile,
+    UserRow,
+    UserSession,
+    UserStamps,
+    user_ref,
+)
+from core.vote_flags import joined_flags
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 
@@ -59,6 +76,13 @@ acts = st.builds(Act, times, actors, st.sampled_from(["submitted", "edited"]), n
 stamps = st.just(Stamp()) | st.builds(Stamp, times, labels)
 counts = st.none() | st.integers(0, 3)
 moves = st.tuples(users.map(int), st.integers(0, 2), st.integers(1, 3))
+days = st.sampled_from([day_of(NOW_MS) - ago for ago in (0, 1, 31)])
+of_days = st.lists(st.tuples(days, st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]).map(tuple)
+of_months = st.lists(st.tuples(st.integers(600, 602), st.integers(1, 4)), max_size=2).map(tuple)
+node_counts = st.builds(NodeCounts, labels, of_days, of_months, of_days, of_months, struck=st.integers(0, 3))
+counts_moved = st.lists(
+    st.tuples(days, st.integers(0, 2), st.integers(1, 3)), max_size=2, unique_by=lambda each: each[0]
+).map(tuple)
 reviews: st.SearchStrategy[Review] = st.sampled_from(get_args(Review))
 policies = st.none() | st.builds(Policy, st.integers(1, 3), st.integers(1, 3))
 profiles = st.builds(
@@ -72,7 +96,10 @@ profiles = st.builds(
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
-webhooks = st.builds(Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions)
+taken: st.SearchStrategy[UnsetType | tuple[WebhookEvent, ...]] = st.sampled_from([UNSET, ("review.denied",)])
+webhooks = st.builds(
+    Webhook, texts, times, st.none() | texts, failed=failures, suspension=suspensions, events=taken
+)
 attempts = st.builds(
     Attempt,
     times,
@@ -109,6 +136,18 @@ def sessions_ended(ref: str) -> st.SearchStrategy[ev.SessionsEnded]:
     return st.builds(ev.SessionsEnded, st.just(ref), digests, times, **managed)
 
 
+reminder_messages = st.builds(
+    ReminderMessage, times, st.integers(1, 3), st.integers(0, 3), st.none() | times, attempts
+)
+
+
+def reminders_of_a_user() -> st.SearchStrategy[Any]:
+    """Reminders in the order of their listings, or no field."""
+    of_listing = st.builds(Reminder, refs, times, st.booleans(), stamps, st.none() | reminder_messages)
+    found = st.lists(of_listing, max_size=2, unique_by=lambda each: each.listing)
+    return found.map(lambda each: tuple(sorted(each, key=lambda one: one.listing)) or UNSET)
+
+
 def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
     """Rows as they may be told: everything in order, and no session that was ended."""
     row = st.builds(
@@ -121,6 +160,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
             lambda found: tuple(sorted(found, key=lambda each: each.act))
         ),
         stamps=st.builds(UserStamps, stamps, stamps),
+        reminders=reminders_of_a_user(),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -168,6 +208,28 @@ owner_messages = st.builds(
 )
 
 
+rules_of_flags = st.sampled_from(["crowded_address", "burst"])
+flag_ids = st.sampled_from(["f1", "f2", "f3"])
+vote_flags = st.lists(
+    st.builds(VoteFlag, times, user_actors, rules_of_flags, flag_ids, labels), min_size=1, max_size=3
+).map(lambda flags: joined_flags(tuple(flags), ()))
+server_checks = st.lists(
+    st.builds(
+        ServerCheck,
+        st.sampled_from(["members", "nsfw"]),
+        st.sampled_from(["pass", "fail", "unknown"]),
+        counts,
+        st.integers(0, 3),
+        times,
+    ),
+    max_size=2,
+    unique_by=lambda check: check.name,
+).map(tuple)
+eligibilities = st.builds(
+    Eligibility, times, server_checks, st.none() | times, st.none() | times, stamp=stamps
+)
+
+
 @st.composite
 def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
     """A next attempt is due unless this was the last."""
@@ -202,6 +264,8 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         proof=draw(st.none() | st.builds(Proof, times, actors)),
         denied_profile=draw(st.none() | profiles),
         message=draw(st.just(UNSET) | owner_messages),
+        flags=draw(st.just(UNSET) | vote_flags),
+        eligibility=draw(st.just(UNSET) | eligibilities),
         sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
@@ -238,10 +302,17 @@ def deliveries_attempted(draw: st.DrawFn) -> ev.DeliveryAttempted:
 LISTING_OF = {"third": BOT_REF, "fourth": SERVER_REF}
 
 
+told_events: st.SearchStrategy[tuple[WebhookEvent, str | None]] = st.sampled_from(
+    [("vote", None), ("vote", None), ("review.approved", None), ("vote.struck", "Bought.")]
+)
+
+
 @st.composite
 def deliveries_queued(draw: st.DrawFn) -> ev.DeliveryQueued:
     id_, ref = draw(delivery_ids), draw(refs)
-    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), draw(users), draw(st.booleans()), draw(times))
+    kind, reason = draw(told_events)
+    user, test = draw(users), draw(st.booleans())
+    return ev.DeliveryQueued(id_, LISTING_OF.get(id_, ref), user, test, draw(times), kind, reason)
 
 
 @st.composite
@@ -287,10 +358,20 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         **managed,
     ),
     ev.EndpointHealthSet: st.builds(ev.EndpointHealthSet, refs, failures, suspensions),
-    ev.VoteCast: st.builds(ev.VoteCast, refs, users, st.integers(1, 3), times, authors),
+    ev.VoteCast: st.builds(
+        ev.VoteCast,
+        *(refs, users, st.integers(1, 3), times, authors),
+        *(st.integers(0, 3), st.integers(0, 4), st.just(0) | days),
+    ),
+    ev.VoteFlagged: st.builds(
+        ev.VoteFlagged, refs, users, rules_of_flags, flag_ids, times, stamp_ms=stamp_times
+    ),
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.EligibilityChecked: st.builds(
+        ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
+    ),
     ev.OwnerMessageQueued: st.builds(
         ev.OwnerMessageQueued,
         refs,
@@ -303,6 +384,18 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
     ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
+    ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
+    ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
+    ev.ReminderAttempted: st.builds(
+        ev.ReminderAttempted,
+        user_refs,
+        refs,
+        times,
+        st.integers(1, 3),
+        attempts,
+        st.sampled_from(get_args(Outcome)),
+        st.none() | times,
+    ),
     ev.UserSignedIn: user_refs.flatmap(signed_in),
     ev.SessionSeen: user_refs.flatmap(
         lambda ref: st.builds(ev.SessionSeen, st.just(ref), session_digests(ref), times)
@@ -342,6 +435,10 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.VotesMerged: votes_merged(),
     ev.DeliveryForgotten: st.builds(ev.DeliveryForgotten, delivery_ids, refs),
     ev.VotesMoved: st.builds(ev.VotesMoved, refs, labels, st.lists(moves, max_size=2).map(tuple)),
+    ev.VoteCountsMerged: st.builds(
+        ev.VoteCountsMerged, refs, st.lists(node_counts, max_size=2, unique_by=lambda it: it.node).map(tuple)
+    ),
+    ev.VoteCountsMoved: st.builds(ev.VoteCountsMoved, refs, labels, *[counts_moved] * 2),
     ev.DeliveryMerged: deliveries_merged(),
 }
 

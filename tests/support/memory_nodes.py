@@ -98,7 +98,9 @@ class Node:
         """Return the facts about listings, users and votes in a copy of the node."""
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
         people = [self.capture.user(ref) for ref in self.state.users.refs]
-        return [*(fact for fact in (*listings, *people) if fact is not None), *self._votes()]
+        refs = [*self.state.listings.orphans, *self.state.listings.refs]
+        rows = (*listings, *people, *map(self.capture.counts, refs))
+        return [*(fact for fact in rows if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet

@@ -27,6 +27,16 @@ CHANNELS = "/users/@me/channels"
 READY, PRIVATE, SILENT, NO_BOT = (str(400000000000000000 + number) for number in range(1, 5))
 
 
+def server_id(number: int) -> str:
+    return str(300000000000000000 + number)
+
+
+GOOD_SERVER, SMALL, WITHOUT_BOT, OPEN_NSFW, NO_SECOND_FACTOR, MANAGED, NOT_MANAGED = map(
+    server_id, range(1, 8)
+)
+"""Servers of Ada: each but the first has one thing wrong. The last two are Emil's."""
+
+
 def messages_path(user_id: str) -> str:
     """The path of messages to a user."""
     return f"/channels/{500000000000000000 + int(user_id) % 1_000}/messages"
@@ -55,6 +65,11 @@ class StandIn:
         seen: dict[str, Any] = requests.get(self.url + "/stand-in/seen", timeout=WAIT_SECONDS).json()
         times: int = seen["asked"].get(path, 0)
         return times
+
+    def change_server(self, server: str, **fields: object) -> None:
+        """Change what the platform says of a server."""
+        url = f"{self.url}/stand-in/servers/{server}"
+        assert requests.post(url, json=fields, timeout=WAIT_SECONDS).status_code == 200
 
     def messages(self, user_id: str) -> list[str]:
         """Return the direct messages that the user got, the newest first."""

@@ -15,9 +15,9 @@ from core.actors import OPERATOR, Actor, user_actor
 from core.clock import day_of
 from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
-from core.rows import Attempt
+from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
-from listings import keys, rules, stats, webhooks
+from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
@@ -286,8 +286,25 @@ def _quarantine(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return impose(node.state, other, "vote", f"Reason {step.number}", None, _now(node), by=_by(step))
 
 
+def _remind(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    """Attempt a message, at a node that knows what was attempted before."""
+    row = node.state.users.get(user_ref(step.user))
+    reminder = row.reminder(step.ref) if row is not None else None
+    if row is None or reminder is None:
+        return []
+    made = reminder.message.made if reminder.message is not None else 0
+    attempt = Attempt(_now(node), 1, None, "timeout", "")
+    due = (reminder.set_ms, made + 1, attempt)
+    return [ev.ReminderAttempted(row.ref, step.ref, *due, "retry", _now(node) + 1)]
+
+
 def _claim(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return [ev.ListingClaimed(step.ref, step.number % 3 > 0, _now(node), by=_by(step))]
+
+
+def _check(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
+    checks = (ServerCheck("members", "fail" if step.number % 3 else "pass", step.number, 100, _now(node)),)
+    return eligibility.check(node.state, step.ref, checks, _now(node), 2, by=_by(step))
 
 
 _WRITTEN: Sequence[dict[str, Any]] = [
@@ -372,9 +389,14 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "appoint": _appoint,
     "claim": _claim,
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
+    "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
     "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "check": _check,
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
+    "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
+    "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],
+    "remind by message": _remind,
     "attempt": _attempt,
     "take": _take,
     "tell": _tell,

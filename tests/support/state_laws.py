@@ -16,14 +16,22 @@ Parts = Sequence[tuple[str, int, dict[int, int]]]
 
 def picture(state: State) -> Picture:
     """All that the state holds, in a form that is equal for equal states."""
-    votes = votes_of(state), parts_of(state), dict(state.cooldowns)
+    votes = votes_of(state), parts_of(state), counts_of(state), dict(state.cooldowns)
     return (*rows_of(state), *votes, list(state.listings.orphans), state.fleet.row)
 
 
 def digested(state: State) -> Picture:
     """What the digest is of: not what came before its listing, nor at which nodes votes were cast."""
     votes = {ref: list(state.votes.votes(ref)) for ref in state.listings.refs if state.votes.voters(ref)}
-    return (*rows_of(state), votes)
+    counts = {ref: state.vote_counts.summed(ref) for ref in state.listings.refs}
+    return (*rows_of(state), votes, counts)
+
+
+def counts_of(state: State) -> dict[str, tuple[int, tuple[bytes, ...]]]:
+    """The votes by day and month, and of all time, of the listings that have some."""
+    refs = [*state.listings.refs, *state.listings.orphans]
+    counts = {ref: (state.vote_counts.total(ref), tuple(state.vote_counts.rows(ref))) for ref in refs}
+    return {ref: each for ref, each in counts.items() if any(each)}
 
 
 def rows_of(state: State) -> Picture:
@@ -76,6 +84,7 @@ def reloaded(state: State, votes: Leaves | None = None, parts: Parts | None = No
     copy.load(state.users.values())
     for ref, leaves in (leaves_by_ref(state) if votes is None else votes).items():
         copy.load_votes((ref, leaf) for leaf in leaves)
+    copy.load_vote_counts((ref, rows) for ref, (_, rows) in counts_of(state).items() if rows)
     copy.load_parts(parts_of(state) if parts is None else parts)
     copy.loaded()
     return copy

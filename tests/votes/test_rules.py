@@ -44,7 +44,7 @@ def cast(
 @pytest.mark.parametrize("ref", [BOT_REF, SERVER_REF])
 def test_a_first_vote_counts_one(ledger: Ledger, state: State, ref: str) -> None:
     a_listing(ledger, ref)
-    assert cast(ledger, ref) == VoteCast(ref, USER, 1, NOW_MS)
+    assert cast(ledger, ref) == VoteCast(ref, USER, 1, NOW_MS, of_day=1, of_month=1)
     assert state.votes.get(ref, int(USER)) == (1, NOW_MS)
 
 
@@ -171,7 +171,7 @@ def test_a_rule_changes_nothing_itself(ledger: Ledger, state: State) -> None:
         state, BOT_REF, USER, now_ms=NOW_MS, cooldown_ms=DAY_MS, delivery_id="first", pending_most=1
     )
     assert events == (
-        VoteCast(BOT_REF, USER, 1, NOW_MS),
+        VoteCast(BOT_REF, USER, 1, NOW_MS, of_day=1, of_month=1),
         DeliveryQueued("first", BOT_REF, USER, test=False, at_ms=NOW_MS),
     )
     assert state.digest() == digest

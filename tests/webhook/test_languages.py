@@ -33,7 +33,7 @@ def fields(text: str) -> list[str | None]:
 
 def test_there_are_texts_to_translate() -> None:
     assert "New vote for {name}" in TEXTS
-    assert len(TEXTS) == 5
+    assert len(TEXTS) == 11
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -3,10 +3,42 @@
 import json
 
 import pytest
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
-from core.rows import Delivery
+from core.rows import Delivery, WebhookEvent
 from tests.support.sample_rows import BOT_REF, NOW_MS, SERVER_REF, USER
 from webhook.payloads import payload
+
+
+def test_the_bytes_of_a_vote_and_of_a_test_are_those_of_the_contract() -> None:
+    vote = Delivery("d", BOT_REF, USER, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
+    assert payload(vote) == f'{{"bot":"111111111111111111","user":"{USER}","test":false}}'.encode()
+    tested = Delivery("d", BOT_REF, USER, test=True, queued_ms=NOW_MS, next_attempt_ms=NOW_MS)
+    assert payload(tested) == f'{{"user":"{USER}","test":true}}'.encode()
+
+
+OTHER_EVENTS: list[tuple[WebhookEvent, str, str | UnsetType, dict[str, object]]] = [
+    ("review.approved", "", UNSET, {}),
+    ("review.denied", "", "Too quiet.", {"reason": "Too quiet."}),
+    ("vote.struck", USER, "Bought.", {"user": USER, "reason": "Bought."}),
+]
+
+
+@pytest.mark.parametrize(("kind", "user", "reason", "more"), OTHER_EVENTS)
+def test_another_event_has_a_type_and_the_time_of_the_decision(
+    kind: WebhookEvent, user: str, reason: str | UnsetType, more: dict[str, object]
+) -> None:
+    for ref, named in (
+        (BOT_REF, {"bot": "111111111111111111"}),
+        (SERVER_REF, {"guild": "333333333333333333"}),
+    ):
+        delivery = Delivery(
+            "d", ref, user, test=False, queued_ms=NOW_MS, next_attempt_ms=NOW_MS, kind=kind, reason=reason
+        )
+        assert json.loads(payload(delivery)) == {"type": kind, **named, "at": NOW_MS, **more}
+        later = replace(delivery, round_ms=NOW_MS + 5, attempts=())
+        assert payload(later) == payload(delivery), "a redelivery says the same"
 
 
 @pytest.mark.parametrize(

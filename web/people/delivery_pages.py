@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from core.refusals import Invalid, NotFound
-from core.rows import Delivery, DeliveryState, Listing, Webhook
+from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
 from handlers.manage_listings import Kind
 from handlers.views import DeliveryPage, Redelivered, delivery_view
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
-from web.people.delivery_words import words_of_error
+from web.people.delivery_words import EVENTS, words_of_error
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
@@ -95,7 +95,7 @@ class DeliveryPages:
         self, visit: PersonVisit, access: Access, refused: FormRefusal = NOT_REFUSED, since: str = "86400"
     ) -> Shown:
         query = visit.request.query
-        asked = {name: query[name] for name in ("after", "state") if query.get(name)}
+        asked = {name: query[name] for name in ("after", "state", "type") if query.get(name)}
         page = await self._answers.ask(
             DeliveryPage,
             f"list{self._form}Deliveries",
@@ -107,6 +107,9 @@ class DeliveryPages:
             "page": page,
             "state": asked.get("state", ""),
             "states": STATES,
+            "type": asked.get("type", ""),
+            "events": EVENTS,
+            "has_events": "type" in asked or _takes_more(access.row),
             "is_first": "after" not in asked,
             "has_webhook": access.row.webhook is not None,
             "spans": SPANS,
@@ -124,10 +127,16 @@ class DeliveryPages:
         values = {
             "delivery": delivery_view(found, row.webhook),
             "command": self._curl(found, row, row.webhook) if row.webhook is not None else None,
+            "events": EVENTS,
             "errors": refused.errors,
             "in_words": words_of_error,
         }
         return tab_page(access, TAB, values, refused.status, template="delivery")
+
+
+def _takes_more(row: Listing) -> bool:
+    """Tell whether the log can hold more than votes and tests."""
+    return row.webhook is not None and row.webhook.taken != VOTES_ALONE
 
 
 def _here(access: Access) -> str:

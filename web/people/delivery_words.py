@@ -1,9 +1,16 @@
-"""The errors of deliveries in words. Law: every error of the log has some."""
+"""The events and the errors of deliveries in words. Law: every one of the log has some."""
 
 from collections.abc import Mapping
 
+from core.rows import WebhookEvent
 from web.texts import Text, Words
 
+EVENTS: Mapping[WebhookEvent, Text] = {
+    "vote": Text("Votes"),
+    "review.approved": Text("Approvals"),
+    "review.denied": Text("Denials"),
+    "vote.struck": Text("Votes struck out"),
+}
 OURS = Text("something failed on our side; it does not count against you")
 _WORDS: Mapping[str, Text] = {
     "timeout": Text("the answer was not complete in time"),

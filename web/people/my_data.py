@@ -12,9 +12,10 @@ from msgspec import UNSET
 
 from core.actors import user_actor
 from core.clock import Clock
+from core.due_reminders import due_reminders, ends_ms
 from core.rows import Listing, OwnerMessage, Policy
 from core.state import State
-from core.user_rows import user_ref
+from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
 from listings.ownership import Ownership
@@ -35,13 +36,20 @@ WORD = "erase"
 
 class MyData:
     def __init__(
-        self, state: State, clock: Clock, ownership: Ownership, answers: JsonAnswers, session: Cookie
+        self,
+        state: State,
+        clock: Clock,
+        ownership: Ownership,
+        answers: JsonAnswers,
+        session: Cookie,
+        cooldown_ms: int,
     ) -> None:
         self._state = state
         self._clock = clock
         self._ownership = ownership
         self._answers = answers
         self._session = session
+        self._cooldown_ms = cooldown_ms
         self._limit = UserLimit(DOWNLOADS, clock)
 
     def show(self, visit: PersonVisit) -> Shown:
@@ -87,18 +95,39 @@ class MyData:
         account = msgspec.to_builtins(row) if row is not None else {}
         for session in account.get("sessions", ()):
             del session["digest"]
+        account.pop("reminders", None)  # they stand by themselves
         account.pop("ended", None)  # of sessions that are over there are digests alone
         return {
             "id": user_id,
             "at_ms": self._clock.now_ms(),
             "account": account,
+            "reminders": self._reminders(row) if row is not None else [],
             "listings": list(self._ownership.refs_of(user_id)),
             "votes": known.votes,
             "webhook_deliveries": known.deliveries,
             "direct_messages": known.messages,
+            "flagged_votes": known.flags,
             "acts": known.acts,
             "acts_on_users": known.quarantines,
         }
+
+    def _reminders(self, row: UserRow) -> list[dict[str, Any]]:
+        """Return the reminders, and which of them are notices now."""
+        now_ms = self._clock.now_ms()
+        due = {
+            each.reminder.listing: each for each in due_reminders(self._state, row, self._cooldown_ms, now_ms)
+        }
+        return [
+            {
+                "listing": each.listing,
+                "set_ms": each.set_ms,
+                "ends_ms": ends_ms(self._state, row, each, self._cooldown_ms),
+                "is_due": each.listing in due,
+                "is_new": each.listing in due and due[each.listing].is_new,
+                **({"direct_message": _attempted(each.message)} if each.message is not None else {}),
+            }
+            for each in row.reminders_on
+        ]
 
 
 class _Known:
@@ -108,6 +137,7 @@ class _Known:
         self.votes: list[dict[str, Any]] = []
         self.deliveries: list[dict[str, Any]] = []
         self.messages: list[dict[str, Any]] = []
+        self.flags: list[dict[str, Any]] = []
         self.acts: list[dict[str, Any]] = []
         self.quarantines: list[dict[str, Any]] = []
         self._state = state
@@ -132,6 +162,11 @@ class _Known:
         listing, user = self._state.listings.get(ref), self._state.users.get(ref)
         if listing is not None:
             self.acts += self._acts(listing)
+            self.flags += [
+                {"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule}
+                for flag in (listing.flags if listing.flags is not UNSET else ())
+                if flag.by == self._actor
+            ]
             if listing.message is not UNSET and listing.message.to == self._actor:
                 self.messages.append({"listing": ref, **_told(listing.message)})
         elif user is not None:
@@ -151,6 +186,14 @@ class _Known:
         for deed, held in (("claimed", row.claim), ("proved", row.proof)):
             if held is not None and held.by == self._actor:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
+
+
+def _attempted(message: ReminderMessage) -> dict[str, Any]:
+    return {
+        "ends_ms": message.ends_ms,
+        "attempts": message.made,
+        "delivered": message.next_attempt_ms is None and message.last.error is None,
+    }
 
 
 def _told(message: OwnerMessage) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from core.clock import Clock
+from core.due_reminders import DueReminder, due_reminders
 from core.events import NoticesRead
 from core.ledger import Ledger
 from core.rows import Listing
@@ -11,7 +12,7 @@ from core.user_rows import UserSession, user_ref
 from handlers.manage_listings import kind_of_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
-from listings.notices import NoticeSearch
+from listings.notices import NoticeSearch, OwnerNotice
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
@@ -42,9 +43,24 @@ class OwnSession(NamedTuple):
     is_this: bool
 
 
+class MyNotices(NamedTuple):
+    """The newest notices of a person, of either kind, and how many are unread."""
+
+    newest: list[OwnerNotice | DueReminder]
+    unread: int
+
+
 class MyPages:
+    """The pages. `cooldown_ms` is how long after a vote a user may vote again."""
+
     def __init__(
-        self, ledger: Ledger, clock: Clock, people: PeopleInState, sessions: Sessions, ownership: Ownership
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        people: PeopleInState,
+        sessions: Sessions,
+        ownership: Ownership,
+        cooldown_ms: int,
     ) -> None:
         self._ledger = ledger
         self._state = ledger.state
@@ -52,6 +68,7 @@ class MyPages:
         self._people = people
         self._sessions = sessions
         self._ownership = ownership
+        self._cooldown_ms = cooldown_ms
 
     def home(self, _: PersonVisit) -> Shown:
         return Page("people/home.html", Text("Bots and servers, voted for by their users"), {"about": ABOUT})
@@ -105,8 +122,12 @@ class MyPages:
             await self._people.end(person.id, ended)
         return see_other("/me/sessions")
 
-    async def _notices(self, visit: PersonVisit) -> NoticeSearch:
+    async def _notices(self, visit: PersonVisit) -> MyNotices:
         user_id = signed_in(visit).id
         search = NoticeSearch(self._state, user_id, self._ownership.refs_of(user_id), NOTICES)
         await in_slices(search.slices())
-        return search
+        row, now_ms = self._state.users.get(user_ref(user_id)), self._clock.now_ms()
+        due = [*due_reminders(self._state, row, self._cooldown_ms, now_ms)] if row is not None else []
+        both: list[OwnerNotice | DueReminder] = [*search.newest, *due]
+        both.sort(key=lambda each: each.at_ms, reverse=True)
+        return MyNotices(both[:NOTICES], search.unread + sum(each.is_new for each in due))

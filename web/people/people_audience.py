@@ -48,6 +48,11 @@ _NOTICES: Mapping[str, Notice] = {
     "released": Notice(Text("You are not at it any more.")),
     "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
     "quarantined": Notice(Text("The user is under quarantine, and sees the reason.")),
+    "reminder-on": Notice(Text("You are reminded when you can vote for it again.")),
+    "reminder-off": Notice(Text("You are not reminded of it any more.")),
+    "reminders-full": Notice(
+        Text("You have as many reminders as one can have. Turn one off, then try again."), is_problem=True
+    ),
     "lifted": Notice(Text("The quarantine is lifted.")),
 }
 """What a page says of the last action, by its name in the address: any node of a fleet may show it."""

@@ -12,7 +12,7 @@ from core.actors import user_actor
 from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import NotFound, Unavailable
-from core.user_rows import UserProfile
+from core.user_rows import UserProfile, UserRow
 from languages.preferences import language_of
 from people.user_sessions import Known, Sessions, end_sessions, seen
 from web.people.visitors import Person
@@ -26,6 +26,7 @@ class PeopleInState:
         digest: makes a keyed digest of a session's value.
         new_value: makes a value of 256 random bits.
         cdn_url: where the chat platform has its pictures.
+        reminders: returns how many reminders a user has not seen at a time.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class PeopleInState:
         digest: Callable[[str], str],
         new_value: Callable[[], str],
         cdn_url: str,
+        reminders: Callable[[UserRow, int], int] = lambda _row, _now_ms: 0,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -43,6 +45,7 @@ class PeopleInState:
         self._digest = digest
         self._new_value = new_value
         self._cdn_url = cdn_url
+        self._reminders = reminders
 
     def known(self, value: str | None) -> Person | None:
         """Return who has a session of this value, and note now and then that it is used."""
@@ -54,7 +57,7 @@ class PeopleInState:
             return None
         with contextlib.suppress(Unavailable):  # a page that only shows something needs no disk
             self._ledger.commit(seen(known, now_ms))
-        return self._person(known)
+        return self._person(known, now_ms)
 
     async def sign_in(self, user: PlatformUser, label: str, ends: str | None) -> str:
         """Open a session and return its value, once that is durable. Raises Quarantined and Unavailable."""
@@ -80,7 +83,7 @@ class PeopleInState:
         events = end_sessions(self._ledger.state, user_id, digests, now_ms, by=user_actor(user_id))
         await self._ledger.durable(self._ledger.commit(events))
 
-    def _person(self, known: Known) -> Person:
+    def _person(self, known: Known, now_ms: int) -> Person:
         row, profile = known.user, known.user.profile
         if profile is None:
             raise NotFound("user")
@@ -92,4 +95,5 @@ class PeopleInState:
             language_of(profile.locale or ""),
             known.session.digest,
             known.session.opened_ms,
+            self._reminders(row, now_ms),
         )

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from handlers.manage_listings import Kind
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
+from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
+from web.people.my_votes import MY_VOTES, MyVotes
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import OwnerPages
@@ -26,6 +28,7 @@ from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -36,6 +39,7 @@ class PeoplePages:
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
+    my_votes: MyVotes
     data: MyData
     submission: SubmissionPages
     overview: OverviewPages
@@ -48,6 +52,8 @@ class PeoplePages:
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
+    votes: Mapping[Kind, VotePages]
+    flags: FlagPages
 
 
 SIGN_IN_PAGES = (
@@ -69,9 +75,11 @@ PEOPLE_PAGES = (
     PageRow("GET", "/me/data", lambda to: to.data.show, "signed in"),
     PageRow("GET", "/me/data.json", lambda to: to.data.download, "signed in"),
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
+    *MY_VOTES,
     *OWNED_PAGES,
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
     *REVIEW_PAGES,
+    *VOTE_PAGES,
 )

@@ -6,6 +6,8 @@ _ONE = "/review/{kind}/{id}"
 REVIEW_PAGES = (
     PageRow("GET", "/review", lambda to: to.queue.show, "moderator"),
     PageRow("GET", "/review.json", lambda to: to.queue.twin, "moderator"),
+    PageRow("GET", "/review/votes", lambda to: to.flags.show, "moderator"),
+    PageRow("GET", "/review/votes.json", lambda to: to.flags.twin, "moderator"),
     PageRow("GET", f"{_ONE}.json", lambda to: to.review.twin, "moderator"),
     PageRow("GET", _ONE, lambda to: to.review.show, "moderator"),
     PageRow("POST", f"{_ONE}/claim", lambda to: to.review.claim, "moderator"),

@@ -15,6 +15,7 @@ class Person(Struct, frozen=True):
         language: that of the account at the platform, if it is one of ours.
         session_digest: names the session among those of the user.
         signed_in_ms: when the session began (Unix milliseconds).
+        reminders: how many the user has not seen yet.
     """
 
     id: str
@@ -24,6 +25,7 @@ class Person(Struct, frozen=True):
     language: Language | None
     session_digest: str
     signed_in_ms: int
+    reminders: int = 0
 
 
 class People(Protocol):

@@ -6,9 +6,9 @@
     .../webhook/remove      asks before everything is gone
     .../webhook/probe, resume, test    do what their buttons say
 
-The API replaces address, token and language together. So that an empty field can keep what nobody may see,
-the form sends it again: the token only to the server that has it already, or whoever may change the address
-could read the token at another one.
+The API replaces address, token, language and events together. So that an empty field can keep what nobody
+may see, the form sends it again: the token only to the server that has it already, or whoever may change the
+address could read the token at another one.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from core.refusals import Invalid, NotFound
-from core.rows import Webhook
+from core.rows import VOTES_ALONE, Webhook
 from handlers.manage_listings import Kind
 from handlers.views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
@@ -24,7 +24,7 @@ from listings.forms import WebhookSettings, read
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
-from web.people.delivery_words import words_of_error
+from web.people.delivery_words import EVENTS, words_of_error
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit, origin
@@ -159,6 +159,7 @@ class WebhookPages:
         values = {
             "webhook": webhook,
             "languages": OWN_NAMES,
+            "events": EVENTS,
             "errors": refused.errors,
             "in_words": words_of_error,
         }
@@ -184,14 +185,16 @@ def _settings(
     """
     webhook = access.row.webhook
     is_chat = webhook is not None and webhook.language is not None
-    given: dict[str, Any] = {"url": "", "chosen": "", "no_token": False}
+    given: dict[str, Any] = {"url": "", "chosen": "", "no_token": False, "taken": VOTES_ALONE}
     if form is not None:
         given = {
             "url": form.text("url"),
             "chosen": form.text("language"),
             "no_token": bool(form.text("no_token")),
+            "taken": form.texts("events"),
         }
     elif webhook is not None:
+        given["taken"] = webhook.taken
         given["url"] = "" if is_chat else webhook.url
         given["chosen"] = webhook.language or ""
     values = {
@@ -200,6 +203,7 @@ def _settings(
         "kept_url": webhook.shown_url if webhook is not None and is_chat else None,
         "has_token": webhook is not None and webhook.token is not None,
         "languages": LANGUAGES,
+        "events": EVENTS,
         "version": form.text("version") if form is not None and not is_overtaken else _version(webhook),
         "saved": webhook.shown_url if webhook is not None and is_overtaken else None,
         "errors": refused.errors,
@@ -230,7 +234,9 @@ def _body(form: FormPost, before: Webhook | None) -> dict[str, Any]:
         if origin(url) != origin(before.url):
             raise Invalid({"token": ELSEWHERE})
         token = before.token
-    return {"url": url, "token": token, "language": language}
+    # A browser sends no box that is not ticked, but the empty field beside them: then none is.
+    events = form.texts("events") if "events" in form else None
+    return {"url": url, "token": token, "language": language, "events": events}
 
 
 def _shown(access: Access, title: Text, secret: str) -> Shown:

@@ -24,6 +24,9 @@
   document.addEventListener("htmx:sse:error", () => say("unanswered"));
   document.addEventListener("signed-out", () => say("ended"));
 
+  // A time of day is said by the clock of its reader.
+  for (const time of document.querySelectorAll("time[data-clock]")) time.textContent = new Date(time.dateTime).toLocaleTimeString(document.documentElement.lang, { timeStyle: "short" });
+
   // A button copies a text. Where the browser forbids that, the text is selected, for the keyboard to copy.
   document.addEventListener("click", async (click) => {
     const button = click.target.closest("[data-copy]");

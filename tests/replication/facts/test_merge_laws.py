@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from core.actors import OPERATOR, user_of
+from core.actors import ERASED, OPERATOR, user_actor, user_of
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -19,6 +19,7 @@ from core.rows import (
     Revocation,
     Stamp,
     Stamps,
+    VoteFlag,
     Webhook,
 )
 from core.user_changes import joined_users
@@ -29,6 +30,7 @@ from tests.support.examples import examples
 from tests.support.fleet_book import Book, Life, values
 from tests.support.generated_events import (
     counts,
+    eligibilities,
     histories,
     owner_messages,
     policies,
@@ -58,7 +60,8 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("claim", "note", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
+    *("remind", "remind", "forget", "remind by message", "check", "check"),
+    *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
@@ -74,6 +77,13 @@ keys = st.builds(
     st.integers(0, 2),
 )
 notes = st.builds(Note, st.integers(0, 3), st.just(OPERATOR), st.sampled_from("xy"))
+flags = st.builds(
+    VoteFlag,
+    st.integers(0, 3),
+    st.sampled_from([user_actor(USER), ERASED]),
+    st.just("burst"),
+    st.sampled_from(["f1", "f2"]),
+)
 settings_of_webhooks = st.none() | st.builds(Webhook, st.sampled_from(["x", "y"]), st.integers(0, 1))
 rows = st.builds(
     Listing,
@@ -102,7 +112,9 @@ rows = st.builds(
     proof=st.none() | st.builds(Proof, st.integers(0, 1), st.just(OPERATOR)),
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
+    eligibility=st.just(UNSET) | eligibilities,
     sent_ms=st.none() | st.integers(0, 2),
+    flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
@@ -243,9 +255,10 @@ def assert_sessions(node: Node, book: Book) -> None:
 
 
 def assert_trails(node: Node) -> None:
-    """Of an erased user later acts alone are known, and no older notes."""
+    """Of an erased user later acts alone are known, and no older notes or flags."""
     for row in node.state.listings.values():
         named = [(act.by, act.at_ms) for act in row.trail] + [(note.by, note.at_ms) for note in row.notes]
+        named += [(flag.by, flag.at_ms) for flag in row.flags] if row.flags is not UNSET else []
         for by, at_ms in named:
             user = user_of(by)
             erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0

@@ -73,18 +73,21 @@ def test_a_user_who_has_signed_in_is_shown(gateway: ThreadGateway) -> None:
 
 
 def test_a_user_whom_nobody_knows_is_404(served: Served) -> None:
-    for path in (f"{USERS}/{OTHER_USER}{part}" for part in ("", "/sessions", "/notices")):
+    for path in (f"{USERS}/{OTHER_USER}{part}" for part in ("", "/sessions", "/notices", "/reminders")):
         assert refusal(served.operate("GET", path)) == NO_USER
-    for path in (f"{USERS}/{OTHER_USER}/sessions", f"{USERS}/{OTHER_USER}/sessions/{FIRST[:16]}"):
-        assert refusal(served.operate("DELETE", path)) == NO_USER
+    for path in ("/sessions", f"/sessions/{FIRST[:16]}", "/reminders"):
+        assert refusal(served.operate("DELETE", f"{USERS}/{OTHER_USER}{path}")) == NO_USER
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        *(("GET", path) for path in ("", "/sessions", "/notices")),
+        *(("GET", path) for path in ("", "/sessions", "/notices", "/reminders")),
         *(("PUT", path) for path in ("/moderator", "/quarantines/vote")),
-        *(("DELETE", path) for path in ("/moderator", "/sessions", "/sessions/1", "/quarantines/vote")),
+        *(
+            ("DELETE", path)
+            for path in ("/moderator", "/reminders", "/sessions", "/sessions/1", "/quarantines/vote")
+        ),
     ],
 )
 @pytest.mark.parametrize("user", ["1", "me", "0" * 18, "18446744073709551616"])

@@ -47,6 +47,7 @@ def test_a_webhook_is_saved_shown_and_removed(gateway: ThreadGateway, path: str)
         "language": None,
         "signed": True,
         "old_secret_until": None,
+        "events": ["vote"],
         "saved_at": gateway.clock.now_ms(),
         "pending": 0,
         "failed_in_a_row": 0,

@@ -1,0 +1,291 @@
+"""Votes of a listing by day and by month. Law: of each node, day and month the greatest count stands.
+
+Each node of a fleet counts the votes that were cast at it. A vote carries how many it was, of its day and of
+its month, with itself; so counts may be put again, late and in any order, and nodes that have heard the same
+have the same. Votes that moderators strike out are counted by the same rule, at the node where that was done,
+and subtracted when somebody looks.
+
+Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` ones on which there were
+votes, at whatever node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
+vote that a wrong clock has put into the year 2100 pushes a single day out.
+
+A row is the bytes of one node's counts for one listing: about 200 for a listing with votes on each day.
+
+    head     number of the node u16 | newest day u16, its votes u32 | newest month u16, its votes u32
+             | votes struck out, of all time, u32
+    older days | older months | days of votes struck out | their months
+             each: the number of entries, then the entries, the newest first: the count, doubled, plus 1 if
+             the key is not the one right before the last; then the distance, less 2, behind it
+
+Numbers behind the head are LEB128 varints; lists at the end that are empty are left out. A vote nearly always
+is of the newest day, and changes nothing but the head.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from core.clock import day_of, month_of_day
+from core.rows import NodeCounts
+from core.vote_port import VotesView
+
+DAYS, MONTHS, STRUCK_DAYS, STRUCK_MONTHS, STRUCK = range(5)
+KEPT = (90, 24, 90, 24, 1)
+MAX_KEY = (1 << 16) - 1
+MAX_COUNT = (1 << 32) - 1
+_HEAD = struct.Struct("<HHIHII")
+_NUMBER = struct.Struct("<H")
+_LISTS = 4
+
+Series = list[dict[int, int]]
+"""The counts of one node: by day and month, and so for votes struck out; the last has those under key 0."""
+Stored = bytes | tuple[bytes, ...]
+"""The row of the only node, or those of several."""
+
+
+class VoteCountsView(Protocol):
+    """Counts of votes by listing, as readers see them. Votes struck out are not among them."""
+
+    def total(self, ref: str) -> int:
+        """Return the number of votes of all time; those of erased users are not among them."""
+
+    def in_month(self, ref: str, month: int) -> int:
+        """Return the votes of a month as `month_of` counts it."""
+
+    def days(self, ref: str) -> Mapping[int, int]:
+        """Return the votes by day as `day_of` counts it, in order, without days that had none."""
+
+    def months(self, ref: str) -> Mapping[int, int]:
+        """Return the votes by month as `month_of` counts it, in order, without months that had none."""
+
+    def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
+        """Return the votes that the node of this number has counted on the day, and in its month."""
+
+    def by_key(self, ref: str, number: int, at: int, key: int) -> int:
+        """Return a count of the node of this number; `at` says of what: DAYS, MONTHS, ..."""
+
+    def of_nodes(self, ref: str, labels: Sequence[str]) -> Sequence[NodeCounts]:
+        """Return the counts of each node as events and facts have them; `labels` are by number."""
+
+    def rows(self, ref: str) -> Sequence[bytes]:
+        """Return the row of each node, as bytes."""
+
+    def summed(self, ref: str) -> NodeCounts:
+        """Return the counts as if one node, without a label, had counted all."""
+
+
+class VoteCounts:
+    def __init__(self, votes: VotesView) -> None:
+        self._votes = votes
+        self._rows: dict[str, Stored] = {}
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def total(self, ref: str) -> int:
+        struck: int = sum(_HEAD.unpack_from(row)[5] for row in self.rows(ref))
+        return max(self._votes.total(ref) - struck, 0)
+
+    def in_month(self, ref: str, month: int) -> int:
+        found = 0
+        for row in self.rows(ref):
+            _, _, _, newest, count, struck = _HEAD.unpack_from(row)
+            if struck or month < newest:
+                return self.months(ref).get(month, 0)
+            found += count if month == newest else 0
+        return found
+
+    def days(self, ref: str) -> Mapping[int, int]:
+        return self._left(ref, DAYS, STRUCK_DAYS)
+
+    def months(self, ref: str) -> Mapping[int, int]:
+        return self._left(ref, MONTHS, STRUCK_MONTHS)
+
+    def _left(self, ref: str, counted: int, struck: int) -> Mapping[int, int]:
+        series = _sum(map(_decoded, self.rows(ref)))
+        left = ((key, count - series[struck].get(key, 0)) for key, count in sorted(series[counted].items()))
+        return {key: count for key, count in left if count > 0}
+
+    def at(self, ref: str, number: int, day: int) -> tuple[int, int]:
+        for row in self.rows(ref):
+            if _NUMBER.unpack_from(row)[0] == number:
+                _, newest, of_day, month, of_month, _ = _HEAD.unpack_from(row)
+                if newest == day and month == month_of_day(day):
+                    return of_day, of_month
+                series = _decoded(row)
+                return series[DAYS].get(day, 0), series[MONTHS].get(month_of_day(day), 0)
+        return 0, 0
+
+    def by_key(self, ref: str, number: int, at: int, key: int) -> int:
+        rows = (row for row in self.rows(ref) if _NUMBER.unpack_from(row)[0] == number)
+        return next((_decoded(row)[at].get(key, 0) for row in rows), 0)
+
+    def of_nodes(self, ref: str, labels: Sequence[str]) -> Sequence[NodeCounts]:
+        return [_told(labels[_NUMBER.unpack_from(row)[0]], _decoded(row)) for row in self.rows(ref)]
+
+    def summed(self, ref: str) -> NodeCounts:
+        return _told("", _sum(map(_decoded, self.rows(ref))))
+
+    def rows(self, ref: str) -> tuple[bytes, ...]:
+        stored = self._rows.get(ref, ())
+        return (stored,) if type(stored) is bytes else stored  # type: ignore[return-value] # mypy #9003
+
+    def canonical(self, ref: str) -> bytes:
+        """Return bytes that are equal for equal sums of all nodes; none for a listing without counts."""
+        rows = self.rows(ref)
+        if len(rows) == 1:
+            return _NUMBER.pack(0) + rows[0][_NUMBER.size :]
+        return _encoded(0, _sum(map(_decoded, rows))) if rows else b""
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def count(self, ref: str, number: int, day: int, of_day: int, of_month: int) -> None:
+        """Take the counts of a node, by its number, with a vote of that day."""
+        row = self._rows.get(ref)
+        if type(row) is bytes:
+            own, newest, known, month, in_month, struck = _HEAD.unpack_from(row)
+            if newest == day and own == number and month == month_of_day(day):
+                if of_day > known or of_month > in_month:
+                    of_day, of_month = (
+                        min(max(of_day, known), MAX_COUNT),
+                        min(max(of_month, in_month), MAX_COUNT),
+                    )
+                    self._rows[ref] = (
+                        _HEAD.pack(own, newest, of_day, month, of_month, struck) + row[_HEAD.size :]
+                    )
+                return
+        self._take(ref, number, [(DAYS, day, of_day), (MONTHS, month_of_day(day), of_month)])
+
+    def strike(self, ref: str, number: int, day: int, of_day: int, of_month: int, of_all: int) -> None:
+        """Take how many votes of that day, of its month, and of all time a node has struck out."""
+        month = month_of_day(day)
+        self._take(
+            ref,
+            number,
+            [(STRUCK_DAYS, day, of_day), (STRUCK_MONTHS, month, of_month), (STRUCK, 0, of_all)],
+        )
+
+    def merge(self, ref: str, number: int, told: NodeCounts) -> None:
+        """Take all counts of a node, by its number here."""
+        lists = (told.days, told.months, told.struck_days, told.struck_months, ((0, told.struck),))
+        self._take(ref, number, [(at, key, count) for at, each in enumerate(lists) for key, count in each])
+
+    def move(self, ref: str, other: int, own: int, moved: Iterable[tuple[int, int, int, int]]) -> None:
+        """Move counts of one node to another: `moved` has (DAYS or MONTHS, key, what stays, what the other
+        has then)."""
+        moved = list(moved)
+        if not self.rows(ref):
+            return
+        self._take(ref, other, [(at, key, kept) for at, key, kept, _ in moved], is_exact=True)
+        self._take(ref, own, [(at, key, count) for at, key, _, count in moved])
+
+    def remove(self, ref: str) -> None:
+        self._rows.pop(ref, None)
+
+    def load(self, rows: Iterable[tuple[str, Sequence[bytes]]]) -> None:
+        """Take what `rows` returned, by ref."""
+        self._rows.update((ref, each[0] if len(each) == 1 else tuple(each)) for ref, each in rows)
+
+    def _take(
+        self, ref: str, number: int, counts: Iterable[tuple[int, int, int]], is_exact: bool = False
+    ) -> None:
+        nodes = {_NUMBER.unpack_from(row)[0]: _decoded(row) for row in self.rows(ref)}
+        series = nodes.setdefault(number, [{} for _ in KEPT])
+        for at, key, count in counts:
+            key, count = min(max(key, 0), MAX_KEY), min(count, MAX_COUNT)
+            if count > 0 and (is_exact or count > series[at].get(key, 0)):
+                series[at][key] = count
+            elif is_exact and count <= 0:
+                series[at].pop(key, None)
+        for at, most in enumerate(KEPT):
+            keys = {key for each in nodes.values() for key in each[at]}
+            for key in sorted(keys)[: max(len(keys) - most, 0)]:
+                for each in nodes.values():
+                    each[at].pop(key, None)
+        rows = tuple(_encoded(node, nodes[node]) for node in sorted(nodes) if any(nodes[node]))
+        if rows:
+            self._rows[ref] = rows[0] if len(rows) == 1 else rows
+        else:
+            self._rows.pop(ref, None)
+
+
+def clamped_day(at_ms: int) -> int:
+    """Return the day of a wall time, or the first or the last one that can be counted."""
+    return min(max(day_of(at_ms), 0), MAX_KEY)
+
+
+def counts_at(label: str, day: int, of_day: int, of_month: int) -> NodeCounts:
+    """Return the counts of a node for one day and its month."""
+    return NodeCounts(label, ((day, of_day),), ((month_of_day(day), of_month),))
+
+
+def _told(label: str, series: Series) -> NodeCounts:
+    days, months, struck_days, struck_months = (tuple(sorted(each.items())) for each in series[:_LISTS])
+    return NodeCounts(label, days, months, struck_days, struck_months, series[STRUCK].get(0, 0))
+
+
+def _sum(nodes: Iterable[Series]) -> Series:
+    summed: Series = [{} for _ in KEPT]
+    for series in nodes:
+        for into, each in zip(summed, series, strict=True):
+            for key, count in each.items():
+                into[key] = min(into.get(key, 0) + count, MAX_COUNT)
+    return summed
+
+
+def _encoded(number: int, series: Series) -> bytes:
+    body = bytearray()
+    heads: list[tuple[int, int]] = []
+    for at in range(_LISTS):
+        entries = sorted(series[at].items(), reverse=True)
+        before = MAX_KEY + 1
+        if at in (DAYS, MONTHS):
+            heads.append(entries[0] if entries else (0, 0))
+            before = heads[-1][0]
+            entries = entries[1:]
+        _put(body, len(entries))
+        for key, count in entries:
+            distance = before - key
+            _put(body, count << 1 | (distance != 1))
+            if distance != 1:
+                _put(body, distance - 2)
+            before = key
+    (day, of_day), (month, of_month) = heads
+    head = _HEAD.pack(number, day, of_day, month, of_month, series[STRUCK].get(0, 0))
+    return head + bytes(body.rstrip(b"\0"))  # no entry ends with a zero, but for a distance of 2
+
+
+def _put(body: bytearray, number: int) -> None:
+    while number > 0x7F:
+        body.append(number & 0x7F | 0x80)
+        number >>= 7
+    body.append(number)
+
+
+def _decoded(row: bytes) -> Series:
+    _, day, of_day, month, of_month, struck = _HEAD.unpack_from(row)
+    series: Series = [{} for _ in KEPT]
+    numbers = _numbers(row)
+    for at, (newest, count) in enumerate(
+        ((day, of_day), (month, of_month), (MAX_KEY + 1, 0), (MAX_KEY + 1, 0))
+    ):
+        if count:
+            series[at][newest] = count
+        key = newest
+        for _ in range(next(numbers, 0)):
+            value = next(numbers)
+            key -= next(numbers, 0) + 2 if value & 1 else 1
+            series[at][key] = value >> 1
+    if struck:
+        series[STRUCK][0] = struck
+    return series
+
+
+def _numbers(row: bytes) -> Iterator[int]:
+    number = shift = 0
+    for byte in row[_HEAD.size :]:
+        number |= (byte & 0x7F) << shift
+        if byte & 0x80:
+            shift += 7
+        else:
+            yield number
+            number = shift = 0

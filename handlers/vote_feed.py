@@ -1,0 +1,412 @@
+"""All votes, in the order of the log, for platforms that have their own site. Law: a vote is told once, when
+it is durable.
+
+A reader begins without a cursor. Its pages bring two things, and the cursor says how far each has come:
+
+1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal;
+   what an erasure or a removal takes away, too. The log comes first in every page, so that a reader who needs
+   hours for the table does not fall behind what is kept of the journal.
+2. The *table*: how each user stands with each listing, as lines of the type `standing`, in the order of
+   refs and users, once, while room is left on the page. A standing is as it is when it is read, so it may
+   already count votes that the log has told, or will.
+
+A line says what is so, never "one more": a reader who stores `vote` and `at` of a line for its listing and
+user has the platform's own numbers, whichever of the two it came from.
+
+A cursor is `<position>-<told>-<proof>`, and `-<kind>-<id>-<user>` while the table is read. The records up to
+the position are told; of the last one only `told` lines, if that is not 0. The proof ties the cursor to
+this journal (journal/reading_on.py), so it outlives restarts and belongs to one node. What the state no
+longer knows is not told: a journal may still hold votes of users who were erased since.
+"""
+
+import asyncio
+import re
+from bisect import bisect_right
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Annotated, Literal, NamedTuple, Protocol
+
+from msgspec import Meta, Struct
+
+from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged
+from core.refusals import Invalid, PlaceLost
+from core.rows import BOTS
+from core.snowflake import MAX
+from core.state import State
+from handlers.reply import EVENT_STREAM, NotReady, Reply, encode_json, reply_to, success
+from handlers.request import Request
+from handlers.views import Moment, Positive, Snowflake, Success, View
+
+PAGE, MAX_PAGE = 500, 1_000
+STREAM_PAGE = 250
+MOST_READERS = 64
+"""Pages that may be under way at once."""
+SLICE = 256
+"""Lines or listings between two breaths of the loop."""
+MOST_LISTINGS = 20_000
+"""Listings that one page looks at: most may be without votes."""
+HEARTBEAT_SECONDS = 15.0
+PACE_SECONDS = 0.1
+"""The shortest time between two reads of a stream: what came meanwhile is read at once."""
+_CURSOR = r"[0-9]{1,18}-[0-9]{1,9}-[0-9a-f]{8}(-(bots|servers)-[0-9]{1,20}-[0-9]{1,20})?"
+NOW = "now"
+TAGS = (
+    *(str(kind.__struct_config__.tag) for kind in (VoteCast, VotesMerged, UserErased, ListingRemoved)),
+    *("user_erased.1", "listing_removed.1"),
+)
+"""The events that a line can come from, older versions included."""
+
+FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$")]
+Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$")]
+Kind = Literal["bots", "servers"]
+LineType = Literal["vote", "standing", "erased", "removed"]
+
+
+class VoteLine(View):
+    """A line of the feed. What its type does not need is null."""
+
+    type: Annotated[
+        LineType,
+        Meta(
+            description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
+            "`erased`: the user's votes are gone. `removed`: the listing and its votes are gone."
+        ),
+    ]
+    kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
+    id: Annotated[Snowflake | None, Meta(description="The id of the listing.")] = None
+    user: Snowflake | None = None
+    at: Annotated[Moment | None, Meta(description="The time of the vote, or of the latest one.")] = None
+    vote: Annotated[
+        Positive | None,
+        Meta(description="How often the user has voted for the listing, over all time, with this vote."),
+    ] = None
+
+
+class VotePage(Success):
+    """Votes in the order of the log."""
+
+    votes: tuple[VoteLine, ...]
+    next: Annotated[
+        FeedCursor,
+        Meta(description="Give it as `after` to go on: now, later, or after a restart. Never null."),
+    ]
+    more: Annotated[bool, Meta(description="False if this was all, for now.")]
+
+
+class FeedQuery(Struct, frozen=True):
+    """The query of the feed. A parameter that is None was left out."""
+
+    after: Annotated[
+        Place | None,
+        Meta(
+            examples=["4711-0-9f2c4e6a"],
+            description="The `next` of the page before. `now` begins behind the newest vote, and leaves out "
+            "how users stand.",
+        ),
+    ] = None
+    limit: Annotated[
+        int, Meta(ge=1, le=MAX_PAGE, description="How many lines there are on a page at most.")
+    ] = PAGE
+
+
+class TableMark(NamedTuple):
+    """The table is told up to this user of this listing."""
+
+    ref: str
+    user: int
+
+
+START = TableMark(f"{BOTS}0", 0)
+"""Before every listing: no id begins with 0, and no user is 0."""
+
+
+class Cursor(NamedTuple):
+    """How far a reader has come. `table` is None once the table is told."""
+
+    position: int
+    told: int
+    proof: int
+    table: TableMark | None
+
+    def __str__(self) -> str:
+        text = f"{self.position}-{self.told}-{self.proof:08x}"
+        return text if self.table is None else f"{text}-{self.table.ref.replace('/', '-')}-{self.table.user}"
+
+
+class ToldLine(NamedTuple):
+    """A line, and the cursor behind it."""
+
+    line: VoteLine
+    cursor: Cursor
+
+
+class Lines(NamedTuple):
+    told: Sequence[ToldLine]
+    cursor: Cursor
+    more: bool
+
+
+class LogRecord(Protocol):
+    @property
+    def position(self) -> int: ...
+    @property
+    def proof(self) -> int: ...
+    @property
+    def events(self) -> Sequence[Event]: ...
+
+
+class LogPage(Protocol):
+    @property
+    def records(self) -> Sequence[LogRecord]: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def proof(self) -> int: ...
+    @property
+    def is_last(self) -> bool: ...
+
+
+class Log(Protocol):
+    """The durable records; `journal.reading_on.JournalPages` reads them from disk."""
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The position of the newest durable record, and its proof."""
+
+    def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> Awaitable[LogPage]:
+        """Return the next records with events of `TAGS`, or with `again` from the position itself on. Raises
+        PlaceLost and OSError."""
+
+
+class VoteFeed:
+    def __init__(
+        self,
+        state: State,
+        log: Log,
+        head_durable: Callable[[], Awaitable[None]],
+        most_streams: int,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+    ) -> None:
+        """`head_durable()` returns once all that the state holds now is durable. Raises Unavailable."""
+        self._state = state
+        self._log = log
+        self._head_durable = head_durable
+        self._most_streams = most_streams
+        self._heartbeat_seconds = heartbeat_seconds
+        self._streams: set[asyncio.Event] = set()
+        self._readers = 0
+        self._is_stopping = False
+
+    def wake(self) -> None:
+        """Tell the streams that more is durable."""
+        for stream in self._streams:
+            stream.set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """End the streams when `stop` is set."""
+        await stop.wait()
+        self._is_stopping = True
+        self.wake()
+
+    async def page(self, request: Request) -> Reply:
+        """Answer with a page, or with a stream for whoever accepts one."""
+        query = feed_query(request.query)
+        if "text/event-stream" in request.headers.get("Accept", "").lower():
+            last_id = request.headers.get("Last-Event-ID")
+            return await self._stream(
+                _cursor(last_id, "Last-Event-ID") if last_id else self._first(query.after)
+            )
+        found = await self.lines(self._first(query.after), query.limit)
+        return success(
+            VotePage(votes=tuple(each.line for each in found.told), next=str(found.cursor), more=found.more)
+        )
+
+    def _first(self, after: str | None) -> Cursor:
+        if after is None or after == NOW:
+            position, proof = self._log.end
+            return Cursor(position, 0, proof, START if after is None else None)
+        return _cursor(after, "after")
+
+    # -- Pages --------------------------------------------------------------------------------------------
+
+    async def lines(self, cursor: Cursor, limit: int) -> Lines:
+        """Return at most `limit` lines behind a cursor. Raises PlaceLost, NotReady, Unavailable."""
+        with self._reading():
+            found, cursor, is_last = await self._of_log(cursor, limit)
+            if not is_last or cursor.table is None or len(found) >= limit:
+                return Lines(found, cursor, not is_last or cursor.table is not None)
+            standings, cursor = await self._of_table(cursor, limit - len(found))
+            return Lines([*found, *standings], cursor, cursor.table is not None)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        if self._readers >= MOST_READERS:
+            raise NotReady("too many pages of votes are being read")
+        self._readers += 1
+        try:
+            yield
+        finally:
+            self._readers -= 1
+
+    async def _of_log(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor, bool]:
+        """Return lines of the log, the cursor behind them, and whether these were the last."""
+        again = cursor.told > 0
+        try:
+            page = await self._log.behind(cursor.position, cursor.proof, limit, again=again)
+        except OSError as error:
+            raise NotReady(f"the journal cannot be read ({error.strerror})") from None
+        found: list[ToldLine] = []
+        for number, record in enumerate(page.records, 1):
+            begin = cursor.told if record.position == cursor.position else 0
+            lines = self._lines_of(record.events)
+            # None is a line that the state no longer knows. It counts, so that a cursor means the same later.
+            for told, line in islice(enumerate(lines, 1), begin, None):
+                if line is None:
+                    continue
+                if len(found) >= limit:
+                    return found, found[-1].cursor, False
+                found.append(ToldLine(line, Cursor(record.position, told, record.proof, cursor.table)))
+                if told % SLICE == 0:
+                    await asyncio.sleep(0)
+            if found and found[-1].cursor.position == record.position:
+                whole = Cursor(record.position, 0, record.proof, cursor.table)
+                found[-1] = found[-1]._replace(cursor=whole)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        return found, Cursor(page.position, 0, page.proof, cursor.table), page.is_last
+
+    def _lines_of(self, events: Sequence[Event]) -> Iterator[VoteLine | None]:
+        for event in events:
+            match event:
+                case VoteCast():
+                    is_known = self._state.votes.get(event.ref, int(event.user)) is not None
+                    yield (
+                        _line("vote", event.ref, event.user, event.at_ms, event.total or event.count)
+                        if is_known
+                        else None
+                    )
+                case VotesMerged():
+                    users = dict.fromkeys(
+                        [*self._state.votes.users(event.leaf), *(each[0] for each in event.parts)]
+                    )
+                    for user in users:
+                        yield self._standing(event.ref, user)
+                case UserErased() if event.user:
+                    yield VoteLine(type="erased", user=event.user)
+                case ListingRemoved():
+                    yield _line("removed", event.ref)
+
+    def _standing(self, ref: str, user: int) -> VoteLine | None:
+        vote = self._state.votes.get(ref, user)
+        return _line("standing", ref, str(user), vote[1], vote[0]) if vote is not None else None
+
+    async def _of_table(self, cursor: Cursor, limit: int) -> tuple[list[ToldLine], Cursor]:
+        """Return standings behind the mark, and the cursor behind them, once they are durable."""
+        found: list[ToldLine] = []
+        mark = cursor.table
+        for number in range(MOST_LISTINGS):
+            if mark is None or len(found) >= limit:
+                break
+            leaf = self._state.votes.next_leaf(mark.ref, mark.user)
+            if leaf is None:
+                ref = self._next_ref(mark.ref)
+                mark = TableMark(ref, 0) if ref is not None else None
+            else:
+                for user in self._state.votes.users(leaf)[: limit - len(found)]:
+                    mark = TableMark(mark.ref, user)
+                    line = self._standing(mark.ref, user)
+                    if line is not None:
+                        found.append(ToldLine(line, cursor._replace(table=mark)))
+                await asyncio.sleep(0)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        await self._head_durable()
+        return found, cursor._replace(table=mark)
+
+    def _next_ref(self, after: str) -> str | None:
+        """Return the next listing, or the next one that has votes and no row (yet)."""
+        listings = self._state.listings
+        found = [
+            refs[at]
+            for refs in (listings.refs, listings.orphans)
+            if (at := bisect_right(refs, after)) < len(refs)
+        ]
+        return min(found) if found else None
+
+    # -- Streams ------------------------------------------------------------------------------------------
+
+    async def _stream(self, cursor: Cursor) -> Reply:
+        first = await self.lines(
+            cursor, STREAM_PAGE
+        )  # what refuses the cursor does so before the head is sent
+        if len(self._streams) >= self._most_streams or self._is_stopping:
+            raise NotReady("too many streams of votes are open" if not self._is_stopping else "stopping")
+        return Reply(200, b"", {"x-accel-buffering": "no"}, None, EVENT_STREAM, self._events(first))
+
+    async def _events(self, lines: Lines) -> AsyncGenerator[bytes, None]:
+        """Yield a page at a time. Only one page is in memory: the next is read once this one was taken."""
+        ready = asyncio.Event()
+        self._streams.add(ready)
+        try:
+            yield _heartbeat(lines.cursor) if not lines.told else b"".join(map(_event, lines.told))
+            while not self._is_stopping:
+                if not lines.more and not await self._is_woken(ready):
+                    yield _heartbeat(lines.cursor)
+                    continue
+                await asyncio.sleep(PACE_SECONDS if not lines.more else 0)
+                ready.clear()
+                try:
+                    lines = await self.lines(lines.cursor, STREAM_PAGE)
+                except PlaceLost as lost:
+                    yield b"event: lost\ndata: %s\n\n" % reply_to(lost).body
+                    return
+                if lines.told:
+                    yield b"".join(map(_event, lines.told))
+        finally:
+            self._streams.discard(ready)
+
+    async def _is_woken(self, ready: asyncio.Event) -> bool:
+        try:
+            async with asyncio.timeout(self._heartbeat_seconds):
+                await ready.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+def _line(
+    its_type: LineType, ref: str, user: str | None = None, at_ms: int | None = None, vote: int | None = None
+) -> VoteLine:
+    kind: Kind = "bots" if ref.startswith(BOTS) else "servers"
+    return VoteLine(type=its_type, kind=kind, id=ref.partition("/")[2], user=user, at=at_ms, vote=vote)
+
+
+def _event(told: ToldLine) -> bytes:
+    return b"id: %s\ndata: %s\n\n" % (str(told.cursor).encode(), encode_json(told.line))
+
+
+def _heartbeat(cursor: Cursor) -> bytes:
+    """Return bytes that keep a connection open. A browser keeps the id, and tells nobody of an event."""
+    return b": here\nid: %s\n\n" % str(cursor).encode()
+
+
+def feed_query(query: Mapping[str, str]) -> FeedQuery:
+    """Read the query of the feed. Raises Invalid."""
+    after, limit = query.get("after"), query.get("limit", str(PAGE))
+    if after is not None and after != NOW:
+        _cursor(after, "after")
+    if not (limit.isascii() and limit.isdigit() and len(limit) <= 4 and 1 <= int(limit) <= MAX_PAGE):
+        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+    return FeedQuery(after, int(limit))
+
+
+def _cursor(text: str, field: str) -> Cursor:
+    """Read a cursor. Raises Invalid."""
+    if re.fullmatch(_CURSOR, text, re.ASCII) is None:
+        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+    position, told, proof, *table = text.split("-")
+    mark = TableMark(f"{table[0]}/{table[1]}", int(table[2])) if table else None
+    if mark is not None and mark.user > MAX:
+        raise Invalid({field: "must be the `next` of another page, or the id of an event"})
+    return Cursor(int(position), int(told), int(proof, 16), mark)

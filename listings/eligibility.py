@@ -1,0 +1,80 @@
+"""The rules of a server's eligibility. Law: what fails is told before it hides, and what passes shows again.
+
+A check is made of facts elsewhere; here it becomes a change of the listing. A listing that is approved and
+fails goes on for a grace period, of which its owner is told. After that it is hidden, until it passes again.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from core.actors import GATEWAY, Actor, user_actor
+from core.events import EligibilityChecked, Event, ListingReviewed, OwnerMessageQueued
+from core.rows import SERVERS, Eligibility, Listing, ServerCheck
+from core.state import State
+from listings.forms import ServerSubmission
+from listings.rules import listing_of, submit
+
+
+def renewed(before: Sequence[ServerCheck], now: Sequence[ServerCheck]) -> tuple[ServerCheck, ...]:
+    """Return the checks of now. What is unknown now, and was known, is as it was, with the time of then."""
+    known = {(check.name, check.need): check for check in before if check.outcome != "unknown"}
+    return tuple(
+        known.get((check.name, check.need), check) if check.outcome == "unknown" else check for check in now
+    )
+
+
+def checks_of(row: Listing) -> tuple[ServerCheck, ...]:
+    """Return the checks of a listing as they were last; none of one that was never checked."""
+    return row.eligibility.checks if row.eligibility is not UNSET else ()
+
+
+def check(
+    state: State, ref: str, now: Sequence[ServerCheck], now_ms: int, grace_ms: int, *, by: Actor
+) -> list[Event]:
+    """Take a check in. Raises NotFound.
+
+    Args:
+        now: the checks of now; see `renewed`.
+        grace_ms: how long an approved listing may fail before it is hidden.
+    """
+    row = listing_of(state, ref)
+    before = row.eligibility
+    after = Eligibility(now_ms, renewed(checks_of(row), now))
+    if row.review != "approved" or after.outcome != "fail":
+        return [EligibilityChecked(ref, after.checks, now_ms, by=by)]
+    failing_ms, hidden_ms = (before.failing_ms, before.hidden_ms) if before is not UNSET else (None, None)
+    failing_ms = now_ms if failing_ms is None else failing_ms
+    if hidden_ms is None and now_ms - failing_ms >= grace_ms:
+        hidden_ms = now_ms
+    return [EligibilityChecked(ref, after.checks, now_ms, failing_ms, hidden_ms, by=by)]
+
+
+def submit_server(
+    state: State,
+    form: ServerSubmission,
+    checks: Sequence[ServerCheck],
+    now_ms: int,
+    *,
+    by: Actor,
+    approves: bool,
+    tells_owner: bool = False,
+) -> list[Event]:
+    """Submit a server with the checks that were just made of it. Raises Conflict.
+
+    Args:
+        approves: true if the gateway itself approves a server of which every check passes.
+        tells_owner: as for a decision of a moderator.
+    """
+    ref = SERVERS + form.id
+    events: list[Event] = [
+        *submit(state, form, now_ms, by=by),
+        EligibilityChecked(ref, tuple(checks), now_ms, by=by),
+    ]
+    if not approves or Eligibility(now_ms, tuple(checks)).outcome != "pass":
+        return events
+    decided_ms = now_ms + 1  # a trail is in the order of times, and this comes after the submission
+    events.append(ListingReviewed(ref, "approved", None, decided_ms, by=GATEWAY))
+    if tells_owner:
+        events.append(OwnerMessageQueued(ref, user_actor(form.owner_id), "approved", None, decided_ms))
+    return events

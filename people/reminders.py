@@ -1,0 +1,48 @@
+"""Turning reminders on and off. Law: a user has a bounded number of them, and one for each listing at most.
+
+What a reminder says is not kept: `core/due_reminders.py` tells it from the votes.
+"""
+
+from core.actors import Actor
+from core.due_reminders import holds, standing
+from core.events import Event, ReminderCleared, ReminderSet
+from core.refusals import Conflict, NotFound
+from core.state import State
+from core.user_rows import user_ref
+
+REMINDERS_MOST = 100
+"""Reminders of one user."""
+
+
+def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Remind the user of a listing from now on. Reminders of listings that are gone make room.
+
+    Changes nothing if that is so already. Raises NotFound and Conflict.
+    """
+    row, found = state.users.get(user_ref(user_id)), state.listings.get(listing)
+    if row is None:
+        raise NotFound("user")
+    if found is None or found.review != "approved":
+        raise NotFound("listing")
+    known = row.reminder(listing)
+    if known is not None and holds(state.listings, known):
+        return []
+    if len(standing(state, row)) >= REMINDERS_MOST:
+        raise Conflict("too_many_reminders", most=REMINDERS_MOST)
+    over = [each for each in row.reminders_on if not holds(state.listings, each) and each is not known]
+    dropped = [ReminderCleared(row.ref, each.listing, now_ms, by=by) for each in over]
+    # The listing may be dated by the clock of another node, which is ahead.
+    return [*dropped, ReminderSet(row.ref, listing, max(now_ms, found.created_ms), by=by)]
+
+
+def clear_reminders(
+    state: State, user_id: str, listing: str | None, now_ms: int, *, by: Actor
+) -> list[Event]:
+    """Do not remind the user of a listing any more; of none at all if it is None."""
+    row = state.users.get(user_ref(user_id))
+    kept = row.reminders_on if row is not None else ()
+    return [
+        ReminderCleared(user_ref(user_id), each.listing, now_ms, by=by)
+        for each in kept
+        if listing is None or each.listing == listing
+    ]

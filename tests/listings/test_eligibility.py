@@ -1,0 +1,154 @@
+"""listings/eligibility.py: what a check of a server changes."""
+
+import pytest
+
+from core.actors import GATEWAY, user_actor
+from core.events import EligibilityChecked, ListingReviewed, OwnerMessageQueued
+from core.ledger import Ledger
+from core.refusals import Conflict, NotFound
+from core.rows import CheckOutcome, Listing, ServerCheck
+from core.state import State
+from listings import rules
+from listings.eligibility import check, renewed, submit_server
+from listings.forms import ServerSubmission
+from listings.ownership import Ownership
+from tests.support.sample_rows import DAY_MS, NOW_MS, OWNER, SERVER_REF, USER
+from votes.rules import cast_vote
+
+FORM = ServerSubmission(
+    id="333333333333333333", owner_id=OWNER, name="Test", description="", keywords=[], category="Gaming"
+)
+OTHER = FORM.model_copy(update={"id": "333333333333333334"})
+GRACE_MS = 3 * DAY_MS
+
+
+def a_check(outcome: CheckOutcome, at_ms: int = NOW_MS, need: int = 100) -> ServerCheck:
+    return ServerCheck("members", outcome, {"pass": 250, "fail": 12, "unknown": None}[outcome], need, at_ms)
+
+
+def submitted(ledger: Ledger, outcome: CheckOutcome, form: ServerSubmission = FORM, **more: bool) -> Listing:
+    events = submit_server(
+        ledger.state,
+        form,
+        (a_check(outcome),),
+        NOW_MS,
+        by=user_actor(OWNER),
+        **{"approves": False, **more},
+    )
+    ledger.commit(events)
+    return ledger.state.listings[f"servers/{form.id}"]
+
+
+def checked(ledger: Ledger, outcome: CheckOutcome, at_ms: int) -> Listing:
+    now = (a_check(outcome, at_ms),)
+    ledger.commit(check(ledger.state, SERVER_REF, now, at_ms, GRACE_MS, by=GATEWAY))
+    return ledger.state.listings[SERVER_REF]
+
+
+def vote(state: State) -> None:
+    cast_vote(state, SERVER_REF, USER, now_ms=NOW_MS, cooldown_ms=1, delivery_id="d", pending_most=9)
+
+
+@pytest.mark.parametrize("outcome", ["pass", "unknown"])
+def test_a_submitted_server_is_in_review_with_its_checks(ledger: Ledger, outcome: CheckOutcome) -> None:
+    row = submitted(ledger, outcome)
+    assert row.review == "in_review"
+    assert row.eligibility
+    assert (row.eligibility.outcome, row.eligibility.at_ms) == (outcome, NOW_MS)
+    assert [(act.by, act.deed) for act in row.trail] == [(user_actor(OWNER), "submitted")]
+
+
+def test_a_server_that_meets_every_condition_waits_before_all_others(ledger: Ledger) -> None:
+    ownership = Ownership(ledger.state)
+    ledger.subscribe(ownership.on_record)
+    submitted(ledger, "unknown")
+    submitted(ledger, "pass", OTHER)
+    assert [ref for _, ref in ownership.queue] == [f"servers/{OTHER.id}", SERVER_REF]
+    assert (ownership.place(f"servers/{OTHER.id}"), ownership.place(SERVER_REF)) == (1, 2)
+
+
+def test_the_gateway_approves_what_passes_where_the_settings_say_so(ledger: Ledger) -> None:
+    row = submitted(ledger, "pass", approves=True)
+    assert row.review == "approved"
+    assert (row.trail[-1].by, row.trail[-1].deed) == (GATEWAY, "approved")
+
+
+@pytest.mark.parametrize("outcome", ["fail", "unknown"])
+def test_the_gateway_approves_nothing_else(ledger: Ledger, outcome: CheckOutcome) -> None:
+    assert submitted(ledger, outcome, approves=True).review == "in_review"
+
+
+def test_the_owner_is_told_of_an_approval_by_the_gateway(state: State) -> None:
+    events = submit_server(
+        state, FORM, (a_check("pass"),), NOW_MS, by=user_actor(OWNER), approves=True, tells_owner=True
+    )
+    assert [type(event) for event in events[-2:]] == [ListingReviewed, OwnerMessageQueued]
+
+
+def test_a_server_is_listed_once(ledger: Ledger) -> None:
+    submitted(ledger, "pass")
+    with pytest.raises(Conflict):
+        submitted(ledger, "pass")
+    with pytest.raises(NotFound):
+        check(ledger.state, f"servers/{OTHER.id}", (), NOW_MS, GRACE_MS, by=GATEWAY)
+
+
+def test_what_fails_is_told_then_hidden_after_the_grace_period_and_shown_again_when_it_passes(
+    ledger: Ledger,
+) -> None:
+    submitted(ledger, "pass", approves=True)
+    failing_ms = NOW_MS + DAY_MS
+    row = checked(ledger, "fail", failing_ms)
+    assert row.is_public
+    assert row.trail[-1].deed == "found_failing"
+    row = checked(ledger, "fail", failing_ms + GRACE_MS - 1)
+    assert row.is_public
+    vote(ledger.state)
+    row = checked(ledger, "fail", failing_ms + GRACE_MS)
+    assert (row.is_public, row.review) == (False, "approved")
+    assert (row.trail[-1].deed, row.trail[-1].about) == ("hidden", "members")
+    with pytest.raises(Conflict):
+        vote(ledger.state)
+    assert not checked(ledger, "fail", failing_ms + GRACE_MS + DAY_MS).is_public
+    row = checked(ledger, "pass", failing_ms + GRACE_MS + 2 * DAY_MS)
+    assert row.is_public
+    assert row.trail[-1].deed == "shown_again"
+    vote(ledger.state)
+    assert [act.deed for act in row.trail].count("hidden") == 1
+
+
+def test_a_listing_that_is_not_approved_is_not_hidden(ledger: Ledger) -> None:
+    submitted(ledger, "unknown")
+    row = checked(ledger, "fail", NOW_MS + 9 * GRACE_MS)
+    assert not row.is_hidden
+    ledger.commit(rules.approve(ledger.state, SERVER_REF, NOW_MS + 9 * GRACE_MS, by=GATEWAY))
+    assert checked(ledger, "fail", NOW_MS + 9 * GRACE_MS).is_public
+
+
+def test_what_cannot_be_seen_any_more_goes_on_as_it_was(ledger: Ledger) -> None:
+    submitted(ledger, "pass", approves=True)
+    checked(ledger, "fail", NOW_MS + DAY_MS)
+    row = checked(ledger, "unknown", NOW_MS + DAY_MS + GRACE_MS)
+    assert row.is_hidden
+    assert row.eligibility
+    assert row.eligibility.checks == (a_check("fail", NOW_MS + DAY_MS),)
+
+
+def test_what_is_known_now_wins_and_what_is_unknown_keeps_its_time() -> None:
+    before, now = a_check("pass"), a_check("fail", NOW_MS + 1)
+    assert renewed((before,), (now,)) == (now,)
+    assert renewed((before,), (a_check("unknown", NOW_MS + 1),)) == (before,)
+    assert renewed((), (a_check("unknown"),)) == (a_check("unknown"),)
+
+
+def test_a_need_that_has_changed_forgets_what_was_known() -> None:
+    before, now = a_check("fail"), a_check("unknown", need=500)
+    assert renewed((before,), (now,)) == (now,)
+    assert renewed((before,), ()) == ()
+
+
+def test_a_check_says_who_made_it(ledger: Ledger) -> None:
+    submitted(ledger, "pass")
+    (event,) = check(ledger.state, SERVER_REF, (), NOW_MS, GRACE_MS, by=user_actor(OWNER))
+    assert isinstance(event, EligibilityChecked)
+    assert event.by == user_actor(OWNER)

@@ -1,0 +1,65 @@
+"""web/people/tellings.py: what deliveries say of a vote, each of their states."""
+
+from msgspec.structs import replace
+
+from core.events import (
+    DeliveryAttempted,
+    DeliveryDropped,
+    DeliveryMerged,
+    DeliveryQueued,
+    Event,
+    ListingSaved,
+    VoteCast,
+    WebhookSaved,
+)
+from core.rows import Attempt, Delivery, Webhook
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from web.people.tellings import Telling, telling_of
+
+LISTED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
+HOOKED = WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS))
+CAST = VoteCast(BOT_REF, USER, 1, NOW_MS)
+QUEUED = DeliveryQueued("d1", BOT_REF, USER, False, NOW_MS)
+ATTEMPT = Attempt(NOW_MS + 5, 3, 503, "http_503", "")
+
+
+def told(*events: Event, user: str = USER, cast_ms: int = NOW_MS) -> Telling:
+    state = empty_state()
+    for event in (LISTED, *events):
+        state.apply(event)
+    return telling_of(state, state.listings[BOT_REF], user, cast_ms)
+
+
+def attempted(attempt: Attempt, outcome: str, next_ms: int | None) -> DeliveryAttempted:
+    return DeliveryAttempted("d1", BOT_REF, 1, attempt, outcome, next_ms)  # type: ignore[arg-type]
+
+
+def test_every_state_of_a_delivery_is_told() -> None:
+    accepted = replace(ATTEMPT, status=204, error=None)
+    again_ms = NOW_MS + 5_000
+    assert told(CAST) == Telling("no webhook")
+    assert told(CAST, HOOKED) == Telling("unknown")
+    assert told(HOOKED, CAST, QUEUED) == Telling("waiting")
+    assert told(HOOKED, CAST, QUEUED, attempted(ATTEMPT, "retry", again_ms)) == Telling(
+        "retrying", again_ms, 503, "http_503"
+    )
+    assert told(HOOKED, CAST, QUEUED, attempted(accepted, "delivered", None)) == Telling(
+        "told", NOW_MS + 5, 204
+    )
+    assert told(HOOKED, CAST, QUEUED, attempted(ATTEMPT, "failed", None)) == Telling(
+        "failed", NOW_MS + 5, 503, "http_503"
+    )
+    dropped = DeliveryDropped("d1", BOT_REF, 0, "overflow", NOW_MS)
+    assert told(HOOKED, CAST, QUEUED, dropped) == Telling("failed", NOW_MS, None, "overflow")
+
+
+def test_deliveries_of_others_of_other_votes_and_tests_say_nothing() -> None:
+    assert told(HOOKED, QUEUED, user=OTHER_USER) == Telling("unknown")
+    assert told(HOOKED, QUEUED, cast_ms=NOW_MS + 1) == Telling("unknown")
+    assert told(HOOKED, replace(QUEUED, test=True)) == Telling("unknown")
+
+
+def test_a_delivery_that_another_node_sends_is_known() -> None:
+    remote = Delivery("d1", BOT_REF, USER, False, NOW_MS, NOW_MS, owner="b.1")
+    assert told(HOOKED, DeliveryMerged(remote)) == Telling("waiting")

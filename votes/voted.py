@@ -1,0 +1,170 @@
+"""The listings that a user has voted for. Law: none is missing, and a look at all listings is in slices.
+
+Votes stand by listing, so the first question of a user goes through all of them. What it finds is kept for a
+while: the log adds what the user votes for from then on. A ref that is kept may have no vote any more, so
+whoever reads them asks for each vote anew.
+"""
+
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from heapq import nsmallest
+from itertools import islice
+from typing import NamedTuple
+
+from core.events import Event, UserErased, VoteCast, VotesMerged
+from core.state import State
+from core.vote_port import SLICE_LISTINGS
+
+MOST_USERS, MOST_REFS = 256, 100_000
+"""Users whose listings are kept, and the refs of all of them together."""
+SLICE_VOTES = 500
+"""Votes that are put in order at once."""
+
+
+class VotedSearch:
+    """A search for the listings of one user. `refs` is complete when `slices` ends."""
+
+    def __init__(self, state: State, user: str) -> None:
+        self.user = user
+        self.refs: set[str] = set()
+        self._state = state
+
+    def slices(self) -> Iterator[None]:
+        votes, user = self._state.votes, int(self.user)
+        # In this order: an orphan may become a listing meanwhile.
+        for known in (self._state.listings.orphans, self._state.listings.refs):
+            after = ""
+            while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
+                self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
+                after = refs[-1]
+                yield
+
+    def add_from(self, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        for event in events:
+            if (isinstance(event, VoteCast) and event.user == self.user) or (
+                isinstance(event, VotesMerged)
+                and self._state.votes.get(event.ref, int(self.user)) is not None
+            ):
+                self.refs.add(event.ref)
+
+
+class VotedListings:
+    """A reader of the log that remembers what the last users to ask have voted for."""
+
+    def __init__(self, state: State, most_users: int = MOST_USERS, most_refs: int = MOST_REFS) -> None:
+        self._state = state
+        self._most_users = most_users
+        self._most_refs = most_refs
+        self._kept: OrderedDict[str, set[str]] = OrderedDict()
+        self._refs = 0
+        self._running: list[VotedSearch] = []
+
+    def known(self, user: str) -> set[str] | None:
+        """Return the refs of the listings that the user may have voted for; None if nobody has searched."""
+        if user in self._kept:
+            self._kept.move_to_end(user)
+        return self._kept.get(user)
+
+    @contextmanager
+    def search(self, user: str) -> Iterator[VotedSearch]:
+        """Yield a search that reads the log until the context ends. What it has found is kept."""
+        search = VotedSearch(self._state, user)
+        self._running.append(search)
+        try:
+            yield search
+        finally:
+            self._running.remove(search)
+        self._keep(user, search.refs)
+
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        if not self._kept and not self._running:
+            return
+        for search in self._running:
+            search.add_from(events)
+        for event in events:
+            if type(event) is VoteCast:
+                refs = self._kept.get(event.user)
+                if refs is not None and event.ref not in refs:
+                    refs.add(event.ref)
+                    self._refs += 1
+                    self._trim()
+            elif isinstance(event, VotesMerged):
+                self._kept.clear()  # it may be one leaf of very many, and names no user
+                self._refs = 0
+            elif isinstance(event, UserErased):
+                self._forget(event.user)
+
+    def _keep(self, user: str, refs: set[str]) -> None:
+        self._forget(user)
+        self._kept[user] = refs
+        self._refs += len(refs)
+        self._trim()
+
+    def _trim(self) -> None:
+        while self._kept and (len(self._kept) > self._most_users or self._refs > self._most_refs):
+            self._forget(next(iter(self._kept)))
+
+    def _forget(self, user: str) -> None:
+        self._refs -= len(self._kept.pop(user, ()))
+
+
+class VotedFor(NamedTuple):
+    """A user's votes for a listing. Without a vote, `last_ms` is 0."""
+
+    last_ms: int
+    ref: str
+    votes: int
+
+
+class VotedPage:
+    """One page of a user's votes, the newest first. Both results are complete when `slices` ends.
+
+    Args:
+        refs: the listings to look at.
+        also: those of them that are shown without a vote, too.
+        after: the time and the ref of the last one on the page before.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        user: str,
+        refs: set[str],
+        also: frozenset[str],
+        after: tuple[int, str] | None,
+        most: int,
+    ) -> None:
+        self.rows: list[VotedFor] = []
+        self.next: VotedFor | None = None
+        self._votes = state.votes
+        self._user = int(user)
+        self._refs = iter([*refs, *(also - refs)])
+        self._also = also
+        self._after = (-after[0], after[1]) if after is not None else None
+        self._most = most
+
+    def slices(self) -> Iterator[None]:
+        found: list[VotedFor] = []
+        while refs := [*islice(self._refs, SLICE_VOTES)]:
+            found = nsmallest(self._most + 1, [*found, *self._behind(refs)], key=_order)
+            yield
+        self.rows = found[: self._most]
+        self.next = self.rows[-1] if len(found) > self._most else None
+
+    def _behind(self, refs: Sequence[str]) -> Iterator[VotedFor]:
+        for ref in refs:
+            vote = self._votes.get(ref, self._user)
+            if vote is None and ref not in self._also:
+                continue
+            count, last_ms = vote if vote is not None else (0, 0)
+            row = VotedFor(last_ms, ref, count)
+            if self._after is None or _order(row) > self._after:
+                yield row
+
+
+def _order(row: VotedFor) -> tuple[int, str]:
+    return -row.last_ms, row.ref
