@@ -178,13 +178,12 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Learn whose the listings are; then end sessions that are over, until `stop` is set. Meanwhile, keep
-        the index."""
+        """Learn whose the listings are; then end sessions that are over, until `stop` is set. The index answers
+        until nobody waits for a page any more."""
         async with asyncio.TaskGroup() as tasks:
-            indexing = tasks.create_task(self.index.run())
+            tasks.create_task(self.index.run())
             await in_slices(self._ownership.survey())
             await self._sweeping.run(stop)
-            indexing.cancel()
 
 
 @asynccontextmanager

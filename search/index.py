@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
 )
+from core.refusals import SearchUnavailable
 from core.rows import BotProfile, Listing
 from core.state import State
 from search.search_table import Findable, Kind, SearchTable
@@ -43,10 +45,6 @@ PAUSE_SECONDS = 60.0
 _CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, EligibilityChecked)
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
-
-
-class SearchUnavailable(Exception):
-    """Nothing can be searched now: SQLite has failed, or too many searches wait."""
 
 
 class SearchIndex:
@@ -88,7 +86,7 @@ class SearchIndex:
             raise SearchUnavailable
         self._waiting += 1
         try:
-            return await self._in_thread(lambda: table.find(text, kind, most))
+            return await self._in_thread(partial(table.find, text, kind, most))
         except Exception as error:
             log.exception("a search failed")
             raise SearchUnavailable from error
@@ -116,35 +114,44 @@ class SearchIndex:
                     self._table, self.is_complete, self._in_hand = None, False, 0
                     await asyncio.sleep(self._pause_seconds)
         finally:
-            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._table = None
+            self._thread.shutdown(wait=False)  # searches that wait for it are answered
 
     async def _follow(self) -> None:
         """Build the index, and keep it up to date until it must be built anew."""
         table = await self._built()
         while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count:
-            while refs := list(islice(self._noted, HANDED_OVER)):
-                for ref in refs:
-                    del self._noted[ref]
-                self._in_hand = len(refs)
-                await self._hand_over(table, refs)
-                self._in_hand = 0
+            await self._catch_up([table])
             self._woken.clear()
             await self._woken.wait()
 
     async def _built(self) -> SearchTable:
-        """Build a table of all listings. The one before, if there is one, answers until it is complete."""
+        """Build a table of all listings. The one before, if there is one, answers until it is complete, and
+        both take what changes meanwhile."""
         self._is_outdated = False
-        table = await self._in_thread(SearchTable)
-        if self._table is None:
+        before, table = self._table, await self._in_thread(SearchTable)
+        tables = [table]
+        if before is None:
             self._table = table
+        else:
+            tables.append(before)
         for refs in batched([*self._listings.refs], HANDED_OVER):
-            await self._hand_over(table, refs)
-        before, self._table, self.is_complete = self._table, table, True
-        if before is not None and before is not table:
+            await self._hand_over([table], refs)
+            await self._catch_up(tables)
+        self._table, self.is_complete = table, True
+        if before is not None:
             await self._in_thread(before.close)
         return table
 
-    async def _hand_over(self, table: SearchTable, refs: Sequence[str]) -> None:
+    async def _catch_up(self, tables: Sequence[SearchTable]) -> None:
+        while refs := list(islice(self._noted, HANDED_OVER)):
+            for ref in refs:
+                del self._noted[ref]
+            self._in_hand = len(refs)
+            await self._hand_over(tables, refs)
+            self._in_hand = 0
+
+    async def _hand_over(self, tables: Sequence[SearchTable], refs: Sequence[str]) -> None:
         entries: list[Findable] = []
         gone: list[str] = []
         for some in batched(refs, SLICE):
@@ -155,7 +162,8 @@ class SearchIndex:
                 else:
                     entries.append(entry)
             await asyncio.sleep(0)
-        await self._in_thread(lambda: table.put(entries, gone))
+        for table in tables:
+            await self._in_thread(partial(table.put, entries, gone))
 
     async def _in_thread(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)

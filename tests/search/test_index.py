@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
+from core.events import (
+    EligibilityChecked,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    VoteCast,
+)
 from core.packing import pack
+from core.refusals import SearchUnavailable
 from core.rows import ServerProfile
 from core.state import State
 from search import index as index_module
-from search.index import SearchIndex, SearchUnavailable
+from search.index import SearchIndex
 from search.search_table import SearchTable
 from tests.support.coroutines import run, until
 from tests.support.examples import examples
@@ -110,6 +119,19 @@ def test_an_edit_a_denial_and_a_removal_are_followed() -> None:
     run(follow())
 
 
+def test_a_server_is_found_unless_it_is_hidden() -> None:
+    async def follow() -> None:
+        state = state_after([ListingSaved(SERVER_REF, OWNER, SERVER, "approved", NOW_MS)])
+        async with following(state) as index:
+            assert await refs(index, "quiet place") == [SERVER_REF]
+            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS)])
+            assert await refs(index, "quiet place") == []
+            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS)])
+            assert await refs(index, "quiet place") == [SERVER_REF]
+
+    run(follow())
+
+
 def test_rows_that_a_start_has_left_packed_are_found() -> None:
     async def follow() -> None:
         row, state = state_after(named("Packed away")).listings[BOT_REF], empty_state()
@@ -157,6 +179,35 @@ def test_an_index_that_has_missed_changes_or_has_dead_rows_is_built_anew(
             await until(lambda: index.dead <= 2 + 10)
             assert len(await refs(index, "music")) == 9
             assert await refs(index, "loud") == [BOT_REF]
+
+    run(follow())
+
+
+def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[SearchTable] = []
+
+    def table() -> SearchTable:
+        tables.append(SearchTable())
+        return tables[-1]
+
+    monkeypatch.setattr(index_module, "SearchTable", table)
+    monkeypatch.setattr(index_module, "HANDED_OVER", 1)
+    monkeypatch.setattr(index_module, "NOTED", 1)
+
+    async def follow() -> None:
+        many = [event for number in range(400) for event in named("Music", f"bots/{10**17 + number}")]
+        state = state_after([*named("Quiet"), *many])
+        async with following(state) as index:
+            await refs(index, "quiet")
+            tell(index, state, [*named("Loud", OTHER_REF), *named("Quiz", SERVER_REF)])  # more than are noted
+            await until(lambda: len(tables) == 2)
+            tell(index, state, [ListingRemoved(BOT_REF, NOW_MS)])
+            while await index.find("quiet", None, 10):
+                pass
+            assert tables[1].count < 300, "the new table is not complete"
+            await until(lambda: index.count == 402)
+            assert await refs(index, "loud") == [OTHER_REF]
+            assert await refs(index, "quiet") == []
 
     run(follow())
 
