@@ -3,19 +3,23 @@
     python -m bench.people_pages --listings 100000 --users 100000
 
 A gateway runs in this process with as many bots, each with an owner among as many users, who have one session
-each; every hundredth bot waits for a review. Pages are asked for one by one from another thread. The time of
-a page is processor time of the loop's thread, so that other processes do not count. Nobody answers in place
-of the chat platform, and no page here asks it.
+each; every hundredth bot waits for a review, and half of the others have votes. Pages are asked for one by
+one from another thread. The time of a page is processor time of the loop's thread, so that other processes do
+not count. Nobody answers in place of the chat platform, and no page here waits for it.
+
+The pages for everybody are asked for by strangers, once more while votes are cast: then the orders of lists
+are made anew. How long the loop was held is read off a watch, which wakes every few milliseconds.
 """
 
 import argparse
 import asyncio
 import gc
 import http.client
+import random
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,10 +28,11 @@ from msgspec.structs import replace
 
 from core.actors import user_actor
 from core.clock import SystemClock
-from core.events import Event, ListingSaved, UserSignedIn
+from core.events import Event, ListingSaved, UserSignedIn, VoteCast
 from core.rows import BotProfile, Review
 from core.user_rows import UserProfile, UserSession, user_ref
 from gateway.serve import Gateway, serve, tune_interpreter
+from listings.list_orders import FRESH_SECONDS
 from serving.vitals import resident_bytes
 from settings.model import Settings, load_settings
 
@@ -35,6 +40,8 @@ FIRST = 10**17
 RECORD = 50
 """Events of a record: as few as keep the loop short while the state is made."""
 ROUNDS = 300
+VOTES_A_SECOND, VOTES_AT_ONCE = 2_000, 4
+WATCH_SECONDS = 0.002
 OWNER, MODERATOR = str(FIRST + 2), str(FIRST + 1)
 BOT = f"/bots/{FIRST + 2}/manage"
 SITE = {
@@ -42,10 +49,18 @@ SITE = {
     "web.moderators": MODERATOR,
     "chat_platform.authorize_url": "http://127.0.0.1:9/oauth2/authorize",
     "chat_platform.api_url": "http://127.0.0.1:9/api/v10",
+    "chat_platform.api_url": "http://127.0.0.1:9",
     "chat_platform.client_id": "900000000000000001",
     "chat_platform.client_secret": "a-secret-of-the-benchmark",
 }
+STRANGER = ""
+LISTING = f"/bots/{FIRST + 2}"
+PUBLIC = (
+    *("/", "/index.json", "/bots", "/bots.json", "/bots?sort=name", "/bots?category=Utility", "/servers"),
+    *(LISTING, f"{LISTING}.json", f"{LISTING}/badge.svg"),
+)
 PAGES = {
+    STRANGER: PUBLIC,
     OWNER: (
         *("/", "/me", "/me/notices", "/me/sessions", "/me/data"),
         *(BOT, f"{BOT}/profile", f"{BOT}/keys", f"{BOT}/webhook", f"{BOT}/webhook/deliveries"),
@@ -90,6 +105,7 @@ async def commit(gateway: Gateway, events: Iterator[Event]) -> None:
 async def fill(gateway: Gateway, count: int, users: int) -> None:
     now_ms = gateway.clock.now_ms()
     await commit(gateway, listings(count, users, now_ms))
+    await commit(gateway, votes(count, now_ms))
     gc.collect()
     before = resident_bytes()
     await commit(gateway, people(users, gateway.digester.digest, now_ms))
@@ -97,12 +113,50 @@ async def fill(gateway: Gateway, count: int, users: int) -> None:
     print(f"a user with a session: {(resident_bytes() - before) / users:.0f} bytes of memory")
 
 
-def asked(base_url: str, clock_id: int) -> None:
+def votes(count: int, now_ms: int) -> Iterator[Event]:
+    """One vote and more for every second bot, each by another user."""
+    for number in range(0, count, 2):
+        for voter in range(1 + number % 7):
+            yield VoteCast(f"bots/{FIRST + number}", str(FIRST + voter), 1, now_ms)
+
+
+class HeldLoop:
+    """Notes the processor time that the loop's thread takes between two looks at the loop: no piece of work
+    was longer. Other processes do not count."""
+
+    def __init__(self) -> None:
+        self.pieces: list[float] = []
+
+    async def run(self) -> None:
+        while True:
+            before = time.thread_time()
+            await asyncio.sleep(WATCH_SECONDS)
+            self.pieces.append((time.thread_time() - before) * 1_000)
+
+    def said(self) -> str:
+        pieces, self.pieces = sorted(self.pieces), []
+        return f"the loop was held: p99 {pieces[len(pieces) * 99 // 100]:.2f} ms, at most {pieces[-1]:.2f} ms"
+
+
+async def voting(gateway: Gateway, count: int) -> None:
+    """Cast some thousand votes a second, for bots here and there."""
+    dice = random.Random(1)
+    while True:
+        refs = (f"bots/{FIRST + dice.randrange(count)}" for _ in range(VOTES_AT_ONCE))
+        for ref in refs:
+            user, now_ms = str(FIRST * 2 + dice.randrange(FIRST)), gateway.clock.now_ms()
+            gateway.ledger.commit([VoteCast(ref, user, 1, now_ms)])
+        await asyncio.sleep(VOTES_AT_ONCE / VOTES_A_SECOND)
+
+
+def asked(base_url: str, clock_id: int, wanted: Mapping[str, Sequence[str]]) -> None:
     """Ask for every page again and again, and print the time of the loop's thread for each."""
     connection = http.client.HTTPConnection(urlsplit(base_url).netloc)
     print(f"{'page':48} {'p50 ms':>7} {'p99 ms':>7} {'KB':>7}")
-    for user_id, pages in PAGES.items():
-        headers = {"Cookie": f"__Host-votegate-session={value_of(user_id)}", "Accept": "text/html"}
+    for user_id, pages in wanted.items():
+        headers = {"Accept": "text/html"}
+        if user_id != STRANGER:
+            headers["Cookie"] = f"__Host-votegate-session={value_of(user_id)}"
         for page in pages:
             took, size = [], 0
             for _ in range(ROUNDS):
@@ -133,9 +187,21 @@ async def once(settings: Settings, count: int, users: int, *, fills: bool) -> No
         await fill(held[0], count, users)
     else:
         print(f"started in {time.perf_counter() - began:.2f} s")
-        await asyncio.sleep(2)  # the gateway learns whose the listings are
+        watch = HeldLoop()
+        watching = asyncio.create_task(watch.run())
+        await asyncio.sleep(3)  # the gateway learns whose the listings are, and what everybody may see
+        print(f"after the start, {watch.said()}")
         clock_id = time.pthread_getcpuclockid(threading.get_ident())
-        await asyncio.to_thread(asked, held[0].base_url, clock_id)
+        await asyncio.to_thread(asked, held[0].base_url, clock_id, PAGES)
+        print(watch.said())
+        print(f"\nwhile {VOTES_A_SECOND} votes a second are cast (their time counts, too)")
+        casting = asyncio.create_task(voting(held[0], count))
+        await asyncio.sleep(FRESH_SECONDS + 1)
+        print(f"without a page, {watch.said()}")
+        await asyncio.to_thread(asked, held[0].base_url, clock_id, {STRANGER: PUBLIC})
+        print(watch.said())
+        casting.cancel()
+        watching.cancel()
     stop.set()
     await serving
 

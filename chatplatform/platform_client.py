@@ -184,12 +184,20 @@ class ChatPlatform:
 
         Only a deployment with a bot asks.
         """
+        server = await self.server(server_id)
+        if server is None:
+            return Inside(None, None, self._clock.now_ms())
+        channels = await self._as_bot("server channels", f"/guilds/{server_id}/channels")
+        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
+
+    async def server(self, server_id: str) -> InnerServer | None:
+        """Return a server as the deployment's bot sees it, without its channels; None if the bot is not in
+        it. Raises PlatformAway. Only a deployment with a bot asks."""
         denied_ns, now_ns = self._denied.get(server_id), self._clock.monotonic_ns()
         if not self.has_bot or (denied_ns is not None and now_ns - denied_ns < DENIED_NS):
-            return Inside(None, None, self._clock.now_ms())
-        path = f"/guilds/{server_id}"
+            return None
         try:
-            answer = await self._as_bot("server", f"{path}?with_counts=true")
+            answer = await self._as_bot("server", f"/guilds/{server_id}?with_counts=true")
         except PlatformAway as away:
             if away.code not in {UNKNOWN_SERVER, NO_ACCESS}:
                 raise
@@ -197,12 +205,11 @@ class ChatPlatform:
             self._denied[server_id] = self._clock.monotonic_ns()
             if len(self._denied) > MOST_CACHED:
                 del self._denied[next(iter(self._denied))]
-            return Inside(None, None, self._clock.now_ms())
+            return None
         server = read_inner_server(answer.body, server_id)
         if server is None:
             raise PlatformAway("unreadable")
-        channels = await self._as_bot("server channels", f"{path}/channels")
-        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
+        return server
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.rows import Listing, Review
+from core.rows import BotProfile, Listing, Review
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -28,12 +28,15 @@ SHAPE = shape_of(Listing)
 
 
 class Brief(NamedTuple):
-    """The part of a listing that a search looks at. `owners` begins with its owner."""
+    """The part of a listing that a search looks at. `owners` begins with its owner. A bot has no keywords."""
 
     name: str
     owners: tuple[str, ...]
     review: Review
     reviewed_ms: int | None
+    created_ms: int
+    categories: tuple[str, ...]
+    keywords: tuple[str, ...]
     is_hidden: bool = False
 
     @property
@@ -44,7 +47,20 @@ class Brief(NamedTuple):
 
 def brief_of(row: Listing) -> Brief:
     profile = row.profile
-    return Brief(profile.name, (row.owner_id, *row.extra_owners), row.review, row.reviewed_ms, row.is_hidden)
+    if isinstance(profile, BotProfile):
+        categories, keywords = profile.categories, tuple[str, ...]()
+    else:
+        categories, keywords = (profile.category,), profile.keywords
+    return Brief(
+        profile.name,
+        (row.owner_id, *row.extra_owners),
+        row.review,
+        row.reviewed_ms,
+        row.created_ms,
+        categories,
+        keywords,
+        row.is_hidden,
+    )
 
 
 class PackedRow(NamedTuple):
@@ -70,6 +86,9 @@ class _Keys(msgspec.Struct):
 class _BriefProfile(msgspec.Struct):
     name: str
     extra_owners: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    category: str = ""
+    keywords: tuple[str, ...] = ()
 
 
 class _BriefEligibility(msgspec.Struct, frozen=True):
@@ -80,14 +99,23 @@ class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
     review: Review
+    created_ms: int
     reviewed_ms: int | None = None
     eligibility: _BriefEligibility = _BriefEligibility()
 
     @property
     def brief(self) -> Brief:
-        owners = (self.owner_id, *self.profile.extra_owners)
-        is_hidden = self.eligibility.hidden_ms is not None
-        return Brief(self.profile.name, owners, self.review, self.reviewed_ms, is_hidden)
+        profile = self.profile
+        return Brief(
+            profile.name,
+            (self.owner_id, *profile.extra_owners),
+            self.review,
+            self.reviewed_ms,
+            self.created_ms,
+            profile.categories or (profile.category,),
+            profile.keywords,
+            self.eligibility.hidden_ms is not None,
+        )
 
 
 _keys = msgspec.msgpack.Decoder(_Keys).decode

@@ -18,7 +18,9 @@ from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from handlers.slices import in_slices
 from handlers.user_views import UserViews
+from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
+from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from search.index import SearchIndex
@@ -32,7 +34,9 @@ from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
+from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
+from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.my_votes import MyVotes, unread_reminders
@@ -43,6 +47,9 @@ from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
+from web.people.public_listing import PublicListing
+from web.people.public_lists import PublicLists
+from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -81,6 +88,7 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
         voted: VotedListings,
+        catalogue: Catalogue,
     ) -> None:
         web, sessions = settings.web, rules.sessions
         self._rules = rules
@@ -125,6 +133,11 @@ class PeopleSite:
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
         self._ownership = ownership
+        self._catalogue = catalogue
+        self._counts = ledger.state.vote_counts
+        self._keeper = ListKeeper(ListOrders(catalogue, self._counts, secrets.randbits(40)), clock)
+        self._icons = ListingIcons(platform, clock, cdn_url)
+        self._authorize_url = authorize_url
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
@@ -139,8 +152,11 @@ class PeopleSite:
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
+        public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
+            lists=PublicLists(self._catalogue, self._keeper, public, self.index),
+            listing=PublicListing(state, public, self._markdown),
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
@@ -178,10 +194,14 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Learn whose the listings are; then end sessions that are over, until `stop` is set. The index answers
-        until nobody waits for a page any more."""
+        """Learn whose the listings are, and what everybody may see; then end sessions that are over, until
+        `stop` is set. Orders of lists are made, searches answered and icons asked for, until nobody waits for
+        a page."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keeper.run())
+            tasks.create_task(self._icons.run())
             tasks.create_task(self.index.run())
+            await in_slices(self._catalogue.survey())
             await in_slices(self._ownership.survey())
             await self._sweeping.run(stop)
 
@@ -197,10 +217,21 @@ async def open_people_site(
     templates: Templates,
     markdown: Markdown,
     voted: VotedListings,
+    catalogue: Catalogue,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            settings, ledger, clock, digester, rules, ownership, platform, templates, markdown, voted
+            settings,
+            ledger,
+            clock,
+            digester,
+            rules,
+            ownership,
+            platform,
+            templates,
+            markdown,
+            voted,
+            catalogue,
         )

@@ -11,8 +11,8 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `VotedListings`, `JournalTail`, `VoteTally`, `AttemptTally` and
-   `MessageTally` only remember or count what pages and the operator may ask for.
+6. `FailingEndpoints`, `Ownership`, `VotedListings`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally`
+   and `MessageTally` only remember or count what pages and the operator may ask for.
 7. `SearchIndex` notes listings that its thread has to read again. It is there with the pages for people.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
@@ -32,6 +32,7 @@ from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
+from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
@@ -73,6 +74,7 @@ class Readers:
     failing: FailingEndpoints
     ownership: Ownership
     voted: VotedListings
+    catalogue: Catalogue
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
@@ -102,6 +104,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.failing.on_record,
         readers.ownership.on_record,
         readers.voted.on_record,
+        readers.catalogue.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,

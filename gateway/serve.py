@@ -50,6 +50,7 @@ from handlers.scrape import Scrape
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
+from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
@@ -179,9 +180,9 @@ async def serve(
         public = public_api(policy, store, clock, callers, counts, voters)
         people = people_rules(settings.web, state)
 
-        ownership, voted = Ownership(state), VotedListings(state)
+        ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -202,6 +203,7 @@ async def serve(
             failing,
             ownership,
             voted,
+            catalogue,
             tail,
             votes,
             attempts,

@@ -14,6 +14,7 @@ from core.ledger import Ledger
 from gateway.endpoints import Callers, PeopleRules
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
+from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from settings.model import Settings
 from votes.voted import VotedListings
@@ -73,6 +74,7 @@ async def open_sites(
     rules: PeopleRules,
     ownership: Ownership,
     voted: VotedListings,
+    catalogue: Catalogue,
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -92,7 +94,7 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted, catalogue
     )
     async with opening as people:
         yield Sites(templates, debug, people)

@@ -41,6 +41,7 @@ DISCARD_BYTES = 4 << 20
 """A body that is too large is read and dropped up to here, so that the client sees the 413."""
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
+_WITHOUT_BODY = {204, 304}
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
 """Errors that end a stream and are no bug. OSError includes the TimeoutError of a client that does not
@@ -223,7 +224,7 @@ class EndpointHandler(RequestHandler):
 
     def _send(self, reply: Reply) -> None:
         self._set_head(reply)
-        if reply.status == 204:
+        if reply.status in _WITHOUT_BODY:
             self.clear_header("Content-Type")
             self.finish()
         else:

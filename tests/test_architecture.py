@@ -324,7 +324,7 @@ TESTED_ELSEWHERE = {
         *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),
         *("web/debug/operator_audience", "web/debug/page_table"),
         *("web/people/people_pages", "web/people/review_desk", "web/people/review_table"),
-        "web/people/visitors",
+        *("web/people/public_table", "web/people/public_views", "web/people/visitors"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),

@@ -30,7 +30,7 @@ from web.formats import NOTHING
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 _DAY_MS = 86_400_000
 _MOST_KEPT = 1_024
-"""The numbers with a unit, and the times, that are kept."""
+"""The numbers, those with a unit, and the times, that are kept."""
 
 
 class LocalFormats:
@@ -42,6 +42,7 @@ class LocalFormats:
         time, date = get_time_format("medium", locale).pattern, get_date_format("medium", locale).pattern
         self._pattern = parse_pattern(both.replace("{0}", time).replace("{1}", date))
         self._unit = lru_cache(_MOST_KEPT)(self._written_unit)
+        self.number = lru_cache(_MOST_KEPT)(self._written_number)
         self._exactly = lru_cache(_MOST_KEPT)(self._written_moment)
 
     def filters(self) -> Mapping[str, Callable[..., Any]]:
@@ -57,7 +58,7 @@ class LocalFormats:
             "until": self.until,
         }
 
-    def number(self, value: int | None) -> str:
+    def _written_number(self, value: int | None) -> str:
         return format_decimal(value, locale=self._locale) if value is not None else NOTHING
 
     def span(self, seconds: float | None) -> str:

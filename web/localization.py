@@ -5,6 +5,7 @@ and the API write them, so that they can be compared.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from gettext import NullTranslations
 from typing import Any
 
@@ -19,6 +20,8 @@ from web.texts import Text, Words
 
 ROOM, DOMAIN = "web", "web"
 """Where the catalogs are."""
+_MOST_KEPT = 1_024
+"""The texts with a number that are kept."""
 
 
 class Localization:
@@ -35,6 +38,7 @@ class Localization:
         self.filters = filters
         self._catalog = catalog
         self._marked = dict[str, Markup]()
+        self._counted = lru_cache(_MOST_KEPT)(self._written_count)
 
     def say(self, words: Words) -> str:
         """Return a text in this language; somebody else's words as they are."""
@@ -58,8 +62,14 @@ class Localization:
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> Markup:
         """Return the form of a template's text for a number, which stands in the place of `num`."""
+        if not values:
+            return self._counted(one, many, number)
         said = Markup(self._catalog.ngettext(one, many, number))  # noqa: S704 (texts of ours)
         return said % {"num": self.filters["number"](number), **values}
+
+    def _written_count(self, one: str, many: str, number: int) -> Markup:
+        said = Markup(self._catalog.ngettext(one, many, number))  # noqa: S704 (texts of ours)
+        return said % {"num": self.filters["number"](number)}
 
     def _value(self, value: Words | int) -> str:
         return str(self.filters["number"](value)) if isinstance(value, int) else self.say(value)

@@ -87,7 +87,8 @@ class Site(Generic[V]):
                 return self._refused(drawing, request, visitor, refused.reply)
             if isinstance(shown, Page):
                 return self._drawn(drawing, request, visitor, shown)
-            return replace(shown, headers={**self._audience.headers, **shown.headers})
+            headers = {**self._audience.headers, **shown.headers}
+            return replace(shown, headers={name: value for name, value in headers.items() if value})
 
         return serve
 

@@ -30,6 +30,7 @@ MACROS = {
     "people": "people/parts.html",
     "manage": "people/manage_tabs.html",
     "fields": "people/listing_fields.html",
+    "public": "people/public_parts.html",
 }
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
 BLOCK = "content"

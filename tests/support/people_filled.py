@@ -89,8 +89,10 @@ def pages() -> list[tuple[str | None, str]]:
     bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
     tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
-        (None, "/"),
-        (None, "/signin"),
+        *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
+        (None, f"/bots/{BOT}"),
+        *((ADA, path) for path in (f"/bots/{BOT}", f"/bots/{OTHER_BOT}")),
+        (DAN, f"/servers/{SERVER}"),
         *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
         *((ADA, path) for path in ("/bots/new", f"/bots/new?id={FRESH_BOT}")),
         *((ADA, bots + tab) for tab in tabs),

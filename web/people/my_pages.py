@@ -1,4 +1,4 @@
-"""The first page, and the pages of a person: listings, notices, sessions. Law: they show one's own alone."""
+"""The pages of a person: listings, notices, sessions. Law: they show one's own alone."""
 
 from bisect import bisect_right
 from typing import NamedTuple
@@ -23,9 +23,6 @@ from web.texts import Text, Words
 
 LISTINGS = 100
 """Those on one page."""
-ABOUT = Text(
-    "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
-)
 
 
 class OwnListing(NamedTuple):
@@ -69,9 +66,6 @@ class MyPages:
         self._sessions = sessions
         self._ownership = ownership
         self._cooldown_ms = cooldown_ms
-
-    def home(self, _: PersonVisit) -> Shown:
-        return Page("people/home.html", Text("Bots and servers, voted for by their users"), {"about": ABOUT})
 
     async def listings(self, visit: PersonVisit) -> Shown:
         refs = self._ownership.refs_of(signed_in(visit).id)

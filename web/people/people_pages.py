@@ -21,6 +21,9 @@ from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
 from web.people.owner_pages import OwnerPages
 from web.people.profile_pages import ProfilePages
+from web.people.public_listing import PublicListing
+from web.people.public_lists import PublicLists
+from web.people.public_table import PUBLIC_PAGES
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -36,6 +39,8 @@ from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 class PeoplePages:
     """The objects that make the pages: one of a gateway."""
 
+    lists: PublicLists
+    listing: PublicListing
     sign_in: SignInPages
     language: LanguageChoice
     mine: MyPages
@@ -64,7 +69,6 @@ SIGN_IN_PAGES = (
 )
 PEOPLE_PAGES = (
     *SIGN_IN_PAGES,
-    PageRow("GET", "/", lambda to: to.mine.home, "anyone"),
     PageRow("POST", "/language", lambda to: to.language.choose, "anyone"),
     PageRow("GET", "/robots.txt", lambda _: robots, "anyone"),
     PageRow("GET", "/me", lambda to: to.mine.listings, "signed in"),
@@ -82,4 +86,5 @@ PEOPLE_PAGES = (
     *DELIVERY_PAGES,
     *REVIEW_PAGES,
     *VOTE_PAGES,
+    *PUBLIC_PAGES,
 )

@@ -1,0 +1,52 @@
+"""web/people/list_keeper.py: who asks waits only for an order that there is not yet."""
+
+import asyncio
+
+import pytest
+
+from core.clock import FakeClock
+from core.refusals import Invalid
+from listings.catalogue import Catalogue, Shelf
+from listings.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
+from tests.support.memory_ledger import state_after
+from tests.support.sample_rows import BOT_REF, OTHER_REF, listed, voted
+from web.people.list_keeper import ListKeeper
+
+ORDER = ListOrder(Shelf("bots/"), "votes")
+
+
+def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:
+    clock, state = FakeClock(), state_after([*listed(), *listed(OTHER_REF)])
+    catalogue = Catalogue(state)
+    for _ in catalogue.survey():
+        pass
+    orders = ListOrders(catalogue, state.vote_counts, 1)
+    keeper = ListKeeper(orders, clock)
+
+    async def refs() -> list[str]:
+        return [*(await keeper.page(ORDER, None, 9)).refs]
+
+    async def main() -> None:
+        keeping = asyncio.create_task(keeper.run())
+        assert [*await asyncio.gather(refs(), refs())] == [[BOT_REF, OTHER_REF]] * 2
+        assert orders.places == 2
+        event = voted(1, ref=OTHER_REF)
+        state.apply(event)
+        catalogue.on_record(1, [event])
+        assert await refs() == [BOT_REF, OTHER_REF]
+        clock.advance(FRESH_SECONDS)
+        assert await refs() == [BOT_REF, OTHER_REF]  # the last one is shown while the next is made
+        while orders.places == 2:  # noqa: ASYNC110 (nothing tells of it)
+            await asyncio.sleep(0)
+        assert await refs() == [OTHER_REF, BOT_REF]
+        for user in (2, 3):
+            event = voted(user)
+            state.apply(event)
+            catalogue.on_record(1, [event])
+        clock.advance(STALE_SECONDS)
+        assert await refs() == [BOT_REF, OTHER_REF]  # that one was too old to be shown
+        with pytest.raises(Invalid):
+            await keeper.page(ORDER, "x", 9)
+        keeping.cancel()
+
+    asyncio.run(main())

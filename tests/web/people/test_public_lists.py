@@ -1,0 +1,165 @@
+"""web/people/public_lists.py: the first page, and lists that everybody reads, with and without script."""
+
+import html
+import re
+from functools import partial
+from urllib.parse import quote
+
+import pytest
+from msgspec.structs import replace
+
+from core.events import Event, ListingSaved
+from tests.support.page_visitor import words
+from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.platform_stand_in import ADA, BEN
+from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
+from web.people.public_lists import LISTED
+
+COUNT = LISTED + 6
+BOTS = [str(600_000_000_000_000_000 + number) for number in range(COUNT)]
+SERVERS = [str(700_000_000_000_000_000 + number) for number in range(2)]
+
+
+@pytest.fixture(scope="module")
+def gateway(gateway: PeopleGateway) -> PeopleGateway:
+    """Bots of which the first have votes, each one more than the next, and two servers."""
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    events: list[Event] = []
+    for number, bot in enumerate(BOTS):
+        categories = ("Music" if number % 10 == 0 else "Utility", "Other")
+        profile = replace(BOT_PROFILE, name=f"Bot {number:02}", categories=categories)
+        events.append(ListingSaved(f"bots/{bot}", ADA, profile, "approved", now_ms + number))
+    for number, server in enumerate(SERVERS):
+        own = replace(SERVER_PROFILE, name=f"Server {number}", keywords=("Rust & C", f"word{number}"))
+        events.append(ListingSaved(f"servers/{server}", ADA, own, "approved", now_ms))
+    gateway.on_loop(partial(ledger.commit, events))
+    for number, bot in enumerate(BOTS[:3]):
+        for voter in range(3 - number):
+            gateway.cast(str(800_000_000_000_000_000 + voter), f"/manage/bots/{bot}")
+    gateway.clock.advance(60)
+    return gateway
+
+
+@pytest.fixture
+def stranger(gateway: PeopleGateway) -> Person:
+    return gateway.person(None)
+
+
+def listed(page: str) -> list[str]:
+    """The ids that a list shows, in its order."""
+    return re.findall(r'<a href="/(?:bots|servers)/([0-9]+)">', page)
+
+
+def ids(stranger: Person, path: str) -> list[str]:
+    return [each["id"] for each in stranger.get(path).json()["listings"]]
+
+
+def following(page: str) -> str | None:
+    found = re.findall(r'href="([^"]+)" rel="next"', page)
+    return html.unescape(found[0]) if found else None
+
+
+def test_a_list_is_sorted_by_votes_of_the_month_and_by_what_is_asked_for(stranger: Person) -> None:
+    assert listed(stranger.page("/bots")) == BOTS[:LISTED]
+    assert listed(stranger.page("/bots?sort=votes")) == BOTS[:LISTED]
+    assert listed(stranger.page("/bots?sort=newest")) == BOTS[::-1][:LISTED]
+    assert listed(stranger.page("/bots?sort=name")) == BOTS[:LISTED]
+    for sort in ("month", "votes", "newest", "name"):
+        assert ids(stranger, f"/bots.json?sort={sort}") == listed(stranger.page(f"/bots?sort={sort}"))
+
+
+def test_the_pages_of_a_list_show_every_listing_once_while_votes_come_in(
+    gateway: PeopleGateway, stranger: Person
+) -> None:
+    first = stranger.page("/bots")
+    shown, address = listed(first), following(first)
+    for bot in BOTS[-5:]:
+        gateway.cast(BEN, f"/manage/bots/{bot}")
+        gateway.cast(ADA, f"/manage/bots/{bot}")
+    gateway.clock.advance(60)
+    assert listed(gateway.person(None).page("/bots")) != shown
+    while address is not None:
+        page = stranger.page(address)
+        shown += listed(page)
+        address = following(page)
+    assert shown == BOTS
+
+
+def test_programs_page_through_the_same_with_a_limit_of_their_own(stranger: Person) -> None:
+    found: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        answer = stranger.get(f"/bots.json?sort=name&limit=7&after={quote(after)}").json()
+        assert answer["total"] == COUNT
+        assert len(answer["listings"]) <= 7
+        found += [each["id"] for each in answer["listings"]]
+        after = answer["next"]
+    assert found == BOTS
+
+
+def test_a_category_has_its_own_list_its_title_and_its_canonical_address(stranger: Person) -> None:
+    page = stranger.page("/bots?category=Music&sort=name")
+    assert listed(page) == BOTS[::10]
+    assert "<title>Bots: Music" in page
+    assert '<meta property="og:url"' in page
+    assert 'bots?category=Music">' in page.partition('property="og:url"')[2][:120]
+    assert ids(stranger, "/bots.json?category=Music") == BOTS[::10]
+    assert stranger.get("/bots.json?category=Music").json()["category"] == "Music"
+    assert "Music 3" in words(stranger.page("/bots"))
+
+
+def test_a_keyword_of_a_server_leads_to_those_that_have_it(stranger: Person) -> None:
+    page = stranger.page(f"/servers/{SERVERS[0]}")
+    address = html.unescape(re.findall(r'href="(/servers\?keyword=R[^"]+)"', page)[0])
+    assert sorted(listed(stranger.page(address))) == SERVERS
+    assert listed(stranger.page("/servers?keyword=WORD1")) == SERVERS[1:]
+    assert listed(stranger.page("/servers?keyword=nobody")) == []
+
+
+@pytest.mark.parametrize("query", ["category=Nope", "category=Gaming", "sort=best", "after=x", "after=%F0"])
+def test_an_odd_query_is_refused(stranger: Person, query: str) -> None:
+    for path in ("/bots", "/bots.json"):
+        assert stranger.get(f"{path}?{query}").status_code == 400
+    assert stranger.get("/bots.json?limit=0").status_code == 400
+
+
+def test_what_lists_others_once_more_is_no_search_result_and_the_list_is_one(stranger: Person) -> None:
+    for path in ("/", "/bots", "/servers", "/bots?category=Music"):
+        assert "X-Robots-Tag" not in stranger.get(path).headers
+    for path in ("/bots?sort=name", following(stranger.page("/bots")) or ""):
+        assert stranger.get(path).headers["X-Robots-Tag"] == "noindex"
+
+
+def test_the_first_page_shows_what_is_popular_and_what_is_new(stranger: Person) -> None:
+    text = words(stranger.page("/"))
+    assert "Popular bots Show all Bot" in text
+    assert text.index("Popular bots") < text.index("New bots") < text.index("Popular servers")
+    home = stranger.get("/index.json").json()
+    assert [each["id"] for each in home["new_bots"]] == BOTS[::-1][:8]
+    assert ids(stranger, "/bots.json")[:8] == [each["id"] for each in home["popular_bots"]]
+    assert {each["id"] for each in home["popular_servers"]} == {*SERVERS}
+
+
+def test_the_first_page_leads_to_what_is_one_s_own(gateway: PeopleGateway) -> None:
+    assert 'href="/me"' in gateway.person(ADA).page("/")
+    assert 'href="/signin?to=/bots/new"' in gateway.person(None).page("/")
+
+
+@pytest.mark.parametrize("path", ["/index.json", "/bots.json", "/servers.json?sort=name"])
+def test_programs_that_have_it_already_are_told_so(stranger: Person, path: str) -> None:
+    first = stranger.get(path)
+    assert (first.headers["Cache-Control"], "Vary" in first.headers) == ("public, max-age=10", False)
+    assert stranger.get(path, **{"If-None-Match": first.headers["ETag"]}).status_code == 304
+
+
+@pytest.mark.parametrize("path", ["/", "/bots", "/servers", f"/bots/{BOTS[0]}", f"/servers/{SERVERS[0]}"])
+def test_a_part_of_a_page_can_be_drawn_alone(stranger: Person, path: str) -> None:
+    answer = stranger.get(path, **{"HX-Request": "true"})
+    assert (answer.status_code, "<html" in answer.text) == (200, False)
+
+
+def test_lists_are_whole_again_after_a_restart(gateway: PeopleGateway, stranger: Person) -> None:
+    before = ids(stranger, "/bots.json?sort=name&limit=100")
+    gateway.restart()
+    gateway.clock.advance(60)
+    assert ids(stranger, "/bots.json?sort=name&limit=100") == before

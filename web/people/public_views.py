@@ -1,0 +1,193 @@
+"""Listings as everybody may see them. Law: a view holds what is public, and is the same for all visitors."""
+
+from collections.abc import Iterable
+from typing import Annotated, NamedTuple
+from urllib.parse import urlencode
+
+from msgspec import Meta
+
+from core.clock import Clock, month_of
+from core.rows import BotProfile, Listing, Review, ServerProfile
+from core.state import State
+from handlers.manage_listings import Kind, kind_of_ref
+from handlers.views import Count, Moment, Snowflake, Success, View
+from listings.list_orders import VoteTotals
+from web.people.listing_icons import ListingIcons
+
+INVITE_SCOPE = "bot applications.commands"
+
+
+class PublicCard(View):
+    """A listing in a list. A server's text is its description."""
+
+    kind: Kind
+    id: Snowflake
+    name: str
+    text: str
+    categories: tuple[str, ...]
+    keywords: tuple[str, ...]
+    votes: Annotated[Count, Meta(description="Of all time.")]
+    votes_this_month: Annotated[Count, Meta(description="Since the first of the month, UTC.")]
+    listed_at: Moment
+    icon_url: str | None
+
+
+class PublicBot(Success):
+    """A bot. `icon_url` and `invite_url` lead to the chat platform."""
+
+    kind: Kind
+    id: Snowflake
+    name: str
+    short_description: str
+    description: Annotated[str, Meta(description="Markdown.")]
+    categories: tuple[str, ...]
+    server_count: Count | None
+    command_count: Count | None
+    counts_updated_at: Moment | None
+    votes: Count
+    votes_this_month: Count
+    listed_at: Moment
+    updated_at: Moment
+    icon_url: str | None
+    invite_url: str
+    support_url: str | None
+    state: Review
+
+
+class PublicServer(Success):
+    """A server."""
+
+    kind: Kind
+    id: Snowflake
+    name: str
+    description: str
+    category: str
+    keywords: tuple[str, ...]
+    votes: Count
+    votes_this_month: Count
+    listed_at: Moment
+    updated_at: Moment
+    icon_url: str | None
+    state: Review
+
+
+class PublicList(Success):
+    """A part of a list. `total` counts the listings of the whole list; null for a search."""
+
+    kind: Kind
+    category: str | None
+    keyword: str | None
+    sort: str
+    q: str | None
+    total: Count | None
+    listings: tuple[PublicCard, ...]
+    next: str | None
+
+
+class PublicHome(Success):
+    """What is popular this month, and what is new."""
+
+    popular_bots: tuple[PublicCard, ...]
+    new_bots: tuple[PublicCard, ...]
+    popular_servers: tuple[PublicCard, ...]
+    new_servers: tuple[PublicCard, ...]
+
+
+class PublicViews:
+    """Makes the views of one gateway.
+
+    Args:
+        authorize_url: the chat platform's page at which a bot is added to a server.
+    """
+
+    def __init__(
+        self, state: State, votes: VoteTotals, icons: ListingIcons, authorize_url: str, clock: Clock
+    ) -> None:
+        self._listings = state.listings
+        self._votes = votes
+        self._icons = icons
+        self._authorize_url = authorize_url
+        self._clock = clock
+
+    def cards(self, refs: Iterable[str]) -> tuple[PublicCard, ...]:
+        """Return the listings that are there; packed ones stay packed."""
+        month = month_of(self._clock.now_ms())
+        rows = (self._listings.peek(ref) for ref in refs if ref in self._listings)
+        return tuple(self._card(row, month) for row in rows)
+
+    def listing(self, row: Listing) -> PublicBot | PublicServer:
+        month, profile = month_of(self._clock.now_ms()), row.profile
+        if isinstance(profile, BotProfile):
+            return PublicBot(
+                kind="bots",
+                id=row.id,
+                name=profile.name,
+                short_description=profile.short_description,
+                description=profile.description,
+                categories=profile.categories,
+                server_count=row.server_count,
+                command_count=row.command_count,
+                counts_updated_at=row.counts_ms,
+                votes=self._votes.total(row.ref),
+                votes_this_month=self._votes.in_month(row.ref, month),
+                listed_at=_listed_ms(row),
+                updated_at=row.updated_ms,
+                icon_url=self._icons.url(row.ref),
+                invite_url=self._invite_url(row.id),
+                support_url=profile.support_invite,
+                state=row.review,
+            )
+        return PublicServer(
+            kind="servers",
+            id=row.id,
+            name=profile.name,
+            description=profile.description,
+            category=profile.category,
+            keywords=profile.keywords,
+            votes=self._votes.total(row.ref),
+            votes_this_month=self._votes.in_month(row.ref, month),
+            listed_at=_listed_ms(row),
+            updated_at=row.updated_ms,
+            icon_url=self._icons.url(row.ref),
+            state=row.review,
+        )
+
+    def votes(self, row: Listing) -> int:
+        return self._votes.total(row.ref)
+
+    def _invite_url(self, bot_id: str) -> str:
+        return f"{self._authorize_url}?{urlencode({'client_id': bot_id, 'scope': INVITE_SCOPE})}"
+
+    def _card(self, row: Listing, month: int) -> PublicCard:
+        text, categories, keywords = shown_in_lists(row.profile)
+        return PublicCard(
+            kind=kind_of_ref(row.ref),
+            id=row.id,
+            name=row.profile.name,
+            text=text,
+            categories=categories,
+            keywords=keywords,
+            votes=self._votes.total(row.ref),
+            votes_this_month=self._votes.in_month(row.ref, month),
+            listed_at=_listed_ms(row),
+            icon_url=self._icons.url(row.ref),
+        )
+
+
+class InLists(NamedTuple):
+    """The part of a profile that a list shows."""
+
+    text: str
+    categories: tuple[str, ...]
+    keywords: tuple[str, ...]
+
+
+def shown_in_lists(profile: BotProfile | ServerProfile) -> InLists:
+    if isinstance(profile, BotProfile):
+        return InLists(profile.short_description, profile.categories, ())
+    return InLists(profile.description, (profile.category,), profile.keywords)
+
+
+def _listed_ms(row: Listing) -> int:
+    """Return the time since which everybody sees it."""
+    return row.created_ms if row.reviewed_ms is None else row.reviewed_ms
