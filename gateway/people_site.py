@@ -23,6 +23,7 @@ from listings.keys import KeyDigester
 from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from search.index import SearchIndex
 from settings.model import Settings
 from votes.voted import VotedListings
 from web.cookies import people_cookies
@@ -142,6 +143,7 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
+        self.index = SearchIndex(ledger.state)
         self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
@@ -155,7 +157,7 @@ class PeopleSite:
         public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
-            lists=PublicLists(self._catalogue, self._keeper, public),
+            lists=PublicLists(self._catalogue, self._keeper, public, self.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
@@ -197,10 +199,12 @@ class PeopleSite:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Learn whose the listings are, and what everybody may see; then end sessions that are over, until
-        `stop` is set. Orders of lists are made, and icons asked for, until nobody waits for a page."""
+        `stop` is set. Orders of lists are made, searches answered and icons asked for, until nobody waits for
+        a page."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keeper.run())
             tasks.create_task(self._icons.run())
+            tasks.create_task(self.index.run())
             await in_slices(self._catalogue.survey())
             await in_slices(self._ownership.survey())
             await self._sweeping.run(stop)

@@ -215,6 +215,7 @@ async def serve(
             votes,
             attempts,
             messages,
+            sites.index,
             watch,
             feed,
             counting.platform,
