@@ -6,7 +6,7 @@ end if it came after the reminder was turned on. So there is one reminder for ea
 and whichever node is asked, and another vote takes it away.
 
 A reminder of a listing that is gone holds for nothing, also if another listing is submitted under its id
-later. One of a listing that is not approved waits.
+later. One of a listing that is not public waits.
 """
 
 from collections.abc import Iterator

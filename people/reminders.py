@@ -35,6 +35,13 @@ def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: A
     return [*dropped, ReminderSet(row.ref, listing, max(now_ms, found.created_ms), by=by)]
 
 
+def is_reminded(state: State, user_id: str, listing: str) -> bool:
+    """Tell if the user is reminded of the listing that is there now."""
+    row = state.users.get(user_ref(user_id))
+    reminder = row.reminder(listing) if row is not None else None
+    return reminder is not None and holds(state.listings, reminder)
+
+
 def clear_reminders(
     state: State, user_id: str, listing: str | None, now_ms: int, *, by: Actor
 ) -> list[Event]:

@@ -32,6 +32,7 @@ from web.people.review_table import REVIEW_PAGES
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
@@ -65,6 +66,7 @@ class PeoplePages:
     quarantines: QuarantinePages
     votes: Mapping[Kind, VotePages]
     flags: FlagPages
+    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
