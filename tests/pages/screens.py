@@ -61,7 +61,7 @@ OF_PEOPLE = (
     Screen("owners", f"/bots/{BOT}/manage/owners", 390, 844, user=ADA),
     Screen("danger", f"/bots/{BOT}/manage/danger", 390, 844, "dark", ADA),
     Screen("choose-server", "/servers/new", user=ADA, press="Read my servers"),
-    Screen("new-server", f"/servers/new?id={OPEN_NSFW}", height=1_400, user=ADA, press="Read my servers"),
+    Screen("new-server", f"/servers/new?id={OPEN_NSFW}", user=ADA),  # with the list of before
     Screen("server", f"/servers/{WITHOUT_BOT}/manage", height=1_400, user=ADA),
     Screen("server-phone", f"/servers/{WITHOUT_BOT}/manage", 360, 1_400, "dark", ADA),
     Screen("queue", "/review", user=CLEO),
