@@ -5,7 +5,7 @@
 A gateway runs in this process with as many bots, each with an owner among as many users, who have one session
 each; every hundredth bot waits for a review, and half of the others have votes. Pages are asked for one by
 one from another thread. The time of a page is processor time of the loop's thread, so that other processes do
-not count. Nobody answers in place of the chat platform, and no page here asks it.
+not count. Nobody answers in place of the chat platform, and no page here waits for it.
 
 The pages for everybody are asked for by strangers, once more while votes are cast: then the orders of lists
 are made anew. How long the loop was held is read off a watch, which wakes every few milliseconds.

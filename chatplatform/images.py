@@ -1,6 +1,6 @@
 """Addresses of pictures at the chat platform. Law: only ids and hashes that were read go into an address."""
 
-from chatplatform.facts import PlatformApplication, PlatformServer
+from chatplatform.facts import InnerServer, PlatformApplication, PlatformServer
 
 SIZE = 64  # pixels; the platform scales to powers of two
 DEFAULT_AVATARS = 6
@@ -19,5 +19,5 @@ def application_icon_url(cdn_url: str, application: PlatformApplication) -> str 
     return f"{cdn_url}/app-icons/{application.id}/{application.icon}.png?size={SIZE}"
 
 
-def server_icon_url(cdn_url: str, server: PlatformServer) -> str | None:
+def server_icon_url(cdn_url: str, server: PlatformServer | InnerServer) -> str | None:
     return f"{cdn_url}/icons/{server.id}/{server.icon}.png?size={SIZE}" if server.icon is not None else None

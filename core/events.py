@@ -209,7 +209,8 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
 
 
 class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
-    """A moderator has struck out all votes of these users for a listing. The reason is for its owner.
+    """A moderator has struck out all votes of these users for a listing. The reason is for its owner; it is
+    empty in further parts of one act.
 
     The node has now struck out `of_all` votes for the listing, and of the last votes of users, by day: (day,
     those of that day, those of its month).
@@ -365,9 +366,26 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
+class NamingSet(ManagementEvent, frozen=True, tag="naming_set.1"):
+    """A user lets owners of listings see the user's name among their top voters, or not any more."""
+
+    ref: str
+    is_allowed: bool
+    at_ms: int
+
+
 ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
 """The events that change the reminders in the row of a user."""
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead | ReminderEvent
+UserEvent = (
+    UserSignedIn
+    | SessionSeen
+    | SessionsEnded
+    | RoleSet
+    | QuarantineSet
+    | NoticesRead
+    | ReminderEvent
+    | NamingSet
+)
 """The events that change the row of a user."""
 
 
@@ -572,6 +590,7 @@ RareEvent = (
     | ReminderSet
     | ReminderCleared
     | ReminderAttempted
+    | NamingSet
     | UserErased
     | CooldownsKept
     | DeliveryTaken

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     EligibilityChecked,
@@ -29,6 +30,7 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
+from core.push_history import with_push
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -113,6 +115,7 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             server_count=event.server_count,
             command_count=event.command_count,
             counts_ms=event.at_ms,
+            pushed=with_push(row.pushed, day_of(event.at_ms), event.server_count, event.command_count),
             stats_window=event.window,
             stamps=_stamped(row.stamps, "counts", stamp),
         )
@@ -192,7 +195,8 @@ def _at_review(
             return _with_act(proven, event, stamp, "ownership_proven")
         case VotesStruck():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
-            return _with_act(row, event, stamp, "votes_struck", event.reason)
+            # Nor does a further part of an act have the reason again.
+            return _with_act(row, event, stamp, "votes_struck", event.reason) if event.reason else row
         case EligibilityChecked():
             return _checked(row, event, stamp)
         case _:

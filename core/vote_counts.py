@@ -22,11 +22,12 @@ is of the newest day, and changes nothing but the head.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from core.clock import day_of, month_of_day
 from core.rows import NodeCounts
+from core.varints import numbers_in, put_number
 from core.vote_port import VotesView
 
 DAYS, MONTHS, STRUCK_DAYS, STRUCK_MONTHS, STRUCK = range(5)
@@ -241,29 +242,22 @@ def _encoded(number: int, series: Series) -> bytes:
             heads.append(entries[0] if entries else (0, 0))
             before = heads[-1][0]
             entries = entries[1:]
-        _put(body, len(entries))
+        put_number(body, len(entries))
         for key, count in entries:
             distance = before - key
-            _put(body, count << 1 | (distance != 1))
+            put_number(body, count << 1 | (distance != 1))
             if distance != 1:
-                _put(body, distance - 2)
+                put_number(body, distance - 2)
             before = key
     (day, of_day), (month, of_month) = heads
     head = _HEAD.pack(number, day, of_day, month, of_month, series[STRUCK].get(0, 0))
     return head + bytes(body.rstrip(b"\0"))  # no entry ends with a zero, but for a distance of 2
 
 
-def _put(body: bytearray, number: int) -> None:
-    while number > 0x7F:
-        body.append(number & 0x7F | 0x80)
-        number >>= 7
-    body.append(number)
-
-
 def _decoded(row: bytes) -> Series:
     _, day, of_day, month, of_month, struck = _HEAD.unpack_from(row)
     series: Series = [{} for _ in KEPT]
-    numbers = _numbers(row)
+    numbers = numbers_in(row[_HEAD.size :])
     for at, (newest, count) in enumerate(
         ((day, of_day), (month, of_month), (MAX_KEY + 1, 0), (MAX_KEY + 1, 0))
     ):
@@ -277,14 +271,3 @@ def _decoded(row: bytes) -> Series:
     if struck:
         series[STRUCK][0] = struck
     return series
-
-
-def _numbers(row: bytes) -> Iterator[int]:
-    number = shift = 0
-    for byte in row[_HEAD.size :]:
-        number |= (byte & 0x7F) << shift
-        if byte & 0x80:
-            shift += 7
-        else:
-            yield number
-            number = shift = 0

@@ -23,6 +23,7 @@ from listings.keys import KeyDigester
 from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from search.index import SearchIndex
 from settings.model import Settings
 from votes.voted import VotedListings
 from web.cookies import people_cookies
@@ -35,6 +36,7 @@ from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
 from web.people.listing_access import ListingAccess
+from web.people.listing_icons import ListingIcons
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
 from web.people.my_votes import MyVotes, unread_reminders
@@ -47,7 +49,7 @@ from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
-from web.people.public_views import Platform, PublicViews
+from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
@@ -55,6 +57,7 @@ from web.people.review_desk import ReviewDesk
 from web.people.review_pages import ReviewPages
 from web.people.review_views import ReviewViews
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
@@ -135,10 +138,12 @@ class PeopleSite:
         self._catalogue = catalogue
         self._counts = ledger.state.vote_counts
         self._keeper = ListKeeper(ListOrders(catalogue, self._counts, secrets.randbits(40)), clock)
-        self._shown_platform = Platform(platform, authorize_url, cdn_url)
+        self._icons = ListingIcons(platform, clock, cdn_url)
+        self._authorize_url = authorize_url
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
+        self.index = SearchIndex(ledger.state)
         self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
@@ -149,11 +154,11 @@ class PeopleSite:
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
-        public = PublicViews(state, self._counts, self._shown_platform, clock)
+        public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         pages = PeoplePages(
-            lists=PublicLists(self._catalogue, self._keeper, public),
-            listing=PublicListing(state, public, self._markdown),
+            lists=PublicLists(self._catalogue, self._keeper, public, self.index),
+            listing=PublicListing(state, public, self._markdown, self._public_url),
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
@@ -188,14 +193,18 @@ class PeopleSite:
                 for kind in KINDS
             },
             flags=FlagPages(state),
+            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Learn whose the listings are, and what everybody may see; then end sessions that are over, until
-        `stop` is set. The orders of lists are made until nobody waits for a page any more."""
+        `stop` is set. Orders of lists are made, searches answered and icons asked for, until nobody waits for
+        a page."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keeper.run())
+            tasks.create_task(self._icons.run())
+            tasks.create_task(self.index.run())
             await in_slices(self._catalogue.survey())
             await in_slices(self._ownership.survey())
             await self._sweeping.run(stop)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chatplatform.platform_client import ChatPlatform
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleSite
+    from search.index import SearchIndex
     from web.templates import Templates
 
 
@@ -38,6 +39,11 @@ class Sites:
     def platform(self) -> "ChatPlatform | None":
         """The client for the chat platform, which pages for people need."""
         return self.people.platform if self.people is not None else None
+
+    @property
+    def index(self) -> "SearchIndex | None":
+        """The index of listings, which pages for people search."""
+        return self.people.index if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
         """Tell whether the operator is signed in with this browser."""

@@ -12,6 +12,7 @@ from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedT
 from handlers.debug_routes import DEBUG_ROUTES
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
+from handlers.manage_strikes import StruckVotes
 from handlers.reply import MalformedUser, NotReady
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import (
@@ -622,6 +623,26 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             answer=VotesByTime,
             outcome="The numbers.",
             refuses=(NO_LISTING,),
+        ),
+        Route(
+            "POST",
+            f"{one}/strike",
+            f"strike{form}Votes",
+            endpoint=lambda to: to.strikes[kind].strike,
+            access="operator",
+            tag="Votes",
+            summary=f"Strike votes for a {thing} out",
+            description=f"""\
+All votes of the users for the {thing} go, and its counts follow. The owner is told why, by a notice and by
+the webhook event `vote.struck`. The users cannot vote again before they could have anyway.
+
+Choose users, the flagged votes, or those whose last vote came within a time: {forms.MOST_STRUCK:,} users in
+one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
+days: the numbers of days and months lose each user's last vote alone.""",
+            answer=StruckVotes,
+            outcome="How much is struck out.",
+            refuses=(NO_LISTING, NO_WRITES),
+            body=forms.Strike,
         ),
     )
 

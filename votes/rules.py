@@ -84,11 +84,13 @@ def strike_votes(
     now_ms: int,
     cooldown_ms: int,
     by: Actor,
+    goes_on: bool = False,
 ) -> list[Event]:
     """Strike out all votes of the users for the listing. Raises NotFound.
 
     The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
-    without a vote is struck out, too, because another node may know of one.
+    without a vote is struck out, too, because another node may know of one. With `goes_on` this is a further
+    part of an act that the listing remembers already.
     """
     listing = state.listings.get(ref)
     if listing is None:
@@ -105,7 +107,7 @@ def strike_votes(
     days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
     of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
     of_all += sum(count for count, _ in known.values())
-    strike = VotesStruck(ref, struck, reason, now_ms, days, of_all, by=by)
+    strike = VotesStruck(ref, struck, "" if goes_on else reason, now_ms, days, of_all, by=by)
     told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
     return [*cooldowns, strike, *told_of]
 

@@ -71,6 +71,8 @@ _SENTENCES = (
     Text("must not name one twice"),
     Text("must be later than now"),
     Text("must be one of the choices"),
+    Text("choose users, the flagged votes or a time: one of the three"),
+    Text("choose no end of a time without its beginning"),
     Text("must have {least} to {most} characters"),
     Text("must have a character that can be seen"),
     Text("must be on one line, without {character}"),

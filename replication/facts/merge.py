@@ -6,7 +6,8 @@ same facts are equal, in whatever order and however often the facts came:
     listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
     keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
                use; a deletion always wins
-    stats      counts are parts of a listing; of each node's window of updates the greatest wins
+    stats      counts are parts of a listing, and of each day the greatest stands too; of each node's window
+               of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     message    that of the later decision wins; of one decision as a delivery
@@ -15,7 +16,7 @@ same facts are equal, in whatever order and however often the facts came:
                older ones
     notes      as the trail
     flags      of votes: as the trail
-    cooldowns  of votes whose users erased themselves: the union; of one the later end
+    cooldowns  of votes that are gone: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
     strike     of a user's votes for a listing: wins over authors who had not read it
@@ -35,6 +36,7 @@ from core import events as ev
 from core import striking
 from core.actors import UNKNOWN, Actor, user_of
 from core.owner_messages import joined_messages
+from core.push_history import joined_histories
 from core.review_notes import newest_notes
 from core.rows import Delivery, Eligibility, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
@@ -363,6 +365,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         message=joined_messages(one.message, other.message),
         flags=joined_flags(one.flags, other.flags),
         eligibility=_eligibility(one.eligibility, other.eligibility),
+        pushed=joined_histories(one.pushed, other.pushed),
     )
 
 

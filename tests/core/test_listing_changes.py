@@ -3,9 +3,11 @@
 from typing import Literal, get_args
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     EligibilityChecked,
@@ -27,6 +29,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
+from core.push_history import with_push
 from core.rows import (
     Act,
     Claim,
@@ -66,6 +69,7 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
             command_count=2,
             stats_window=StatsWindow(NOW_MS, 3),
             counts_ms=NOW_MS + 4,
+            pushed=with_push(UNSET, day_of(NOW_MS), 1, 2),
         ),
     ),
     (

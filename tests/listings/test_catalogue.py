@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import EligibilityChecked, Event, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
 from core.rows import BotProfile, Listing, ServerProfile
 from core.state import State
@@ -38,17 +38,17 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event])
     for event in sequence:
         state.apply(event)
         reading.on_record(1, [event])
-    approved = {row.ref: row for row in state.listings.values() if row.review == "approved"}
-    every = {shelf for row in approved.values() for shelf in shelves_of(row)}
+    shown = {row.ref: row for row in state.listings.values() if row.is_public}
+    every = {shelf for row in shown.values() for shelf in shelves_of(row)}
     for catalogue in (reading, surveyed(state)):
-        assert {*catalogue.entries} == {*approved}
-        for ref, row in approved.items():
+        assert {*catalogue.entries} == {*shown}
+        for ref, row in shown.items():
             entry = catalogue.entries[ref]
             assert (entry.name, {*entry.shelves}) == (folded(row.profile.name), shelves_of(row))
             assert entry.since_ms == (row.created_ms if row.reviewed_ms is None else row.reviewed_ms)
         for shelf in every:
             assert [*catalogue.on_shelf(shelf)] == sorted(
-                ref for ref, row in approved.items() if shelf in shelves_of(row)
+                ref for ref, row in shown.items() if shelf in shelves_of(row)
             )
 
 
@@ -67,6 +67,16 @@ def test_a_survey_leaves_packed_rows_packed_and_is_made_once() -> None:
     assert catalogue.entries[BOT_REF].since_ms == NOW_MS
     assert not list(state.listings.unpacked())
     assert list(catalogue.survey()) == []
+
+
+def test_what_is_hidden_is_on_no_shelf_until_it_is_shown_again() -> None:
+    state = state_after([ListingSaved(SERVER_REF, OWNER, SERVER, "approved", 5)])
+    catalogue = surveyed(state)
+    for hidden_ms in (NOW_MS, None):
+        event = EligibilityChecked(SERVER_REF, (), NOW_MS, hidden_ms, hidden_ms)
+        state.apply(event)
+        catalogue.on_record(1, [event])
+        assert [*catalogue.on_shelf(Shelf("servers/"))] == ([SERVER_REF] if hidden_ms is None else [])
 
 
 def test_what_is_no_longer_approved_is_on_no_shelf() -> None:

@@ -1,6 +1,6 @@
 """What the nodes of a fleet have acknowledged, and how much each knew of removals and erasures then."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +8,9 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import user_of
+from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
+from core.push_history import Pushed
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
 from tests.support.memory_nodes import DIGESTS, Node
@@ -24,6 +26,14 @@ class Vote(NamedTuple):
     life: int
     forgotten: int
     struck: int
+
+
+class Struck:
+    """Votes that a node has struck out, by day and by month."""
+
+    def __init__(self) -> None:
+        self.days = Counter[int]()
+        self.months = Counter[int]()
 
 
 class SignIn(NamedTuple):
@@ -48,6 +58,10 @@ class Book:
         self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
+        self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
+        """The greatest counts of each day."""
+        self.struck: dict[Life, dict[str, Struck]] = defaultdict(lambda: defaultdict(Struck))
+        """What each node has struck out."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
@@ -67,6 +81,12 @@ class Book:
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
+                case ev.VotesStruck():
+                    of_node = self.struck[self._life(node, event.ref)][node.label]
+                    for day, of_day, of_month in event.days:
+                        of_node.days[day] = max(of_day, of_node.days[day])
+                        month = month_of_day(day)
+                        of_node.months[month] = max(of_month, of_node.months[month])
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
@@ -95,6 +115,7 @@ class Book:
                 self._note_part(node, event.ref, "profile")
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
+                self._note_push(node, event)
             case ev.ActualCountSet():
                 self._note_part(node, event.ref, "actual")
             case ev.LimitsSet():
@@ -107,6 +128,15 @@ class Book:
         self.parts[life, part].append((getattr(row.stamps, part), values(row, part)))
         if part == "counts" and row.stats_window is not None:
             self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
+
+    def _note_push(self, node: Node, event: ev.StatsUpdated) -> None:
+        of_life, day = self.pushed[self._life(node, event.ref)], day_of(event.at_ms)
+        known, new = of_life.get(day, (-1, -1)), (event.server_count, event.command_count)
+        greatest = (
+            max(-1 if now is None else now, -1 if old is None else old)
+            for now, old in zip(new, known, strict=True)
+        )
+        of_life[day] = Pushed(*(each if each >= 0 else None for each in greatest))
 
     @staticmethod
     def _life(node: Node, ref: str) -> Life:

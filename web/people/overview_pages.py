@@ -59,6 +59,7 @@ DEEDS: Mapping[Deed, Text] = {
     "actual_count_set": Text("actual count set"),
     "ownership_proven": Text("ownership proven"),
     "handed_over": Text("handed over"),
+    "votes_struck": Text("votes struck out"),
 }
 
 

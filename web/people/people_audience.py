@@ -48,6 +48,10 @@ _NOTICES: Mapping[str, Notice] = {
     "released": Notice(Text("You are not at it any more.")),
     "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
     "quarantined": Notice(Text("The user is under quarantine, and sees the reason.")),
+    "struck": Notice(Text("The votes are struck out. Its owner reads why.")),
+    "struck-some": Notice(
+        Text("Votes are struck out, and there are more within that time: do it again."), is_problem=True
+    ),
     "reminder-on": Notice(Text("You are reminded when you can vote for it again.")),
     "reminder-off": Notice(Text("You are not reminded of it any more.")),
     "reminders-full": Notice(
@@ -63,6 +67,7 @@ FIELD_LABELS: Mapping[str, Text] = {
     "words": Text("In your words"),
     "note": Text("Note"),
     "reason": Text("Reason"),
+    "ids": Text("Ids of voters"),
 }
 """The fields of the forms of long texts, by their names."""
 

@@ -30,6 +30,7 @@ from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
@@ -61,6 +62,7 @@ class PeoplePages:
     quarantines: QuarantinePages
     votes: Mapping[Kind, VotePages]
     flags: FlagPages
+    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (

@@ -6,14 +6,13 @@ from urllib.parse import urlencode
 
 from msgspec import Meta
 
-from chatplatform.images import application_icon_url
-from chatplatform.platform_client import ChatPlatform
 from core.clock import Clock, month_of
 from core.rows import BotProfile, Listing, Review, ServerProfile
 from core.state import State
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.views import Count, Moment, Snowflake, Success, View
 from listings.list_orders import VoteTotals
+from web.people.listing_icons import ListingIcons
 
 INVITE_SCOPE = "bot applications.commands"
 
@@ -94,32 +93,20 @@ class PublicHome(Success):
     new_servers: tuple[PublicCard, ...]
 
 
-class Platform(NamedTuple):
-    """The chat platform, as public pages lead to it."""
-
-    client: ChatPlatform
-    authorize_url: str
-    cdn_url: str
-
-    def icon_url(self, row: Listing) -> str | None:
-        """Return the address of a bot's icon, if the platform has told of one. It is not asked."""
-        told = self.client.lately(row.id) if isinstance(row.profile, BotProfile) else None
-        if told is None or told.application is None:
-            return None
-        return application_icon_url(self.cdn_url, told.application)
-
-    def invite_url(self, bot_id: str) -> str:
-        """Return the address at which a bot is added to a server."""
-        return f"{self.authorize_url}?{urlencode({'client_id': bot_id, 'scope': INVITE_SCOPE})}"
-
-
 class PublicViews:
-    """Makes the views of one gateway."""
+    """Makes the views of one gateway.
 
-    def __init__(self, state: State, votes: VoteTotals, platform: Platform, clock: Clock) -> None:
+    Args:
+        authorize_url: the chat platform's page at which a bot is added to a server.
+    """
+
+    def __init__(
+        self, state: State, votes: VoteTotals, icons: ListingIcons, authorize_url: str, clock: Clock
+    ) -> None:
         self._listings = state.listings
         self._votes = votes
-        self._platform = platform
+        self._icons = icons
+        self._authorize_url = authorize_url
         self._clock = clock
 
     def cards(self, refs: Iterable[str]) -> tuple[PublicCard, ...]:
@@ -145,8 +132,8 @@ class PublicViews:
                 votes_this_month=self._votes.in_month(row.ref, month),
                 listed_at=_listed_ms(row),
                 updated_at=row.updated_ms,
-                icon_url=self._platform.icon_url(row),
-                invite_url=self._platform.invite_url(row.id),
+                icon_url=self._icons.url(row.ref),
+                invite_url=self._invite_url(row.id),
                 support_url=profile.support_invite,
                 state=row.review,
             )
@@ -161,12 +148,15 @@ class PublicViews:
             votes_this_month=self._votes.in_month(row.ref, month),
             listed_at=_listed_ms(row),
             updated_at=row.updated_ms,
-            icon_url=self._platform.icon_url(row),
+            icon_url=self._icons.url(row.ref),
             state=row.review,
         )
 
     def votes(self, row: Listing) -> int:
         return self._votes.total(row.ref)
+
+    def _invite_url(self, bot_id: str) -> str:
+        return f"{self._authorize_url}?{urlencode({'client_id': bot_id, 'scope': INVITE_SCOPE})}"
 
     def _card(self, row: Listing, month: int) -> PublicCard:
         text, categories, keywords = shown_in_lists(row.profile)
@@ -180,7 +170,7 @@ class PublicViews:
             votes=self._votes.total(row.ref),
             votes_this_month=self._votes.in_month(row.ref, month),
             listed_at=_listed_ms(row),
-            icon_url=self._platform.icon_url(row),
+            icon_url=self._icons.url(row.ref),
         )
 
 

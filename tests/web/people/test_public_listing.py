@@ -4,23 +4,25 @@ A walk goes over every state of a listing, every visitor, and every place where 
 """
 
 from functools import partial
-from typing import Literal
+from typing import Literal, get_args
 from xml.etree import ElementTree
 
 import pytest
 
-from core.actors import OPERATOR
+from core.actors import GATEWAY, OPERATOR
+from core.events import EligibilityChecked
 from core.snowflake import is_snowflake
 from people.quarantine import impose
+from tests.support.coroutines import run, until
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
-Case = Literal["in review", "approved", "denied", "removed", "of one in quarantine"]
+Case = Literal["in review", "approved", "denied", "removed", "of one in quarantine", "hidden", "shown again"]
 Who = Literal["stranger", "user", "owner", "extra owner", "moderator"]
-CASES: tuple[Case, ...] = ("in review", "approved", "denied", "removed", "of one in quarantine")
-WHO: tuple[Who, ...] = ("stranger", "user", "owner", "extra owner", "moderator")
+CASES: tuple[Case, ...] = get_args(Case)
+WHO: tuple[Who, ...] = get_args(Who)
 NAMES = {"bots": "Zephyr of the tests", "servers": "Boreas of the tests"}
 NOT_THERE = "999999999999999999"
 RTL = "بوت الموسيقى & <b>"
@@ -52,12 +54,24 @@ def bring(gateway: PeopleGateway, kind: str, case: Case) -> str:
         ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
         events = impose(ledger.state, ADA, "submit", "Too loud.", now_ms + 1_000, now_ms, by=OPERATOR)
         gateway.on_loop(partial(ledger.commit, events))
+    if case in {"hidden", "shown again"}:
+        hide(gateway, here, is_hidden=True)
+    if case == "shown again":
+        hide(gateway, here, is_hidden=False)
     gateway.clock.advance(60)
     return here
 
 
+def hide(gateway: PeopleGateway, here: str, *, is_hidden: bool) -> None:
+    """Let a check hide the listing, or show it again."""
+    now_ms = gateway.clock.now_ms()
+    since_ms = now_ms if is_hidden else None
+    event = EligibilityChecked(here[1:], (), now_ms, since_ms, since_ms, by=GATEWAY)
+    gateway.on_loop(partial(gateway.gateway.ledger.commit, [event]))
+
+
 def may_see(kind: str, who: Who, case: Case) -> bool:
-    if case in {"approved", "of one in quarantine"}:
+    if case in {"approved", "of one in quarantine", "shown again"}:
         return True
     insiders = {"owner", "moderator"} | ({"extra owner"} if kind == "bots" else set())
     return case != "removed" and who in insiders
@@ -65,7 +79,7 @@ def may_see(kind: str, who: Who, case: Case) -> bool:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", ["bots", "servers"])
-def test_what_is_not_approved_is_seen_by_its_owners_and_moderators_alone(
+def test_what_is_not_approved_or_is_hidden_is_seen_by_its_owners_and_moderators_alone(
     gateway: PeopleGateway, visitors: dict[Who, Person], kind: str, case: Case
 ) -> None:
     here = bring(gateway, kind, case)
@@ -86,7 +100,8 @@ def test_what_is_not_approved_is_seen_by_its_owners_and_moderators_alone(
         ):
             assert (NAMES[kind] in visitor.get(path).text) == is_public, (who, path)
         if status == 200 and not is_public:
-            assert "This is not approved" in words(visitor.page(here))
+            words_of_it = "This is hidden" if case == "hidden" else "This is not approved"
+            assert words_of_it in words(visitor.page(here))
             assert f'href="{here}/manage"' in visitor.page(here)
             assert visitor.get(here).headers["X-Robots-Tag"] == "noindex"
             assert visitor.get(f"{here}.json").headers["Cache-Control"] == "no-store"
@@ -148,17 +163,18 @@ def test_an_address_of_plain_http_is_no_link(gateway: PeopleGateway) -> None:
     assert "Support" not in words(gateway.person(None).page(here))
 
 
-def test_the_icon_is_the_platform_s_once_it_has_told_of_it(gateway: PeopleGateway) -> None:
-    here = approve(gateway)
-    stranger = gateway.person(None)
-    assert 'data-letter="T"' in stranger.page(here)
-    assert stranger.get(f"{here}.json").json()["icon_url"] is None
-    gateway.done("DELETE", f"/manage{here}")
-    gateway.person(BEN).page(f"/bots/new?id={READY}")
-    approve(gateway)
+def test_a_letter_stands_for_the_icon_until_the_platform_has_told_of_one(gateway: PeopleGateway) -> None:
+    here, stranger = approve(gateway), gateway.person(None)
+    unknown = bring(gateway, "bots", "approved")
+    assert 'data-letter="Z"' in stranger.page(unknown)
+    assert stranger.get(f"{unknown}.json").json()["icon_url"] is None
+    stranger.page(here)
+    run(until(lambda: stranger.get(f"{here}.json").json()["icon_url"]))
     address = stranger.get(f"{here}.json").json()["icon_url"]
     assert address.startswith(f"{gateway.stand_in.url}/app-icons/{READY}/")
-    assert address.replace("&", "&amp;") in stranger.page(here)
+    assert f'src="{address}"' in stranger.page(here)
+    assert f'<meta property="og:image" content="{address}">' in stranger.page(here)
+    assert f'src="{address}"' in stranger.page("/bots?sort=newest")
 
 
 @pytest.mark.parametrize("suffix", [".json", "/badge.svg"])

@@ -1,0 +1,103 @@
+"""Icons of listings, which the chat platform has. Law: no page waits for one, and many pages ask as little as
+one does.
+
+A listing that is shown is noted if nothing new was heard of its icon for a day. `run` asks the platform about
+those noted, one after the other, with a pause between them. Nothing is kept on disk: after a start, icons
+come back as listings are shown.
+"""
+
+import asyncio
+from typing import NamedTuple
+
+from chatplatform.images import application_icon_url, server_icon_url
+from chatplatform.platform_client import ChatPlatform, PlatformAway
+from core.clock import Clock
+from core.rows import BOTS, SERVERS
+
+HOLDS_MS = 86_400_000
+"""How long an answer holds before it is asked for anew."""
+MOST_SERVERS, MOST_NOTED = 10_000, 1_000
+
+
+class _Known(NamedTuple):
+    url: str | None
+    at_ms: int
+
+
+class ListingIcons:
+    """The icons of one gateway.
+
+    Args:
+        cdn_url: where the chat platform has its pictures.
+        pause_seconds: the pause between two questions.
+        away_seconds: the pause after a question without an answer.
+    """
+
+    def __init__(
+        self,
+        platform: ChatPlatform,
+        clock: Clock,
+        cdn_url: str,
+        *,
+        pause_seconds: float = 0.5,
+        away_seconds: float = 60.0,
+    ) -> None:
+        self._platform = platform
+        self._clock = clock
+        self._cdn_url = cdn_url
+        self._pause_seconds = pause_seconds
+        self._away_seconds = away_seconds
+        self._servers: dict[str, _Known] = {}
+        self._noted: dict[str, None] = {}
+        self._woken = asyncio.Event()
+
+    def url(self, ref: str) -> str | None:
+        """Return the address of a listing's icon; None if it has none, or none is known."""
+        known = self._told(ref)
+        if known is None or self._clock.now_ms() - known.at_ms >= HOLDS_MS:
+            self._note(ref)
+        return known.url if known is not None else None
+
+    async def run(self) -> None:
+        """Ask about what is noted, until it is cancelled."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            while self._noted:
+                ref = next(iter(self._noted))
+                is_there = await self._ask(ref)
+                del self._noted[ref]
+                await asyncio.sleep(self._pause_seconds if is_there else self._away_seconds)
+
+    def _told(self, ref: str) -> _Known | None:
+        if not ref.startswith(BOTS):
+            return self._servers.get(ref)
+        told = self._platform.lately(ref.removeprefix(BOTS))
+        if told is None:
+            return None
+        icon = application_icon_url(self._cdn_url, told.application) if told.application is not None else None
+        return _Known(icon, told.at_ms)
+
+    def _note(self, ref: str) -> None:
+        can_ask = ref.startswith(BOTS) or self._platform.has_bot  # only the deployment's bot sees servers
+        if can_ask and ref not in self._noted and len(self._noted) < MOST_NOTED:
+            self._noted[ref] = None
+            self._woken.set()
+
+    async def _ask(self, ref: str) -> bool:
+        """Ask the platform, and return False if it is not there for others either."""
+        try:
+            if ref.startswith(BOTS):
+                await self._platform.application(ref.removeprefix(BOTS))
+            else:
+                server = await self._platform.server(ref.removeprefix(SERVERS))
+                self._know(ref, server_icon_url(self._cdn_url, server) if server is not None else None)
+        except PlatformAway as away:
+            return away.reason == "refused"
+        return True
+
+    def _know(self, ref: str, url: str | None) -> None:
+        self._servers.pop(ref, None)
+        self._servers[ref] = _Known(url, self._clock.now_ms())
+        if len(self._servers) > MOST_SERVERS:
+            del self._servers[next(iter(self._servers))]
