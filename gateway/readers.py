@@ -65,8 +65,8 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token, `counts`
-    unless the chat platform is asked for server counts, and `index` without pages for people."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token,
+    `counts` unless the chat platform is asked for server counts, and `index` without pages for people."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
