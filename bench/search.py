@@ -2,10 +2,10 @@
 
     python -m bench.search [--listings 100000] [--rounds 3]
 
-The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most of
-them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of their
-sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is measured as
-in `bench/markdown.py`.
+The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most
+of them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
+their sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is
+measured as in `bench/markdown.py`.
 """
 
 import argparse
