@@ -32,6 +32,10 @@ ON_FIRST = 8
 FOUND = 48
 """The most that a search shows."""
 PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
+HOME_ORDERS = tuple(
+    ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
+)
+"""The orders of the first page, which whoever comes first after a start finds made."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
