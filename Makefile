@@ -58,7 +58,7 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.pages.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit serving settings snapshot storage votes web webhook)
+ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
@@ -118,7 +118,6 @@ LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-e
 vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
 	@cd web/vendor && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@cd web/vendor/node_modules && cp htmx.org/dist/htmx.min.js htmx.org/dist/ext/hx-sse.min.js ../../static/vendor/
-	@cp web/vendor/node_modules/altcha/dist/external/altcha.min.js web/static/vendor/
 	@cp web/vendor/node_modules/altcha/dist/workers/pbkdf2.js web/static/vendor/altcha-pbkdf2.js
 	@cp web/vendor/node_modules/uplot/dist/uPlot.iife.min.js web/static/vendor/uplot.min.js
 	@cp web/vendor/node_modules/uplot/dist/uPlot.min.css web/static/vendor/uplot.min.css
