@@ -201,7 +201,7 @@ class PublicLists:
         return wanted.address(after=cursor) if cursor is not None else None
 
     def _whole(self) -> Mapping[str, Any]:
-        return {"is_complete": self._catalogue.is_complete, "category_names": CATEGORIES}
+        return {"is_complete": self._catalogue.is_complete, "category_name": CATEGORIES.get}
 
 
 def _title(wanted: Wanted) -> Text:
