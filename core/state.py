@@ -52,6 +52,7 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     Merged,
+    NamingSet,
     NodeNamed,
     NoteAdded,
     NoticesRead,
@@ -186,7 +187,7 @@ class State:
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
                 self._change_user(event)
-            case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -376,6 +377,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.naming is not UNSET:
+            self._fleet.stamped(row.naming.stamp.ms)
         if row.reminders is not UNSET:
             self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)

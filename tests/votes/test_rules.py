@@ -355,8 +355,7 @@ def test_the_counts_are_those_of_the_votes_that_are_left(choice: st.DataObject) 
     left: dict[str, int] = {}
     for number in range(choice.draw(st.integers(0, 20))):
         now_ms = NOW_MS + choice.draw(st.integers(0, 70)) * DAY_MS
-        is_strike = choice.draw(st.booleans())
-        if left and is_strike:
+        if choice.draw(st.booleans()) and left:
             users = choice.draw(st.lists(st.sampled_from(sorted(left)), unique=True, max_size=3))
             strike(ledger, *users, now_ms=now_ms)
             left = {user: at_ms for user, at_ms in left.items() if user not in users}
