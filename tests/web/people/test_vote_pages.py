@@ -171,12 +171,12 @@ def test_two_tabs_at_once_cast_one_vote(gateway: PeopleGateway, ben: Person) -> 
 
 def test_who_erased_the_own_data_waits_for_the_end_of_the_cooldown(gateway: PeopleGateway) -> None:
     list_bot(gateway, BOT, owner=ADA, decision="approve")
-    emil = gateway.person(EMIL)
-    emil.acted(VOTE)
+    emil = gateway.person(EMIL)  # he reads German
+    assert "Gezählt." in emil.acted(VOTE)
     assert emil.post("/me/data", {"word": "erase"}).status_code == 303
     again = gateway.person(EMIL)
-    assert "Counted." not in again.page(VOTE)
-    assert "You can vote again in" in words(again.page(VOTE))
+    assert "Gezählt." not in again.page(VOTE)
+    assert "Du kannst in 1 Tag wieder abstimmen" in words(again.page(VOTE))
     assert again.post(VOTE).status_code == 409
     assert votes_of(gateway, EMIL) == 0
 
