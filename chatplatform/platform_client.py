@@ -190,8 +190,7 @@ class ChatPlatform:
         server = await self.server(server_id)
         if server is None:
             return Inside(None, None, self._clock.now_ms())
-        channels = await self._as_bot("server channels", f"/guilds/{server_id}/channels")
-        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
+        return Inside(server, await self._channels(server), self._clock.now_ms())
 
     async def server(self, server_id: str) -> InnerServer | None:
         """Return a server as the deployment's bot sees it, without its channels; None if the bot is not in
@@ -213,6 +212,16 @@ class ChatPlatform:
         if server is None:
             raise PlatformAway("unreadable")
         return server
+
+    async def _channels(self, server: InnerServer) -> tuple[ServerChannel, ...] | None:
+        """Return the channels of a server; None where the bot may not read them. Raises PlatformAway."""
+        try:
+            answer = await self._as_bot("server channels", f"/guilds/{server.id}/channels")
+        except PlatformAway as away:
+            if away.status != HTTPStatus.FORBIDDEN:
+                raise
+            return None
+        return read_server_channels(answer.body, server)
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""

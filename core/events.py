@@ -366,9 +366,26 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
+class NamingSet(ManagementEvent, frozen=True, tag="naming_set.1"):
+    """A user lets owners of listings see the user's name among their top voters, or not any more."""
+
+    ref: str
+    is_allowed: bool
+    at_ms: int
+
+
 ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
 """The events that change the reminders in the row of a user."""
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead | ReminderEvent
+UserEvent = (
+    UserSignedIn
+    | SessionSeen
+    | SessionsEnded
+    | RoleSet
+    | QuarantineSet
+    | NoticesRead
+    | ReminderEvent
+    | NamingSet
+)
 """The events that change the row of a user."""
 
 
@@ -573,6 +590,7 @@ RareEvent = (
     | ReminderSet
     | ReminderCleared
     | ReminderAttempted
+    | NamingSet
     | UserErased
     | CooldownsKept
     | DeliveryTaken

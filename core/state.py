@@ -8,7 +8,7 @@ any time: one about something gone is a no-op, and one that the state holds alre
                           votes        the vote table, which is handed in
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
-                          cooldowns    those of votes whose users have erased themselves
+                          cooldowns    those of votes that are gone: erased, or struck out
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
@@ -52,6 +52,7 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     Merged,
+    NamingSet,
     NodeNamed,
     NoteAdded,
     NoticesRead,
@@ -186,7 +187,7 @@ class State:
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
                 self._change_user(event)
-            case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -376,6 +377,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.naming is not UNSET:
+            self._fleet.stamped(row.naming.stamp.ms)
         if row.reminders is not UNSET:
             self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)

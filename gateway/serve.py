@@ -182,8 +182,9 @@ async def serve(
         people = people_rules(settings.web, state)
 
         ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
+        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue, asks)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -215,6 +216,7 @@ async def serve(
             votes,
             attempts,
             messages,
+            sites.index,
             watch,
             feed,
             counting.platform,

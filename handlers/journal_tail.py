@@ -56,6 +56,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.UserDropped: (),
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
+    ev.NamingSet: ("is_allowed",),
     ev.ReminderSet: ("listing",),
     ev.ReminderCleared: ("listing",),
     ev.ReminderAttempted: (

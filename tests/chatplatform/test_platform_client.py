@@ -492,6 +492,17 @@ def test_a_server_of_which_the_platform_says_nothing_usable_is_away(
     run(main())
 
 
+def test_channels_that_the_bot_may_not_read_leave_the_rest_known(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}/channels", "403")
+            inside = await platform.inside(GOOD_SERVER)
+            assert inside.server is not None
+            assert (inside.server.needs_two_factor, inside.channels) == ("yes", None)
+
+    run(main())
+
+
 @pytest.mark.parametrize("fault", ["missing", "types"])
 def test_an_answer_about_a_server_with_wrong_fields_makes_nothing_known(
     stand_in: StandIn, fault: str

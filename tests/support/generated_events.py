@@ -46,6 +46,7 @@ from core.trail import newest
 from core.user_changes import with_sessions
 from core.user_rows import (
     EndedSession,
+    Naming,
     Quarantine,
     Reminder,
     ReminderMessage,
@@ -162,6 +163,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         ),
         stamps=st.builds(UserStamps, stamps, stamps),
         reminders=reminders_of_a_user(),
+        naming=st.just(UNSET) | st.builds(Naming, times, st.booleans(), stamps),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -409,6 +411,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
     ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
+    ev.NamingSet: st.builds(ev.NamingSet, user_refs, st.booleans(), times, **managed),
     ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
     ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
     ev.ReminderAttempted: st.builds(

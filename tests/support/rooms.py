@@ -11,6 +11,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": set(),
     "votes": {"core"},
     "people": {"core"},
+    "search": {"core"},
     "listings": {"core", "grammars"},
     "outbound": {"core", "grammars"},
     "guild_counts": {"chatplatform", "core"},

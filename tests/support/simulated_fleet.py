@@ -20,6 +20,7 @@ from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
 from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from people.naming import set_naming
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
 from people.user_sessions import Sessions, end_sessions
@@ -410,6 +411,9 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "check": _check,
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
+    "name": lambda node, step, _: set_naming(
+        node.state, step.user, step.number % 2 > 0, _now(node), by=_by(step)
+    ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
     "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],
     "remind by message": _remind,

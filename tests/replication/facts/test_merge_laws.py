@@ -65,7 +65,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("remind", "remind", "forget", "remind by message", "check", "check"),
+    *("remind", "remind", "forget", "remind by message", "check", "check", "name"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "strike", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
@@ -251,15 +251,16 @@ def assert_votes(node: Node, book: Book) -> None:
 
 
 def assert_counts(node: Node, book: Book) -> None:
-    """Each vote counts on its day and in its month, those of erased users too, because they name nobody."""
+    """Each vote counts on its day and in its month unless it was struck out; those of erased users count,
+    because they name nobody."""
     for ref in REFS:
-        times = [
-            vote.at_ms
-            for vote in book.votes
-            if (vote.ref, vote.life) == (ref, node.state.fleet.removed.get(ref, 0))
-        ]
-        assert node.state.vote_counts.days(ref) == Counter(map(day_of, times))
-        assert node.state.vote_counts.months(ref) == Counter(map(month_of, times))
+        life = node.state.fleet.removed.get(ref, 0)
+        times = [vote.at_ms for vote in book.votes if (vote.ref, vote.life) == (ref, life)]
+        days, months = Counter(map(day_of, times)), Counter(map(month_of, times))
+        for struck in book.struck[ref, life].values():
+            days, months = days - struck.days, months - struck.months
+        assert node.state.vote_counts.days(ref) == days
+        assert node.state.vote_counts.months(ref) == months
 
 
 def assert_sessions(node: Node, book: Book) -> None:
