@@ -81,12 +81,6 @@ class Book:
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
-                case ev.VotesStruck():
-                    of_node = self.struck[self._life(node, event.ref)][node.label]
-                    for day, of_day, of_month in event.days:
-                        of_node.days[day] = max(of_day, of_node.days[day])
-                        month = month_of_day(day)
-                        of_node.months[month] = max(of_month, of_node.months[month])
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
@@ -122,6 +116,15 @@ class Book:
                 self._note_part(node, event.ref, "limits")
             case ev.WebhookSaved() | ev.WebhookRemoved():
                 self._note_part(node, event.ref, "webhook")
+            case ev.VotesStruck():
+                self._note_struck(node, event)
+
+    def _note_struck(self, node: Node, event: ev.VotesStruck) -> None:
+        of_node = self.struck[self._life(node, event.ref)][node.label]
+        for day, of_day, of_month in event.days:
+            of_node.days[day] = max(of_day, of_node.days[day])
+            month = month_of_day(day)
+            of_node.months[month] = max(of_month, of_node.months[month])
 
     def _note_part(self, node: Node, ref: str, part: str) -> None:
         life, row = self._life(node, ref), node.listing(ref)
