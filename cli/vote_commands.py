@@ -16,21 +16,31 @@ listing_argument = click.argument("listing", type=ListingWord())
 @click.argument("url")
 @click.option("--auth-file", type=TextFile(), help="File with the Authorization header; - is standard input.")
 @click.option("--language", help="Language of the messages to a chat platform.")
+@click.option(
+    *("--event", "events"), multiple=True, help="What it is told of, such as vote or vote.struck; repeat it."
+)
 @pass_caller
 def set_webhook(
-    caller: GatewayCaller, listing: ListingRef, url: str, auth_file: str | None, language: str | None
+    caller: GatewayCaller,
+    listing: ListingRef,
+    url: str,
+    auth_file: str | None,
+    language: str | None,
+    events: tuple[str, ...],
 ) -> None:
     """Set the webhook of a listing.
 
-    It replaces URL, Authorization header and language together. The first time, the secret that requests are
-    signed with is shown, only this once.
+    It replaces URL, Authorization header, language and events together. Without an event it is told of votes
+    alone. The first time, the secret that requests are signed with is shown, only this once.
     """
-    body: dict[str, str] = {"url": url}
+    body: dict[str, Any] = {"url": url}
+    if events:
+        body["events"] = [*events]
     if auth_file is not None:
         body["token"] = auth_file.strip()
     if language is not None:
         body["language"] = language
-    caller.show(caller.call(f"save{listing.thing}Webhook", dict(body), id=listing.id))
+    caller.show(caller.call(f"save{listing.thing}Webhook", body, id=listing.id))
 
 
 @click.command("rotate-secret", cls=CallingCommand)

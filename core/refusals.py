@@ -10,6 +10,7 @@
         |-- NoCountGiven, ServerCountOutOfRange, CommandCountOutOfRange
         |-- ServerCountTooFarOff
         `-- ActualCountUnknown
+    SearchUnavailable       not the caller's fault: listings cannot be searched now
     Unavailable             not the caller's fault: the journal cannot take writes now
     PlaceLost               the journal cannot be read on from a place that a reader has kept
 
@@ -108,6 +109,10 @@ class ServerCountTooFarOff(StatsRefused):
 
 class ActualCountUnknown(StatsRefused):
     pass
+
+
+class SearchUnavailable(Exception):
+    """SQLite has failed or is not there, or too many searches wait."""
 
 
 class Unavailable(Exception):

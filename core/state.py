@@ -8,7 +8,7 @@ any time: one about something gone is a no-op, and one that the state holds alre
                           votes        the vote table, which is handed in
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
-                          cooldowns    those of votes whose users have erased themselves
+                          cooldowns    those of votes that are gone: erased, or struck out
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or

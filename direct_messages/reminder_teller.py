@@ -16,7 +16,7 @@ import asyncio
 import logging
 import traceback
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
@@ -55,8 +55,8 @@ from webhook.attempts import ended_ms
 
 log = logging.getLogger(__name__)
 
-SLICE_USERS, BREATH_SECONDS = 256, 0.001
-"""Users of one slice of the first look, and the pause behind it."""
+SLICE_USERS, SLICE_REMINDERS, BREATH_SECONDS = 1_024, 128, 0.001
+"""The most users, and reminders, of one slice of a look at many; and the pause behind it."""
 _CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
@@ -112,7 +112,8 @@ class ReminderTeller:
         """The timers by their times. An entry whose timer has moved is passed over."""
         self._hidden: defaultdict[str, set[str]] = defaultdict(set)
         """Users with a reminder that is due of a listing that is not public now, by listing."""
-        self._looking: Iterator[None] | None = self._look_at_all()
+        self._looking = deque([self._look_at_all()])
+        """The looks at many reminders that are under way, each of which yields after a slice."""
         self._looks_again = False
         self._unrecorded: ReminderAttempted | None = None
         self._is_failing = False
@@ -138,8 +139,9 @@ class ReminderTeller:
                 if ref in with_reminders:
                     self._look(ref, event.ref, position)
             elif isinstance(event, _CHANGING_LISTINGS):
-                for ref in self._hidden.pop(event.ref, ()):
-                    self._look(ref, event.ref, position)
+                if users := self._hidden.pop(event.ref, None):
+                    self._looking.append(self._look_at_users(users, event.ref, position))
+                    self._wake.set()
             elif isinstance(event, VotesMerged):
                 if with_reminders:
                     self._looks_again = True  # a leaf may hold very many users
@@ -157,17 +159,30 @@ class ReminderTeller:
                 refs.discard(user_ref(event.user))
 
     def _look_at_all(self) -> Iterator[None]:
-        refs, after = self._state.users.refs, ""
+        refs, after, looked = self._state.users.refs, "", 0
         while few := refs[(start := bisect_right(refs, after)) : start + SLICE_USERS]:
             for ref in few:
-                self._look_at_user(ref, self._ledger.head)
+                looked += self._look_at_user(ref, self._ledger.head)
+                if looked >= SLICE_REMINDERS:
+                    looked = 0
+                    yield
             after = few[-1]
             yield
 
-    def _look_at_user(self, ref: str, position: int) -> None:
+    def _look_at_users(self, refs: set[str], listing: str, position: int) -> Iterator[None]:
+        while refs:
+            for _ in range(min(len(refs), SLICE_REMINDERS)):
+                self._look(refs.pop(), listing, position)
+            yield
+
+    def _look_at_user(self, ref: str, position: int) -> int:
+        """Look at the reminders of a user, and return how many they are."""
         row = self._state.users.get(ref) if ref in self._state.users.with_reminders else None
-        for reminder in row.reminders_on if row is not None else ():
+        if row is None:
+            return 0
+        for reminder in row.reminders_on:
             self._time(ref, row, reminder, position)
+        return len(row.reminders_on)
 
     def _look(self, ref: str, listing: str, position: int) -> None:
         row = self._state.users.get(ref)
@@ -218,12 +233,13 @@ class ReminderTeller:
                     timer.cancel()
 
     def look(self) -> bool:
-        """Look at some users; return False once all were looked at."""
-        if self._looking is None and self._looks_again:
-            self._looking, self._looks_again = self._look_at_all(), False
-        if self._looking is not None and next(self._looking, self) is self:
-            self._looking = None
-        return self._looking is not None
+        """Look at some reminders; return False once all were looked at."""
+        if not self._looking and self._looks_again:
+            self._looks_again = False
+            self._looking.append(self._look_at_all())
+        if self._looking and next(self._looking[0], self) is self:
+            self._looking.popleft()
+        return bool(self._looking)
 
     async def step(self) -> bool:
         """Make the attempt that is due, if there is one. Return False if there was nothing to do."""
@@ -234,6 +250,7 @@ class ReminderTeller:
             return False
         telling = self._telling(key)
         if telling is None:
+            await asyncio.sleep(0)  # very many may be over at once
             return True
         self._idle.clear()
         try:

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.clock import Clock
 from core.rows import Policy
@@ -64,6 +65,9 @@ from serving.vitals import LoopLag, resident_bytes
 from settings.model import GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
+
+if TYPE_CHECKING:
+    from guild_counts.platform_counts import PlatformCounts
 
 
 @dataclass(frozen=True)
@@ -172,23 +176,35 @@ def _session_terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
     return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
 
 
+class Counting(NamedTuple):
+    """Where actual server counts come from. `platform` is the source again if it asks the chat platform."""
+
+    source: GuildCounts
+    platform: "PlatformCounts | None" = None
+
+
 @asynccontextmanager
 async def open_guild_counts(
     counts: GuildCountsSettings, state: State, clock: Clock
-) -> AsyncIterator[GuildCounts]:
+) -> AsyncIterator[Counting]:
     if counts.source == "none":
-        yield NoCounts()
+        yield Counting(NoCounts())
     elif counts.source == "operator":
-        yield OperatorCounts(state)
+        yield Counting(OperatorCounts(state))
+    elif counts.source == "platform":
+        from guild_counts.platform_counts import PlatformCounts  # its HTTP client is a fifth of a start
+
+        asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
+        yield Counting(asking, asking)
     else:
-        from guild_counts.http_counts import open_http_counts  # its HTTP client is a fifth of a start
+        from guild_counts.http_counts import open_http_counts  # the same
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         source = open_http_counts(
             counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
         async with source as opened:
-            yield opened
+            yield Counting(opened)
 
 
 def public_api(

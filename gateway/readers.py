@@ -13,7 +13,9 @@ which effects begin, and a bug in one reader keeps the record from those behind 
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `FailingEndpoints`, `Ownership`, `VotedListings`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally`
    and `MessageTally` only remember or count what pages and the operator may ask for.
-7. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
+7. `PlatformCounts` notes whose server counts to ask for. `SearchIndex` notes listings that its thread has to
+   read again; it is there with the pages for people.
+8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
 webhook or a message, other nodes only lag. Streams of votes come last: they read from disk what is durable.
@@ -40,13 +42,15 @@ from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py and telling.py
+if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
     from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
+    from guild_counts.platform_counts import PlatformCounts
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
     from replication.streams.queue import Queue
+    from search.index import SearchIndex
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,8 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token,
+    `counts` unless the chat platform is asked for server counts, and `index` without pages for people."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -78,8 +83,10 @@ class Readers:
     votes: VoteTally
     attempts: AttemptTally
     messages: MessageTally
+    index: "SearchIndex | None"
     watch: AttemptWatch
     feed: VoteFeed
+    counts: "PlatformCounts | None"
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
@@ -108,6 +115,8 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),
+        *([readers.counts.on_record] if readers.counts else []),
+        *([readers.index.on_record] if readers.index else []),
         readers.watch.on_record,
     ]
 

@@ -161,7 +161,7 @@ async def serve(
         egress = await stack.enter_async_context(
             open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
-        counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
+        counting = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
         failing, tail = FailingEndpoints(state), JournalTail(clock)
@@ -178,12 +178,13 @@ async def serve(
         delivery = delivering(settings.webhooks, egress, store, clock, tasks.create_task, may_send)
         policy = endpoint_policy(settings)
         voters = fleet.voters if fleet is not None else Buckets()
-        public = public_api(policy, store, clock, callers, counts, voters)
+        public = public_api(policy, store, clock, callers, counting.source, voters)
         people = people_rules(settings.web, state)
 
         ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
+        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue, asks)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -215,8 +216,10 @@ async def serve(
             votes,
             attempts,
             messages,
+            sites.index,
             watch,
             feed,
+            counting.platform,
         )
         subscribe(readers, store.ledger, store.journal)
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
@@ -241,7 +244,7 @@ async def serve(
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
         managed = Managed(
-            people, webhooks, searches, ownership, counts, fleet, watch, feed, tells_owners=tells
+            people, webhooks, searches, ownership, counting.source, fleet, watch, feed, tells_owners=tells
         )
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
@@ -274,6 +277,8 @@ async def serve(
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
         more += sites.running(stop)
+        if counting.platform is not None and sites.platform is not None:
+            more.append(counting.platform.run(sites.platform.guild_count))
         timers = [
             tasks.create_task(each)
             for each in (

@@ -4,7 +4,7 @@ A gateway without a site imports nothing of it: templates alone are a tenth of a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chatplatform.platform_client import ChatPlatform
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleSite
+    from search.index import SearchIndex
     from web.templates import Templates
 
 
@@ -38,6 +39,11 @@ class Sites:
     def platform(self) -> "ChatPlatform | None":
         """The client for the chat platform, which pages for people need."""
         return self.people.platform if self.people is not None else None
+
+    @property
+    def index(self) -> "SearchIndex | None":
+        """The index of listings, which pages for people search."""
+        return self.people.index if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
         """Tell whether the operator is signed in with this browser."""
@@ -69,6 +75,7 @@ async def open_sites(
     ownership: Ownership,
     voted: VotedListings,
     catalogue: Catalogue,
+    asks: Callable[[str], bool],
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -88,7 +95,8 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted, catalogue
+        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
+        *(voted, catalogue, asks),
     )
     async with opening as people:
         yield Sites(templates, debug, people)

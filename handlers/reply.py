@@ -326,6 +326,9 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.CommandCountOutOfRange: _always(400, "Commands count must be between 0 and 1,000."),
     no.ServerCountTooFarOff: _too_far_off,
     no.ActualCountUnknown: _always(500, "Could not fetch server count."),
+    no.SearchUnavailable: _always(
+        503, "Listings cannot be searched right now.", {"retry-after": UNAVAILABLE_RETRY_SECONDS}
+    ),
     no.Unavailable: _unavailable,
     no.PlaceLost: _always(
         410,

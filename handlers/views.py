@@ -21,6 +21,8 @@ from core.clock import date_of
 from core.rows import (
     Attempt,
     BotProfile,
+    CheckName,
+    CheckOutcome,
     Decision,
     Deed,
     Delivery,
@@ -168,9 +170,42 @@ class BotView(ListingView):
     limits: OwnLimits
 
 
+class ServerCheckView(View):
+    """A condition that a server must meet to be listed."""
+
+    name: CheckName
+    outcome: CheckOutcome
+    have: Annotated[
+        Count | None,
+        Meta(
+            description="Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
+            "no. Null where it is unknown."
+        ),
+    ]
+    need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
+    at: Moment
+    channels: Annotated[tuple[str, ...], Meta(description="The first of the NSFW channels, by their names.")]
+
+
+class EligibilityView(View):
+    """How a server meets the conditions, as it was last checked."""
+
+    outcome: CheckOutcome
+    checked_at: Moment
+    checks: tuple[ServerCheckView, ...]
+    failing_since: Annotated[Moment | None, Meta(description="Of an approved server; null while none fails.")]
+    hidden_since: Annotated[
+        Moment | None, Meta(description="Since when nobody can see it or vote for it; null while they can.")
+    ]
+
+
 @including(ServerProfile, after="owner_id")
 class ServerView(ListingView):
     """A server as the management API shows it."""
+
+    eligibility: Annotated[
+        EligibilityView | None, Meta(description="Null for a server that was never checked.")
+    ]
 
 
 class StatsProblemView(View):
@@ -332,7 +367,30 @@ def bot_view(listing: Listing) -> BotView:
 
 
 def server_view(listing: Listing) -> ServerView:
-    return ServerView(**_shared(listing))
+    return ServerView(**_shared(listing), eligibility=eligibility_view(listing))
+
+
+def eligibility_view(listing: Listing) -> EligibilityView | None:
+    known = listing.eligibility
+    if known is UNSET:
+        return None
+    return EligibilityView(
+        outcome=known.outcome,
+        checked_at=known.at_ms,
+        checks=tuple(
+            ServerCheckView(
+                name=each.name,
+                outcome=each.outcome,
+                have=each.have,
+                need=each.need,
+                at=each.at_ms,
+                channels=each.channels,
+            )
+            for each in known.checks
+        ),
+        failing_since=known.failing_ms,
+        hidden_since=known.hidden_ms,
+    )
 
 
 def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:

@@ -22,6 +22,8 @@ TOLD: frozenset[Deed] = frozenset(
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
 have made it with a session of theirs."""
+ALWAYS: frozenset[Deed] = frozenset({"handed_over", "found_failing", "hidden", "shown_again"})
+"""Those of which one is told whoever did it: a check that an owner asks for finds what nobody wanted."""
 
 
 class OwnerNotice(NamedTuple):
@@ -68,7 +70,7 @@ class NoticeSearch:
 
     def _look(self, row: Listing, actor: Actor) -> None:
         for act in row.trail:
-            if act.deed in TOLD and (act.by != actor or act.deed == "handed_over"):
+            if act.deed in TOLD and (act.by != actor or act.deed in ALWAYS):
                 is_new = act.at_ms > self._read_ms
                 self.unread += is_new
                 self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new))

@@ -103,6 +103,7 @@ _SENTENCES = (
     Text("must be visible ASCII, because it is sent as a header"),
     Text("is not supported for a chat platform's webhook URL"),
     Text("is only for a chat platform's webhook URL"),
+    Text("must be a chat platform's webhook URL"),
     Text("is not taken along to another server: type it again, or tick the box to send none"),
 )
 _NAME = re.compile(r"\\\{([a-z]+)\\\}")

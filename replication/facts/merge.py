@@ -16,7 +16,7 @@ same facts are equal, in whatever order and however often the facts came:
                older ones
     notes      as the trail
     flags      of votes: as the trail
-    cooldowns  of votes whose users erased themselves: the union; of one the later end
+    cooldowns  of votes that are gone: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
     strike     of a user's votes for a listing: wins over authors who had not read it

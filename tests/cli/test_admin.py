@@ -142,6 +142,13 @@ def test_every_operation_is_done_by_its_command(
             assert BY_NAME[f"{verb}{kind[:-1].capitalize()}Webhook"]
             refused = run_admin(gateway.base_url, "webhook", verb, ref)
             assert refused.exit_code == 1, "nothing is suspended"
+        events = did(f"webhook set {ref} {receiver.url} --event vote --event vote.struck")["events"]
+        assert events == ["vote", "vote.struck"]
+        assert did(f"votes cast {ref} {OTHER_USER}")["vote"] == 1
+        assert did(f"votes strike {ref} --since 2001-01-01 --reason Bought --dry-run")["votes"] == 2
+        struck = did(f"votes strike {ref} --from - --reason Bought --yes", input=OTHER_USER)
+        assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
+        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
         assert did(f"webhook remove {ref} --yes") == {"success": True}
 
     key = did(f"keys issue {BOT} tests")
@@ -421,6 +428,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         "users end-sessions": [USER],
         "users end-session": [USER, SESSION_ID],
         "users end-all-sessions": [],
+        "votes strike": [BOT, USER, "--reason", "Bought"],
     }
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))

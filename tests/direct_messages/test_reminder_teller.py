@@ -2,6 +2,7 @@
 memory."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,13 @@ from core.events import (
     UserErased,
     UserMerged,
     VotesMerged,
+    VotesStruck,
 )
 from core.ledger import Ledger
 from core.state import State
 from core.user_rows import ReminderMessage, user_ref
 from direct_messages.message_outcomes import MessagePolicy
-from direct_messages.reminder_teller import SLICE_USERS, ReminderTeller
+from direct_messages.reminder_teller import SLICE_REMINDERS, ReminderTeller
 from tests.support.coroutines import run, turns, until
 from tests.support.fake_messenger import RETRIES, URL, FakeMessenger
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
@@ -151,8 +153,13 @@ def test_another_vote_before_the_end_moves_the_message() -> None:
 
 @pytest.mark.parametrize(
     "event",
-    [ReminderCleared(REF, BOT_REF, NOW_MS), ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF, REF))],
-    ids=["turned off", "removed", "erased"],
+    [
+        ReminderCleared(REF, BOT_REF, NOW_MS),
+        ListingRemoved(BOT_REF),
+        UserErased(USER, (BOT_REF, REF)),
+        VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS),
+    ],
+    ids=["turned off", "removed", "erased", "struck out"],
 )
 def test_what_does_not_hold_any_more_is_never_sent(event: Event) -> None:
     async def main() -> None:
@@ -339,12 +346,16 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
     run(main())
 
 
-def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_ended() -> None:
+def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("direct_messages.reminder_teller.SLICE_USERS", 10)
+
     async def main() -> None:
         before = Stage()
         before.messenger.failures = [PlatformAway("timeout")]
         before.reminded()
-        users = [str(700_000_000_000_000_000 + number) for number in range(SLICE_USERS + 1)]
+        users = [str(700_000_000_000_000_000 + number) for number in range(25)]
         for user in users:
             before.reminded(user=user)
         before.clock.advance_ms(DAY_MS)
@@ -355,6 +366,47 @@ def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_e
         stage.clock.advance_ms(5_000)
         assert await stage.asked() == 1
         assert stage.message().made == 2
+
+    run(main())
+
+
+def test_no_listing_that_comes_back_holds_the_loop_however_many_wait_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    users, looked = 2 * SLICE_REMINDERS + 1, list[Any]()
+
+    async def main() -> None:
+        stage = Stage()
+        for number in range(users):
+            stage.reminded(user=str(700_000_000_000_000_000 + number))
+        stage.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
+        stage.clock.advance_ms(DAY_MS)
+        assert await stage.asked() == 0
+        time = stage.teller._time
+
+        def counted(*given: Any) -> None:
+            looked.append(given)
+            time(*given)
+
+        monkeypatch.setattr(stage.teller, "_time", counted)
+        stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
+        assert looked == []
+        stage.teller.look()
+        assert len(looked) == SLICE_REMINDERS
+        assert await stage.asked() == users
+
+    run(main())
+
+
+def test_what_is_over_already_lets_others_run() -> None:
+    async def main() -> None:
+        stage, turned = Stage(), list[bool]()
+        stage.reminded()
+        stage.commit(ListingRemoved(BOT_REF))
+        stage.clock.advance_ms(DAY_MS)
+        asyncio.get_running_loop().call_soon(turned.append, True)
+        assert await stage.teller.step()
+        assert turned
 
     run(main())
 

@@ -71,16 +71,15 @@ class Book:
         for event in events:
             match event:
                 case ev.VoteCast():
-                    life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
-                    forgotten = node.state.fleet.erased.get(mark, 0)
-                    struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
-                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
+                    self._note_vote(node, event)
                 case ev.UserSignedIn():
                     forgotten = node.state.fleet.erased.get(DIGESTS.user(node.state.users[event.ref].id), 0)
                     self.sign_ins.append(SignIn(event.ref, event.session.digest, forgotten))
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
+                case ev.VotesStruck():
+                    self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
@@ -88,14 +87,23 @@ class Book:
                 case ev.KeyUsed():
                     used = self.used[self._life(node, event.ref)]
                     used[event.key_id] = max(event.day, used.get(event.key_id, 0))
-                case ev.KeySaved():
-                    key = node.listing(event.ref).key(event.key.id)
-                    assert key is not None
-                    self.keys[self._life(node, event.ref)][key.id].append(key)
                 case ev.OwnerMessageQueued():
                     self._note_message(node, event)
                 case _:
                     self._note_written(node, event)
+
+    def _note_vote(self, node: Node, event: ev.VoteCast) -> None:
+        life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
+        forgotten = node.state.fleet.erased.get(mark, 0)
+        struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
+        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
+
+    @staticmethod
+    def _note_struck(of_node: Struck, event: ev.VotesStruck) -> None:
+        for day, of_day, of_month in event.days:
+            of_node.days[day] = max(of_day, of_node.days[day])
+            month = month_of_day(day)
+            of_node.months[month] = max(of_month, of_node.months[month])
 
     def _note_message(self, node: Node, event: ev.OwnerMessageQueued) -> None:
         user, message = user_of(event.to) or "", node.listing(event.ref).message
@@ -116,15 +124,10 @@ class Book:
                 self._note_part(node, event.ref, "limits")
             case ev.WebhookSaved() | ev.WebhookRemoved():
                 self._note_part(node, event.ref, "webhook")
-            case ev.VotesStruck():
-                self._note_struck(node, event)
-
-    def _note_struck(self, node: Node, event: ev.VotesStruck) -> None:
-        of_node = self.struck[self._life(node, event.ref)][node.label]
-        for day, of_day, of_month in event.days:
-            of_node.days[day] = max(of_day, of_node.days[day])
-            month = month_of_day(day)
-            of_node.months[month] = max(of_month, of_node.months[month])
+            case ev.KeySaved():
+                key = node.listing(event.ref).key(event.key.id)
+                assert key is not None
+                self.keys[self._life(node, event.ref)][key.id].append(key)
 
     def _note_part(self, node: Node, ref: str, part: str) -> None:
         life, row = self._life(node, ref), node.listing(ref)

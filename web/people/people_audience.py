@@ -30,6 +30,8 @@ _NOTICES: Mapping[str, Notice] = {
     "submitted": Notice(
         Text("It is submitted. A moderator looks at it, and you read here what became of it.")
     ),
+    "listed": Notice(Text("It is listed: users can vote for it.")),
+    "checked": Notice(Text("It is checked. The conditions are as the chat platform tells them now.")),
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
     "handed-over": Notice(Text("The bot has a new owner. You are an extra owner now.")),

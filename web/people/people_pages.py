@@ -29,6 +29,8 @@ from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
@@ -49,6 +51,8 @@ class PeoplePages:
     my_votes: MyVotes
     data: MyData
     submission: SubmissionPages
+    server_submission: ServerSubmissionPages
+    server_checks: ServerCheckPages
     overview: OverviewPages
     profile: ProfilePages
     owners: OwnerPages

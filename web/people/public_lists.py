@@ -3,8 +3,8 @@
 Lists are those of the catalogue (`listings/list_orders.py`); a search has its own order, the best first.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
 from core.refusals import Invalid
@@ -22,8 +22,16 @@ from web.people.people_audience import PersonVisit
 from web.people.public_views import PublicHome, PublicList, PublicViews
 from web.texts import Text
 
-Find = Callable[[str, Kind | None, int], Awaitable[Sequence[str]]]
-"""Finds listings by a text: the refs of approved ones, at most so many, the best first."""
+
+class Search(Protocol):
+    """The search. While it is not complete, it may miss listings."""
+
+    @property
+    def is_complete(self) -> bool: ...
+
+    async def find(self, text: str, kind: Kind | None, most: int) -> Sequence[str]:
+        """Return refs of public listings, the best first. Raises SearchUnavailable."""
+
 
 LISTED = 24
 """The listings of one page."""
@@ -31,7 +39,15 @@ ON_FIRST = 8
 """The listings of each part of the first page."""
 FOUND = 48
 """The most that a search shows."""
+LONGEST = 200
+"""How many characters of a search count."""
+LOOKED_THROUGH = 500
+"""How many results are looked through for those of a category or with a keyword."""
 PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
+HOME_ORDERS = tuple(
+    ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
+)
+"""The orders of the first page, which whoever comes first after a start finds made."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
@@ -74,20 +90,20 @@ class PublicLists:
     """The pages.
 
     Args:
-        find: the search; None where there is none.
+        search: None where there is none.
     """
 
     def __init__(
-        self, catalogue: Catalogue, keeper: ListKeeper, views: PublicViews, find: Find | None = None
+        self, catalogue: Catalogue, keeper: ListKeeper, views: PublicViews, search: Search | None = None
     ) -> None:
         self._catalogue = catalogue
         self._keeper = keeper
         self._views = views
-        self._find = find
+        self._search = search
 
     async def home(self, _: PersonVisit) -> Shown:
         shown = await self._home()
-        values = {"about": ABOUT, "shown": shown, "can_search": self._find is not None, **self._whole()}
+        values = {"about": ABOUT, "shown": shown, "can_search": self._search is not None, **self._whole()}
         return Page("people/home.html", HOME_TITLE, values)
 
     async def home_twin(self, visit: PersonVisit) -> Reply:
@@ -95,7 +111,7 @@ class PublicLists:
 
     async def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         wanted = self._wanted(visit, kind)
-        shown = await self._list(wanted, LISTED)
+        shown = await self._list(wanted)
         first = wanted._replace(q="", after=None, sort="month")
         is_first = wanted == first
         values = {
@@ -107,15 +123,17 @@ class PublicLists:
             "other": Wanted.of("servers" if kind == "bots" else "bots")._replace(q=wanted.q),
             "canonical": first.address(),
             "about": ABOUT,
-            "can_search": self._find is not None,
+            "can_search": self._search is not None,
             **self._whole(),
         }
+        if wanted.q and self._search is not None and not self._search.is_complete:
+            values["is_complete"] = False
         # A list in another order, its further pages and a search are the same listings once more.
         return Page("people/public_list.html", _title(wanted), values, headers={} if is_first else NO_INDEX)
 
     async def twin(self, visit: PersonVisit, kind: Kind) -> Reply:
         wanted, query = self._wanted(visit, kind), visit.request.query
-        shown = await self._list(wanted, limit_in(query) if "limit" in query else LISTED)
+        shown = await self._list(wanted, limit_in(query) if "limit" in query else None)
         return tagged(visit.request, encode_json(shown), FOR_PROGRAMS)
 
     async def _home(self) -> PublicHome:
@@ -130,16 +148,14 @@ class PublicLists:
         found = await self._keeper.page(ListOrder(Shelf(PREFIXES[kind]), sort), None, ON_FIRST)
         return self._views.cards(found.refs)
 
-    async def _list(self, wanted: Wanted, most: int) -> PublicList:
+    async def _list(self, wanted: Wanted, most: int | None = None) -> PublicList:
         shelf = Shelf(PREFIXES[wanted.kind], category=wanted.category, keyword=folded(wanted.keyword))
         total: int | None = len(self._catalogue.on_shelf(shelf))
-        if wanted.q and self._find is not None:
-            entries = self._catalogue.entries
-            found = await self._find(wanted.q, wanted.kind, FOUND)
-            refs = [ref for ref in found if ref in entries and shelf in entries[ref].shelves]
+        if wanted.q and self._search is not None:
+            refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND))
             total, following = None, None
         else:
-            page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most)
+            page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most or LISTED)
             refs, following = [*page.refs], page.next
         return PublicList(
             kind=wanted.kind,
@@ -152,6 +168,12 @@ class PublicLists:
             next=following,
         )
 
+    async def _found(self, search: Search, wanted: Wanted, shelf: Shelf, most: int) -> list[str]:
+        is_part = bool(shelf.category or shelf.keyword)
+        found = await search.find(wanted.q, wanted.kind, LOOKED_THROUGH if is_part else most)
+        entries = self._catalogue.entries  # as they are now, if the search is behind
+        return [ref for ref in found if ref in entries and shelf in entries[ref].shelves][:most]
+
     def _wanted(self, visit: PersonVisit, kind: Kind) -> Wanted:
         """Read the query of a list. Raises Invalid."""
         query = visit.request.query
@@ -161,7 +183,7 @@ class PublicLists:
         if sort not in SORTS:
             raise Invalid({"sort": f"must be one of {', '.join(get_args(Sort))}"})
         keyword = query.get("keyword", "") if kind == "servers" and not category else ""
-        q = query.get("q", "").strip() if self._find is not None else ""
+        q = query.get("q", "")[:LONGEST].strip() if self._search is not None else ""
         return Wanted(kind, category, keyword, sort, q, query.get("after") or None)
 
     def _categories(self, wanted: Wanted) -> list[tuple[str, Text, int, bool]]:
@@ -179,7 +201,7 @@ class PublicLists:
         return wanted.address(after=cursor) if cursor is not None else None
 
     def _whole(self) -> Mapping[str, Any]:
-        return {"is_complete": self._catalogue.is_complete, "category_names": CATEGORIES}
+        return {"is_complete": self._catalogue.is_complete, "category_name": CATEGORIES.get}
 
 
 def _title(wanted: Wanted) -> Text:

@@ -30,6 +30,7 @@ NEEDS: dict[str, Right] = {
     "webhook": "webhook",
     "owners": "own",
     "danger": "remove",
+    "check": "edit",
 }
 """The right that a listing's page needs, by the word behind `manage`."""
 MAY: dict[Visitor, set[Right]] = {

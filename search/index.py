@@ -1,0 +1,186 @@
+"""The index of public listings, which follows the log. Law: the loop only notes and awaits.
+
+SQLite works in one thread. The loop notes refs of listings that change; `run` hands their rows to the thread,
+a few at a time, and so it hands over all listings at a start. A search that comes meanwhile waits for a few
+rows at most. A ref is noted once, however often it changes, and its row is read when it is handed over.
+
+If SQLite fails or is not there, searches are refused, and the index is built anew after a pause. Nothing
+else notices.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import islice
+from typing import TypeVar
+
+from core.events import (
+    EligibilityChecked,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+)
+from core.refusals import SearchUnavailable
+from core.rows import BotProfile, Listing
+from core.state import State
+from search.search_table import Findable, Kind, SearchTable
+
+HANDED_OVER = 64
+"""How many listings the thread gets at once: about 5 ms of its time."""
+SLICE = 16
+"""How many rows the loop reads in a row."""
+NOTED = 10_000
+"""How many changed listings are noted. With more, the index is built anew."""
+WAITING = 64
+"""How many searches may wait for the thread."""
+READ = 512
+"""How many characters of a long description are searched."""
+DEAD_ALLOWED = 10_000
+"""How many rows may be dead beside as many as there are listings."""
+PAUSE_SECONDS = 60.0
+_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, EligibilityChecked)
+_T = TypeVar("_T")
+log = logging.getLogger("votegate")
+
+
+class SearchIndex:
+    def __init__(self, state: State, pause_seconds: float = PAUSE_SECONDS) -> None:
+        """`pause_seconds` is the time between a failure of SQLite and the next trial."""
+        self._listings = state.listings
+        self._thread = ThreadPoolExecutor(1, "search")
+        self._table: SearchTable | None = None
+        self._noted: dict[str, None] = {}
+        self._woken = asyncio.Event()
+        self._is_outdated = False
+        self._in_hand = self._waiting = 0
+        self._pause_seconds = pause_seconds
+        self.is_complete = False
+        """True once every listing was handed over."""
+
+    @property
+    def count(self) -> int:
+        """The number of listings in the index."""
+        return self._table.count if self._table is not None else 0
+
+    @property
+    def dead(self) -> int:
+        """The number of rows that no listing has any more."""
+        return self._table.dead if self._table is not None else 0
+
+    @property
+    def queued(self) -> int:
+        """The number of changed listings that are not in the index yet."""
+        return len(self._noted) + self._in_hand
+
+    async def find(self, text: str, kind: Kind | None, most: int) -> list[str]:
+        """Return refs of public listings that match every word of a text, the best first. Any text is one.
+
+        Raises SearchUnavailable.
+        """
+        table = self._table
+        if table is None or self._waiting >= WAITING:
+            raise SearchUnavailable
+        self._waiting += 1
+        try:
+            return await self._in_thread(partial(table.find, text, kind, most))
+        except Exception as error:
+            log.exception("a search failed")
+            raise SearchUnavailable from error
+        finally:
+            self._waiting -= 1
+
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Read a committed record."""
+        for event in events:
+            if isinstance(event, _CHANGING):
+                if len(self._noted) >= NOTED:
+                    self._noted.clear()
+                    self._is_outdated = True
+                self._noted[event.ref] = None
+                self._woken.set()
+
+    async def run(self) -> None:
+        """Follow the log until it is cancelled."""
+        try:
+            while True:
+                try:
+                    await self._follow()
+                except Exception:
+                    log.exception("search is not available")
+                    self._table, self.is_complete, self._in_hand = None, False, 0
+                    await asyncio.sleep(self._pause_seconds)
+        finally:
+            self._table = None
+            self._thread.shutdown(wait=False)  # searches that wait for it are answered
+
+    async def _follow(self) -> None:
+        """Build the index, and keep it up to date until it must be built anew."""
+        table = await self._built()
+        while not self._is_outdated and table.dead <= DEAD_ALLOWED + table.count:
+            await self._catch_up([table])
+            self._woken.clear()
+            await self._woken.wait()
+
+    async def _built(self) -> SearchTable:
+        """Build a table of all listings. The one before, if there is one, answers until it is complete, and
+        both take what changes meanwhile."""
+        self._is_outdated = False
+        before, table = self._table, await self._in_thread(SearchTable)
+        tables = [table]
+        if before is None:
+            self._table = table
+        else:
+            tables.append(before)
+        for refs in batched([*self._listings.refs], HANDED_OVER):
+            await self._hand_over([table], refs)
+            await self._catch_up(tables)
+        self._table, self.is_complete = table, True
+        if before is not None:
+            await self._in_thread(before.close)
+        return table
+
+    async def _catch_up(self, tables: Sequence[SearchTable]) -> None:
+        while refs := list(islice(self._noted, HANDED_OVER)):
+            for ref in refs:
+                del self._noted[ref]
+            self._in_hand = len(refs)
+            await self._hand_over(tables, refs)
+            self._in_hand = 0
+
+    async def _hand_over(self, tables: Sequence[SearchTable], refs: Sequence[str]) -> None:
+        entries: list[Findable] = []
+        gone: list[str] = []
+        for some in batched(refs, SLICE):
+            for ref in some:
+                entry = findable_of(self._listings.peek(ref)) if ref in self._listings else None
+                if entry is None:
+                    gone.append(ref)
+                else:
+                    entries.append(entry)
+            await asyncio.sleep(0)
+        for table in tables:
+            await self._in_thread(partial(table.put, entries, gone))
+
+    async def _in_thread(self, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+def findable_of(row: Listing) -> Findable | None:
+    """Return the part of a listing that can be found; None if not everybody may see it."""
+    profile = row.profile
+    if not row.is_public:
+        return None
+    if isinstance(profile, BotProfile):
+        rest = (*profile.categories, profile.description[:READ])
+        return Findable(row.ref, profile.name, profile.short_description, "\n".join(rest))
+    rest = (profile.category, *profile.keywords)
+    return Findable(row.ref, profile.name, profile.description, "\n".join(rest))
+
+
+def batched(refs: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for first in range(0, len(refs), size):
+        yield refs[first : first + size]

@@ -1,0 +1,245 @@
+"""search/index.py: the index follows the log, and its failure stops nothing."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from core.events import (
+    EligibilityChecked,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    ListingReviewed,
+    ListingSaved,
+    VoteCast,
+)
+from core.packing import pack
+from core.refusals import SearchUnavailable
+from core.rows import ServerProfile
+from core.state import State
+from search import index as index_module
+from search.index import SearchIndex
+from search.search_table import SearchTable
+from tests.support.coroutines import run, until
+from tests.support.examples import examples
+from tests.support.memory_ledger import empty_state, state_after
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, USER, listed
+
+SERVER = ServerProfile("A quiet place", "For readers", ("books",), "Education")
+
+
+@asynccontextmanager
+async def following(state: State) -> AsyncIterator[SearchIndex]:
+    """An index at work."""
+    index = SearchIndex(state, pause_seconds=0)
+    running = asyncio.create_task(index.run())
+    try:
+        yield index
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+def tell(index: SearchIndex, state: State, events: Sequence[Event]) -> None:
+    for event in events:
+        state.apply(event)
+    index.on_record(1, events)
+
+
+async def refs(index: SearchIndex, text: str) -> list[str]:
+    await until(lambda: index.is_complete and not index.queued)
+    return await index.find(text, None, 100)
+
+
+def named(name: str, ref: str = BOT_REF) -> list[Event]:
+    return [
+        ListingSaved(ref, OWNER, replace(BOT_PROFILE, name=name), "in_review", NOW_MS),
+        ListingReviewed(ref, "approved", None, NOW_MS),
+    ]
+
+
+refs_used = st.sampled_from([BOT_REF, OTHER_REF, SERVER_REF])
+changes = st.one_of(
+    st.builds(
+        lambda ref, name, review: ListingSaved(ref, OWNER, replace(BOT_PROFILE, name=name), review, NOW_MS),
+        refs_used,
+        st.sampled_from(["Music", "Quiz", "音楽"]),
+        st.sampled_from(["in_review", "approved"]),
+    ),
+    st.builds(
+        ListingReviewed, refs_used, st.sampled_from(["approved", "denied"]), st.none(), st.just(NOW_MS)
+    ),
+    st.builds(ListingRemoved, refs_used),
+)
+histories = st.lists(changes, max_size=8)
+
+
+@examples(100)
+@given(histories, histories)
+def test_the_log_leads_to_what_a_look_at_everything_finds(before: list[Event], after: list[Event]) -> None:
+    async def follow() -> None:
+        state = state_after(before)
+        async with following(state) as index:
+            for event in after:
+                tell(index, state, [event])
+                await asyncio.sleep(0)
+            approved = {
+                row.ref: row.profile.name for row in state.listings.values() if row.review == "approved"
+            }
+            for name in ("Music", "Quiz", "音楽"):
+                expected = {ref for ref, its_name in approved.items() if its_name == name}
+                await until(lambda: index.count == len(approved))
+                assert set(await refs(index, name)) == expected
+
+    run(follow())
+
+
+def test_an_edit_a_denial_and_a_removal_are_followed() -> None:
+    async def follow() -> None:
+        state = empty_state()
+        async with following(state) as index:
+            assert await refs(index, "music") == []
+            tell(index, state, [*named("Music Bot"), *named("Quiz", SERVER_REF)])
+            assert await refs(index, "music") == [BOT_REF]
+            tell(index, state, [ListingSaved(SERVER_REF, OWNER, SERVER, "approved", NOW_MS)])
+            assert await refs(index, "quiz") == []
+            assert await refs(index, "books") == [SERVER_REF]
+            tell(index, state, [ListingReviewed(BOT_REF, "denied", "no", NOW_MS)])
+            assert await refs(index, "music") == []
+            tell(index, state, [ListingRemoved(SERVER_REF, NOW_MS)])
+            assert await refs(index, "books") == []
+            assert index.count == 0
+
+    run(follow())
+
+
+def test_a_server_is_found_unless_it_is_hidden() -> None:
+    async def follow() -> None:
+        state = state_after([ListingSaved(SERVER_REF, OWNER, SERVER, "approved", NOW_MS)])
+        async with following(state) as index:
+            assert await refs(index, "quiet place") == [SERVER_REF]
+            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS)])
+            assert await refs(index, "quiet place") == []
+            tell(index, state, [EligibilityChecked(SERVER_REF, (), NOW_MS)])
+            assert await refs(index, "quiet place") == [SERVER_REF]
+
+    run(follow())
+
+
+def test_rows_that_a_start_has_left_packed_are_found() -> None:
+    async def follow() -> None:
+        row, state = state_after(named("Packed away")).listings[BOT_REF], empty_state()
+        state.load_packed([BOT_REF], [pack(row)], 0, [])
+        state.loaded()
+        async with following(state) as index:
+            assert await refs(index, "packed") == [BOT_REF]
+        assert not list(state.listings.unpacked()), "the row is unpacked for a look alone"
+
+    run(follow())
+
+
+def test_what_is_not_searched_costs_no_new_row() -> None:
+    async def follow() -> None:
+        state = state_after(named("Music"))
+        async with following(state) as index:
+            assert await refs(index, "music") == [BOT_REF]
+            for count in range(3):
+                merged = replace(state.listings[BOT_REF], server_count=count)
+                tell(index, state, [ListingMerged(merged), VoteCast(BOT_REF, USER, 1, NOW_MS)])
+                assert await refs(index, "music") == [BOT_REF]
+            assert index.dead == 0
+
+    run(follow())
+
+
+def test_an_index_that_has_missed_changes_or_has_dead_rows_is_built_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(index_module, "NOTED", 2)
+    monkeypatch.setattr(index_module, "DEAD_ALLOWED", 2)
+
+    async def follow() -> None:
+        state = empty_state()
+        async with following(state) as index:
+            assert await refs(index, "music") == []
+            for number in range(9):
+                tell(index, state, named(f"Music {number}", f"bots/{10**17 + number}"))
+            await until(lambda: index.count == 9)
+            for _ in range(9):
+                tell(index, state, named("Quiet"))
+                assert await refs(index, "quiet") == [BOT_REF]
+                tell(index, state, named("Loud"))
+                await until(lambda: not index.queued)
+            await until(lambda: index.dead <= 2 + 10)
+            assert len(await refs(index, "music")) == 9
+            assert await refs(index, "loud") == [BOT_REF]
+
+    run(follow())
+
+
+def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[SearchTable] = []
+
+    def table() -> SearchTable:
+        tables.append(SearchTable())
+        return tables[-1]
+
+    monkeypatch.setattr(index_module, "SearchTable", table)
+    monkeypatch.setattr(index_module, "HANDED_OVER", 1)
+    monkeypatch.setattr(index_module, "NOTED", 1)
+
+    async def follow() -> None:
+        many = [event for number in range(400) for event in named("Music", f"bots/{10**17 + number}")]
+        state = state_after([*named("Quiet"), *many])
+        async with following(state) as index:
+            await refs(index, "quiet")
+            tell(index, state, [*named("Loud", OTHER_REF), *named("Quiz", SERVER_REF)])  # more than are noted
+            await until(lambda: len(tables) == 2)
+            tell(index, state, [ListingRemoved(BOT_REF, NOW_MS)])
+            while await index.find("quiet", None, 10):
+                pass
+            assert tables[1].count < 300, "the new table is not complete"
+            await until(lambda: index.count == 402)
+            assert await refs(index, "loud") == [OTHER_REF]
+            assert await refs(index, "quiet") == []
+
+    run(follow())
+
+
+def test_without_fts5_search_is_refused_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def has_none() -> SearchTable:
+        raise sqlite3.OperationalError("no such module: fts5")
+
+    async def follow() -> None:
+        state = state_after(listed())
+        monkeypatch.setattr(index_module, "SearchTable", has_none)
+        async with following(state) as index:
+            await until(lambda: "no such module: fts5" in caplog.text)
+            tell(index, state, named("Music"))
+            with pytest.raises(SearchUnavailable):
+                await index.find("music", None, 10)
+            monkeypatch.setattr(index_module, "SearchTable", SearchTable)
+            assert await refs(index, "music") == [BOT_REF], "it comes back by itself"
+
+    run(follow())
+
+
+def test_only_so_many_searches_wait() -> None:
+    async def follow() -> None:
+        state = state_after(named("Music"))
+        async with following(state) as index:
+            await refs(index, "music")
+            many = [index.find("music", None, 10) for _ in range(index_module.WAITING + 1)]
+            answers = await asyncio.gather(*many, return_exceptions=True)
+            assert answers[:-1] == [[BOT_REF]] * index_module.WAITING
+            assert isinstance(answers[-1], SearchUnavailable)
+
+    run(follow())

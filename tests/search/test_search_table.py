@@ -1,0 +1,105 @@
+"""search/search_table.py: it finds what a plain scan finds, and the best first."""
+
+import re
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search.search_table import KINDS, Findable, Kind, SearchTable
+from search.search_words import compact, folded
+from tests.support.examples import examples
+
+SPACELESS = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+WORDS = (
+    *("bot", "Bots", "music", "MusicBot", "Pokémon", "pokemon", "I", "ışık", "AND", "NEAR", "not", '"', "*"),
+    *(
+        "музыка",
+        "Музыкант",
+        "اغنية",
+        "אמא",
+        "音楽",
+        "音楽再生",
+        "音",
+        "再生する",
+        "🎵",
+        "a",
+        "b2",
+        "(",
+        "col:",
+        "nul\0nul",
+        "^",
+    ),
+)
+texts = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
+refs = st.sampled_from([f"{kind}/{number}" for kind in KINDS for number in range(4)])
+entries = st.builds(Findable, refs, texts, texts, texts)
+changes = st.lists(st.one_of(entries, refs), max_size=12)
+odd_texts = st.one_of(
+    texts, st.text(st.characters(), max_size=20), st.text("\"'*():^+-{}[]AND \0", max_size=12)
+)
+
+
+def apply(change: Findable | str, table: SearchTable, model: dict[str, Findable]) -> None:
+    if isinstance(change, Findable):
+        table.put([change])
+        model[change.ref] = change
+    else:
+        table.put([], [change])
+        model.pop(change, None)
+
+
+def place(entry: Findable, text: str) -> int | None:
+    """Return where a plain scan sees the text: 0 is the whole name, 4 is anywhere; None is nowhere."""
+    name, wanted = compact(entry.name), compact(text)
+    if not wanted:
+        return None
+    if name == wanted:
+        return 0
+    if name.startswith(wanted):
+        return 1
+    humps = f"{entry.name} {re.sub('(?<=[a-z0-9])(?=[A-Z])', ' ', entry.name)}"
+    if has_all(humps, text, shortest=1):
+        return 2
+    if has_all(f"{humps}\n{entry.short}", text, shortest=3):
+        return 3
+    return 4 if has_all(f"{humps}\n{entry.short}\n{entry.rest}", text, shortest=3) else None
+
+
+def has_all(content: str, text: str, shortest: int) -> bool:
+    """Look for each word of a text: at the beginning of a word, or anywhere among signs without spaces."""
+    words = re.findall("[\u3040-\u30ff\u4e00-\u9fff]+|[^ \u3040-\u30ff\u4e00-\u9fff]+", folded(text))
+    lines = [f" {folded(line)} " for line in content.split("\n")]
+    return all(
+        any(has(line, word, may_go_on=word is words[-1] and len(word) >= shortest) for line in lines)
+        or (
+            word is words[-1]
+            and not word.isascii()
+            and any(has(line, word, may_go_on=True) for line in lines)
+        )
+        for word in words
+    )
+
+
+def has(line: str, word: str, *, may_go_on: bool) -> bool:
+    if SPACELESS.search(word):
+        return word in line
+    end = "" if may_go_on else "(?![^ \u3040-\u30ff\u4e00-\u9fff])"
+    return re.search(f"(?<![^ \u3040-\u30ff\u4e00-\u9fff]){re.escape(word)}{end}", line) is not None
+
+
+@examples(200)
+@given(changes, odd_texts, st.sampled_from([None, *KINDS]))
+def test_it_finds_what_a_plain_scan_finds(
+    history: Sequence[Findable | str], text: str, kind: Kind | None
+) -> None:
+    table, model = SearchTable(), dict[str, Findable]()
+    for change in history:
+        apply(change, table, model)
+    found = table.find(text, kind, 100)
+    places = {ref: place(entry, text) for ref, entry in model.items() if kind is None or ref.startswith(kind)}
+    assert set(found) == {ref for ref, where in places.items() if where is not None}
+    assert [places[ref] for ref in found] == sorted(places[ref] or 0 for ref in found)
+    assert len(found) == len(set(found))
+    assert table.count == len(model)
+    table.close()

@@ -1,0 +1,49 @@
+"""search/search_words.py: what counts as a word, in an index and in a query."""
+
+import pytest
+
+from search.search_words import TERMS, Term, compact, folded, indexed, indexed_name, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Hello, World!", "hello world"),
+        ("Pokémon Straße", "pokemon strasse"),
+        ("IŞIK ışık İstanbul", "isik isik istanbul"),
+        ("Ёжик МУЗЫКА", "ежик музыка"),
+        ("العَرَبِيَّة أغنية", "العربية اغنية"),
+        ("𝓜𝓾𝓼𝓲𝓬 Ｂｏｔ", "music bot"),
+        ("ﾐｭｰｼﾞｯｸ", "ミュージック"),
+        ("a🎵b", "a 🎵 b"),
+        ("snake_case\0nul\ud800lone", "snake case nul lone"),
+        ("\u202eabc\u202c", "abc"),
+        ("नमस्ते", "नमस्ते"),
+        ("... ''\"\" -- ()*", ""),
+    ],
+)
+def test_case_accents_and_width_do_not_matter(text: str, words: str) -> None:
+    assert folded(text) == words
+
+
+def test_a_name_is_the_same_with_its_words_together() -> None:
+    assert compact("Music Bot") == compact("musicbot") == "musicbot"
+    assert indexed_name("MusicBot") == "musicbot music bot"
+    assert indexed_name("music") == "music"
+
+
+def test_neighbours_are_words_where_a_script_has_no_spaces() -> None:
+    assert indexed("日本語 bot").split() == ["日本", "本語", "語", "bot"]
+    assert indexed("a音b").split() == ["a", "音", "b"]
+
+
+def test_the_last_word_of_a_query_may_go_on() -> None:
+    assert terms("Play mus") == [Term(("play",), False), Term(("mus",), True)]
+    assert terms("音楽再生") == [Term(("音楽", "楽再", "再生"), False)]
+    assert terms("音") == [Term(("音",), True)]
+    assert terms("play音楽") == [Term(("play",), False), Term(("音楽",), False)]
+
+
+def test_only_so_many_words_of_a_query_count() -> None:
+    assert len(terms("a b " * 5_000)) == TERMS
+    assert len(terms("a" * 10_240)[0].words[0]) == 256
