@@ -337,9 +337,11 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
     "Strike": {
-        "users": Example("Of two users", {"reason": "Accounts of one person.", "users": [USER, STRANGER]}),
-        "flagged": Example("The flagged ones", {"reason": "Accounts of one person.", "flagged": True}),
-        "time": Example(
+        "struckUsers": Example(
+            "Of two users", {"reason": "Accounts of one person.", "users": [USER, STRANGER]}
+        ),
+        "struckFlags": Example("The flagged ones", {"reason": "Accounts of one person.", "flagged": True}),
+        "struckTime": Example(
             "Of one minute, to count them first",
             {
                 "reason": "Accounts of one person.",

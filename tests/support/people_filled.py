@@ -128,7 +128,8 @@ def pages() -> list[tuple[str | None, str]]:
         *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
         *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
-        *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided")),
+        *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),
+        (CLEO, f"/review/bots/{BOT}/votes"),
     ]
