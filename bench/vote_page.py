@@ -94,9 +94,12 @@ def cast(server: Running, seconds: float, requests: Path, share: float) -> dict[
 
 
 def check(server: Running, seconds: float, requests: Path) -> dict[str, float]:
+    before = server.cpu_seconds()
     closed = closed_loop(server.port, CONNECTIONS, seconds, requests)
+    us = (server.cpu_seconds() - before) / closed.answered * 1e6
     calm = fixed_rate(server.port, CHECKS_PER_SECOND, CONNECTIONS, seconds, requests)
     return {
+        "us of the processor a check, with the votes beside it": us,
         "checks a second": closed.rate,
         f"p50 at {CHECKS_PER_SECOND:,}/s, ms": calm.p50,
         f"p99 at {CHECKS_PER_SECOND:,}/s, ms": calm.p99,
