@@ -49,7 +49,6 @@ SITE = {
     "web.moderators": MODERATOR,
     "chat_platform.authorize_url": "http://127.0.0.1:9/oauth2/authorize",
     "chat_platform.api_url": "http://127.0.0.1:9/api/v10",
-    "chat_platform.api_url": "http://127.0.0.1:9",
     "chat_platform.client_id": "900000000000000001",
     "chat_platform.client_secret": "a-secret-of-the-benchmark",
 }

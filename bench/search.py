@@ -2,10 +2,11 @@
 
     python -m bench.search [--listings 100000] [--rounds 3]
 
-The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most of
-them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
+The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most
+of them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
 their sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is
-measured as in `bench/markdown.py`.
+measured as in `bench/markdown.py`. At last, gateways start on the same data folder, with pages for people
+and without.
 """
 
 import argparse
@@ -14,15 +15,21 @@ import gc
 import random
 import sqlite3
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPConnection
 from itertools import accumulate
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import uvloop
 
+from bench.beside_pages import with_site
 from bench.charts import machine
 from bench.markdown import Turns
+from bench.servers import Server, running, votegate
+from bench.state_disk import seed_folder
 from core.events import ListingSaved
 from core.packing import pack
 from core.rows import BotProfile, Listing, ServerProfile
@@ -297,6 +304,50 @@ async def _found_ms(index: SearchIndex, state: State, number: int) -> float:
     return (time.perf_counter() - began) * 1_000
 
 
+class Started(NamedTuple):
+    """A gateway on a data folder of as many bots."""
+
+    seconds: float
+    """From the start of the process until it serves."""
+    found_seconds: float | None
+    """From then until its search has found the last listing."""
+    bytes: int
+
+
+def start(server: Server, log: Path, last: str | None) -> Started:
+    began = time.perf_counter()
+    with running(server, log) as gateway:
+        seconds, found_seconds = time.perf_counter() - began, None
+        if last is None:
+            return Started(seconds, None, gateway.resident())
+        connection = HTTPConnection("127.0.0.1", gateway.port)
+        while found_seconds is None:
+            connection.request("GET", f"/bots.json?q=a+bot+{last}")
+            if f'"id":"{last}"'.encode() in connection.getresponse().read():
+                found_seconds = time.perf_counter() - began - seconds
+            time.sleep(0.02)
+        return Started(seconds, found_seconds, gateway.resident())
+
+
+def starts(count: int, rounds: int) -> None:
+    last = 2 * 10**17 + count - 1
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "data").mkdir(mode=0o700)
+        seed_folder(place / "data", [(f"bots/{last - number}", 0) for number in reversed(range(count))])
+        plain, site = votegate(place / "data"), with_site(votegate(place / "data"))
+        pairs = [
+            (start(plain, place / "plain.log", None), start(site, place / "site.log", str(last)))
+            for _ in range(rounds)
+        ]
+    head(f"a start with {count:,} bots", [f"round {number + 1}" for number in range(rounds)])
+    row("seconds until it serves, without pages", [f"{one.seconds:.2f}" for one, _ in pairs])
+    row("seconds until it serves, with pages", [f"{other.seconds:.2f}" for _, other in pairs])
+    row("seconds from then until the last is found", [f"{other.found_seconds:.2f}" for _, other in pairs])
+    row("memory without pages, MB", [f"{one.bytes / 1e6:.0f}" for one, _ in pairs])
+    row("memory with pages and their index, MB", [f"{other.bytes / 1e6:.0f}" for _, other in pairs])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.search")
     parser.add_argument("--listings", type=int, default=100_000)
@@ -323,6 +374,7 @@ def main() -> None:
         [f"{statistics.median(each.found_ms):.1f}" for each in rounds],
     )
     row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in rounds])
+    starts(given.listings, given.rounds)
 
 
 if __name__ == "__main__":

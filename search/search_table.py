@@ -5,12 +5,12 @@
                whole name as one word behind `_WHOLE`
 
 FTS5 keeps no text and no positions here (`detail=none`): whether a word is in a listing is all that is asked.
-That halves the time of a start, and the memory. An entry that changes gets a new row, and the old one is dead:
-no entry points to it. `dead` tells when it is time to build everything anew.
+An entry that changes gets a new row, and the old one is dead: no entry points to it. `dead` tells when it is
+time to build everything anew.
 
 A query goes from the best matches to the worst, and ends when it has enough: the same name, names that begin
-so, words in the name, words anywhere; at last, words of which the last one only begins so. Of each sort, the first
-`CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
+so, words in the name, words anywhere; at last, words of which the last one only begins so. Of each sort, the
+first `CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,10 +26,10 @@ _FIRST = {"bots": 0, "servers": 1 << 40}
 _MOST_ROWS = (1 << 40) - 1
 _WHOLE, _NAMED = "\ue000", "\ue001"
 """Nobody can type them: characters for private use separate words."""
-_TABLES = f"""
+_TABLES = """
     CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT, content INTEGER);
     CREATE VIRTUAL TABLE words USING fts5(text, content='', detail=none, columnsize=0, tokenize='ascii');
-    INSERT INTO words (words, rank) VALUES ('hashsize', {8 << 20});
+    INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
 """
 _MATCH = """
     SELECT group_concat(ref) FROM (
@@ -119,7 +119,8 @@ class SearchTable:
 
 def _words(entry: Findable) -> str:
     name = indexed_name(entry.name)
-    return f"{name} {_NAMED}{f' {_NAMED}'.join(name.split())} {_WHOLE}{compact(entry.name)} {indexed(entry.rest)}"
+    named = " ".join(_NAMED + word for word in name.split())
+    return f"{name} {named} {_WHOLE}{compact(entry.name)} {indexed(entry.rest)}"
 
 
 def _steps(wanted: Sequence[Term], name: str) -> Sequence[str]:

@@ -20,7 +20,8 @@ TEXT = 256
 """How many characters of it count."""
 SHORTEST_BEGINNING = 4
 FEW = 3
-"""A last word that is shorter, or of more words than a few, must be whole in texts: too many begin with it."""
+"""A last word that is shorter, or the last of more words than these, must be whole in texts: looking for all
+that begin so takes too long."""
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _SPACELESS = (
