@@ -118,7 +118,6 @@ LOCK := --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras --no-e
 vendor:          ## copy the files of others that pages use, as web/vendor/ pins them
 	@cd web/vendor && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@cd web/vendor/node_modules && cp htmx.org/dist/htmx.min.js htmx.org/dist/ext/hx-sse.min.js ../../static/vendor/
-	@cp web/vendor/node_modules/altcha/dist/external/altcha.min.js web/static/vendor/
 	@cp web/vendor/node_modules/altcha/dist/workers/pbkdf2.js web/static/vendor/altcha-pbkdf2.js
 	@cp web/vendor/node_modules/uplot/dist/uPlot.iife.min.js web/static/vendor/uplot.min.js
 	@cp web/vendor/node_modules/uplot/dist/uPlot.min.css web/static/vendor/uplot.min.css

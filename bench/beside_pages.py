@@ -15,7 +15,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -68,14 +68,10 @@ def furnish(folder: Path) -> None:
     uvloop.run(main())
 
 
-def with_site(server: Server) -> Server:
-    """The same server, with pages for people."""
-    names = {name: f"VOTEGATE_{name.replace('.', '__').upper()}" for name in SITE}
-    return replace(
-        server,
-        name="with pages",
-        environment={**server.environment, **{names[name]: value for name, value in SITE.items()}},
-    )
+def with_settings(server: Server, name: str, settings: Mapping[str, object]) -> Server:
+    """The same server under another name, with further settings, such as `SITE` for pages for people."""
+    further = {f"VOTEGATE_{key.replace('.', '__').upper()}": str(value) for key, value in settings.items()}
+    return replace(server, name=name, environment={**server.environment, **further})
 
 
 @contextmanager
@@ -152,7 +148,7 @@ def main() -> None:
         shutil.copytree(place / "plain", place / "site")
         with (
             running(votegate(place / "plain"), place / "plain.log") as plain,
-            running(with_site(votegate(place / "site")), place / "site.log") as site,
+            running(with_settings(votegate(place / "site"), "with pages", SITE), place / "site.log") as site,
         ):
             for _ in range(given.rounds):
                 rounds["without pages"].append(once(plain, given.seconds, requests))

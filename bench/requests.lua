@@ -1,14 +1,19 @@
--- Sends the requests of the file named behind `--`, one after the other and from the start again, as they are.
+-- Sends the requests of the file named behind `--`, one after the other and from the start again, as they are. One
+-- with a body says its length as `Content-Length: n`.
 
 local requests, count, at = {}, 0, 0
 
 function init(args)
   local file = assert(io.open(args[1], "rb"))
-  for request in file:read("*a"):gmatch(".-\r\n\r\n") do
-    count = count + 1
-    requests[count] = request
-  end
+  local text, from = file:read("*a"), 1
   file:close()
+  while from <= #text do
+    local _, to = text:find("\r\n\r\n", from, true)
+    to = to + (tonumber(text:sub(from, to):match("\r\nContent%-Length: (%d+)\r\n")) or 0)
+    count = count + 1
+    requests[count] = text:sub(from, to)
+    from = to + 1
+  end
 end
 
 function request()

@@ -77,6 +77,13 @@ class PlatformApplication(msgspec.Struct, frozen=True, gc=False):
     has_commands: Answer = "unknown"
 
 
+class ApplicationReach(msgspec.Struct, frozen=True, gc=False):
+    """How many servers an application is in, roughly; None if the platform does not tell."""
+
+    id: str
+    servers: int | None = None
+
+
 def created_ms(snowflake: str) -> int:
     """Return the time at which the platform made an id (Unix milliseconds)."""
     return (int(snowflake) >> 22) + PLATFORM_EPOCH_MS

@@ -28,6 +28,7 @@ from chatplatform.reading import (
     read_channel,
     read_code,
     read_inner_server,
+    read_reach,
     read_server_channels,
     read_servers,
     read_user,
@@ -47,6 +48,8 @@ UNKNOWN_APPLICATION = 10_002
 """The platform's code for an application that does not exist."""
 UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
 """Its codes for a server that it does not know, and for one that the bot is not in."""
+NOT_LISTED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+"""The statuses for an application that is not in the directory, with a code of the platform in the body."""
 DENIED_NS = 60 * NS_PER_SECOND
 """How long a server is not asked for again that the bot is not in: the platform bans those who ask on."""
 
@@ -187,8 +190,7 @@ class ChatPlatform:
         server = await self.server(server_id)
         if server is None:
             return Inside(None, None, self._clock.now_ms())
-        channels = await self._as_bot("server channels", f"/guilds/{server_id}/channels")
-        return Inside(server, read_server_channels(channels.body, server), self._clock.now_ms())
+        return Inside(server, await self._channels(server), self._clock.now_ms())
 
     async def server(self, server_id: str) -> InnerServer | None:
         """Return a server as the deployment's bot sees it, without its channels; None if the bot is not in
@@ -210,6 +212,16 @@ class ChatPlatform:
         if server is None:
             raise PlatformAway("unreadable")
         return server
+
+    async def _channels(self, server: InnerServer) -> tuple[ServerChannel, ...] | None:
+        """Return the channels of a server; None where the bot may not read them. Raises PlatformAway."""
+        try:
+            answer = await self._as_bot("server channels", f"/guilds/{server.id}/channels")
+        except PlatformAway as away:
+            if away.status != HTTPStatus.FORBIDDEN:
+                raise
+            return None
+        return read_server_channels(answer.body, server)
 
     async def channel(self, user_id: str) -> str:
         """Open the channel of direct messages with a user, and return its id. Raises PlatformAway."""
@@ -271,6 +283,28 @@ class ChatPlatform:
         if len(self._told) > MOST_CACHED:
             del self._told[next(iter(self._told))]
         return told
+
+    async def guild_count(self, application_id: str) -> int | None:
+        """Return how many servers an application is in, roughly; None if the platform does not tell. Raises
+        PlatformAway.
+
+        It tells this of the deployment's own application to its bot, and of those in its directory to
+        everyone. The second call is not a part of its documented API, and can vanish.
+        """
+        if application_id == self._access.client_id and self.has_bot:
+            reach = read_reach(
+                (await self._as_bot("own application", "/applications/@me")).body, application_id
+            )
+            if reach is not None and reach.servers is not None:
+                return reach.servers
+        path = f"/application-directory-static/applications/{application_id}"
+        answer = await self._ask(PlatformQuestion("directory"), "GET", path)
+        if answer.status in NOT_LISTED and read_code(answer.body):
+            return None
+        reach = read_reach(_good(answer).body, application_id)
+        if reach is None:
+            raise PlatformAway("unreadable")
+        return reach.servers
 
     async def _read(self, route: str, path: str, token: str, read: Callable[[object], T | None]) -> T:
         """Ask as a user, whom the platform limits alone."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from chatplatform.facts import (
     Answer,
+    ApplicationReach,
     InnerServer,
     PlatformApplication,
     PlatformServer,
@@ -186,6 +187,18 @@ def read_application(answer: object, asked: str) -> PlatformApplication | None:
         description=_text(fields, "description") or "",
         is_inviteable=_inviteable(fields),
         has_commands=_commands(fields),
+    )
+
+
+def read_reach(answer: object, asked: str) -> ApplicationReach | None:
+    """Read `GET /application-directory-static/applications/{id}`, or `GET /applications/@me`. None if it is
+    not about the id that was asked for."""
+    fields = _fields(answer)
+    if _snowflake(fields, "id") != asked:
+        return None
+    listed = _count(_fields(fields.get("directory_entry")), "guild_count")
+    return ApplicationReach(
+        asked, listed if listed is not None else _count(fields, "approximate_guild_count")
     )
 
 

@@ -77,6 +77,10 @@ def _of_kind(kind: str) -> Iterator[Operation]:
             *("votes check", f"check{form}Votes", "POST", f"{one}/votes/check"),
             *(f"Look many users' votes for a {thing} up", True),
         ),
+        (
+            *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
+            *(f"Strike votes for a {thing} out", True),
+        ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
@@ -105,6 +109,10 @@ OPERATIONS: tuple[Operation, ...] = (
         *("Give an API key a new value", True),
     ),
     Operation("keys revoke", "deleteKey", "DELETE", f"{_BOT}/keys/{{key_id}}", "Delete an API key"),
+    Operation(
+        *("votes list", "listVotes", "GET", "/manage/votes", "Read all votes in the order of the log"),
+        query=("after", "limit"),
+    ),
     Operation("users list", "listUsers", "GET", "/manage/users", "List users", query=("after", "limit")),
     Operation("users show", "showUser", "GET", _USER, "Show a user"),
     Operation("users erase", "forgetUser", "DELETE", _USER, "Forget a user"),

@@ -1,5 +1,7 @@
 """`admin webhook`, `votes` and `find`: votes for a listing, and where they are sent to."""
 
+from typing import Any
+
 import click
 
 from cli.bot_commands import overlap_option
@@ -14,21 +16,31 @@ listing_argument = click.argument("listing", type=ListingWord())
 @click.argument("url")
 @click.option("--auth-file", type=TextFile(), help="File with the Authorization header; - is standard input.")
 @click.option("--language", help="Language of the messages to a chat platform.")
+@click.option(
+    *("--event", "events"), multiple=True, help="What it is told of, such as vote or vote.struck; repeat it."
+)
 @pass_caller
 def set_webhook(
-    caller: GatewayCaller, listing: ListingRef, url: str, auth_file: str | None, language: str | None
+    caller: GatewayCaller,
+    listing: ListingRef,
+    url: str,
+    auth_file: str | None,
+    language: str | None,
+    events: tuple[str, ...],
 ) -> None:
     """Set the webhook of a listing.
 
-    It replaces URL, Authorization header and language together. The first time, the secret that requests are
-    signed with is shown, only this once.
+    It replaces URL, Authorization header, language and events together. Without an event it is told of votes
+    alone. The first time, the secret that requests are signed with is shown, only this once.
     """
-    body: dict[str, str] = {"url": url}
+    body: dict[str, Any] = {"url": url}
+    if events:
+        body["events"] = [*events]
     if auth_file is not None:
         body["token"] = auth_file.strip()
     if language is not None:
         body["language"] = language
-    caller.show(caller.call(f"save{listing.thing}Webhook", dict(body), id=listing.id))
+    caller.show(caller.call(f"save{listing.thing}Webhook", body, id=listing.id))
 
 
 @click.command("rotate-secret", cls=CallingCommand)
@@ -97,6 +109,43 @@ def check(caller: GatewayCaller, listing: ListingRef, user_ids: tuple[str, ...],
     caller.show(caller.call(f"check{listing.thing}Votes", {"users": users}, id=listing.id))
 
 
+@click.command("strike", cls=CallingCommand)
+@listing_argument
+@click.argument("user_ids", nargs=-1)
+@click.option("--from", "given", type=TextFile(), help="File with user ids; - is standard input.")
+@click.option("--flagged", is_flag=True, help="The users of all votes that a rule has flagged.")
+@click.option("--since", type=PastMs(), help="Users who voted last then or later: a time, or 24h ago.")
+@click.option("--until", type=PastMs(), help="And not later than this.")
+@click.option("--reason", required=True, help="The owner of the listing reads it.")
+@click.option("--dry-run", is_flag=True, help="Count the votes, and leave them.")
+@click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
+@pass_caller
+def strike(
+    caller: GatewayCaller,
+    listing: ListingRef,
+    user_ids: tuple[str, ...],
+    given: str | None,
+    flagged: bool,
+    since: int | None,
+    until: int | None,
+    reason: str,
+    dry_run: bool,
+) -> None:
+    """Strike out all votes of users for a listing.
+
+    Name the users, or --flagged, or a time. One call takes a thousand users: as long as the answer says
+    more, make it again.
+    """
+    users = [*user_ids, *(given or "").split()]
+    body: dict[str, Any] = {"reason": reason, "users": users, "flagged": flagged}
+    body |= {name: at for name, at in (("since", since), ("until", until)) if at is not None}
+    name = f"strike{listing.thing}Votes"
+    if not dry_run and not caller.is_sure:
+        found = caller.call(name, {**body, "dry_run": True}, id=listing.id)
+        caller.confirm(f"This strikes out {found['votes']} votes of {found['users']} users.")
+    caller.show(caller.call(name, {**body, "dry_run": dry_run}, id=listing.id))
+
+
 @click.command("find", cls=CallingCommand)
 @click.argument("text")
 @pass_caller
@@ -112,5 +161,6 @@ COMMANDS: dict[str, click.Command] = {
     "webhook redeliver": redeliver,
     "votes cast": cast,
     "votes check": check,
+    "votes strike": strike,
     "find": find,
 }

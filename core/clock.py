@@ -63,6 +63,12 @@ def date_of(day: int) -> str:
     return (_FIRST_DAY + timedelta(days=day)).isoformat()
 
 
+def month_name(month: int) -> str:
+    """Return a month as `month_of` counts it in the form 2026-01."""
+    year, month = divmod(month, 12)
+    return f"{_FIRST_DAY.year + year}-{month + 1:02}"
+
+
 class SystemClock:
     def __init__(self) -> None:
         self.monotonic_ns = time.monotonic_ns  # no function of Python around it: vote checks read it twice

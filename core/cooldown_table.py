@@ -1,4 +1,4 @@
-"""The cooldowns of votes whose users have erased themselves. Law: such an erasure ends no cooldown.
+"""The cooldowns of votes that are gone, erased by their users or struck out. Law: neither ends a cooldown.
 
 Without them somebody could vote, be forgotten, and vote again, and each vote would send a webhook. A mark
 stands for a listing and a user: a keyed digest, which tells nobody who it was. It goes when its cooldown is

@@ -6,7 +6,7 @@ end if it came after the reminder was turned on. So there is one reminder for ea
 and whichever node is asked, and another vote takes it away.
 
 A reminder of a listing that is gone holds for nothing, also if another listing is submitted under its id
-later. One of a listing that is not approved waits.
+later. One of a listing that is not public waits.
 """
 
 from collections.abc import Iterator
@@ -61,5 +61,5 @@ def due_reminders(state: State, row: UserRow, cooldown_ms: int, now_ms: int) -> 
         if due_ms is None or now_ms < due_ms:
             continue
         listing = _listing_of(state.listings, reminder)
-        if listing is not None and listing.review == "approved":
+        if listing is not None and listing.is_public:
             yield DueReminder(listing, reminder, due_ms, due_ms > row.read_ms)

@@ -208,6 +208,22 @@ class NoteAdded(ManagementEvent, frozen=True, tag="note_added.1"):
     at_ms: int
 
 
+class VotesStruck(ManagementEvent, frozen=True, tag="votes_struck.1"):
+    """A moderator has struck out all votes of these users for a listing. The reason is for its owner; it is
+    empty in further parts of one act.
+
+    The node has now struck out `of_all` votes for the listing, and of the last votes of users, by day: (day,
+    those of that day, those of its month).
+    """
+
+    ref: str
+    users: tuple[str, ...]
+    reason: str
+    at_ms: int
+    days: tuple[tuple[int, int, int], ...] = ()
+    of_all: int = 0
+
+
 class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
     """A user has shown to control the bot at the chat platform."""
 
@@ -350,9 +366,26 @@ class ReminderAttempted(_Event, frozen=True, tag="reminder_attempted.1"):
     next_attempt_ms: int | None
 
 
+class NamingSet(ManagementEvent, frozen=True, tag="naming_set.1"):
+    """A user lets owners of listings see the user's name among their top voters, or not any more."""
+
+    ref: str
+    is_allowed: bool
+    at_ms: int
+
+
 ReminderEvent = ReminderSet | ReminderCleared | ReminderAttempted
 """The events that change the reminders in the row of a user."""
-UserEvent = UserSignedIn | SessionSeen | SessionsEnded | RoleSet | QuarantineSet | NoticesRead | ReminderEvent
+UserEvent = (
+    UserSignedIn
+    | SessionSeen
+    | SessionsEnded
+    | RoleSet
+    | QuarantineSet
+    | NoticesRead
+    | ReminderEvent
+    | NamingSet
+)
 """The events that change the row of a user."""
 
 
@@ -541,6 +574,7 @@ RareEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
     | EligibilityChecked
     | OwnerMessageQueued
     | OwnerMessageAttempted
@@ -556,6 +590,7 @@ RareEvent = (
     | ReminderSet
     | ReminderCleared
     | ReminderAttempted
+    | NamingSet
     | UserErased
     | CooldownsKept
     | DeliveryTaken

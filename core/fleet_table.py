@@ -7,14 +7,20 @@ nodes by number: the place of their label in `numbers`.
 * `cursors`: the position up to which this node knows everything that another has told, by its label.
 * `removed` and `erased` are tombstones: when a listing was last removed, by ref, and a user, by mark. Facts
   about the time before are no news, so nothing comes back that was erased.
+* `struck` are tombstones of votes: when they were last struck out, by ref and user. They go when the listing
+  is removed or the user erased. Of each listing the newest are kept.
 * `latest_ms`: the newest time of a stamp.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+from msgspec import UNSET
+
 from core.rows import FleetRow, Stamp
+
+STRUCK_KEPT = 10_000  # of one listing
 
 
 def label_of(name: str, epoch: int) -> str:
@@ -60,8 +66,12 @@ class FleetView(Protocol):
         """By mark."""
 
     @property
+    def struck(self) -> Mapping[str, Mapping[str, int]]:
+        """By ref and user."""
+
+    @property
     def tombstones(self) -> int:
-        """A digest of `removed` and `erased`, equal for equal ones."""
+        """A digest of `removed`, `erased` and `struck`, equal for equal ones."""
 
     @property
     def row(self) -> FleetRow: ...
@@ -78,10 +88,12 @@ class FleetTable:
         self._cursors: dict[str, int] = {}
         self._removed: dict[str, int] = {}
         self._erased: dict[str, int] = {}
+        self._struck: dict[str, dict[str, int]] = {}
         self.numbers: Mapping[str, int] = self._numbers
         self.cursors: Mapping[str, int] = self._cursors
         self.removed: Mapping[str, int] = self._removed
         self.erased: Mapping[str, int] = self._erased
+        self.struck: Mapping[str, Mapping[str, int]] = self._struck
 
     @property
     def row(self) -> FleetRow:
@@ -93,6 +105,7 @@ class FleetTable:
             dict(self._erased),
             self.latest_ms,
             self.is_copy,
+            {ref: dict(users) for ref, users in self._struck.items()} or UNSET,
         )
 
     def load(self, row: FleetRow) -> None:
@@ -102,6 +115,9 @@ class FleetTable:
             self.removed_at(ref, ms)
         for mark, ms in row.erased.items():
             self.erased_at(mark, ms)
+        for ref, users in row.struck.items() if row.struck is not UNSET else ():
+            for user, ms in users.items():
+                self.struck_at(ref, (user,), ms)
         self.label, self.latest_ms, self.is_copy = row.label, row.latest_ms, row.is_copy
         self.own = self._numbers.get(row.label, 0)
 
@@ -127,16 +143,41 @@ class FleetTable:
 
     def removed_at(self, ref: str, ms: int) -> None:
         self._bury(self._removed, ref, ms)
+        for user in [*self._struck.get(ref, ())]:
+            self._forget_struck(ref, user, ms)
 
-    def erased_at(self, mark: str, ms: int) -> None:
+    def erased_at(self, mark: str, ms: int, user: str = "") -> None:
+        """Remember an erased user, who is named where somebody knew the name."""
         self._bury(self._erased, mark, ms)
+        for ref in [*self._struck]:
+            self._forget_struck(ref, user, ms)
 
-    def _bury(self, tombstones: dict[str, int], name: str, ms: int) -> None:
+    def struck_at(self, ref: str, users: Iterable[str], ms: int) -> None:
+        """Remember that votes of the users for the listing were struck out, if it is not older than that."""
+        if ms <= self._removed.get(ref, 0):
+            return
+        known = self._struck.get(ref, {})
+        for user in users:
+            known = self._struck.setdefault(ref, known)
+            self._bury(known, user, ms, ref)
+        if len(known) > STRUCK_KEPT:
+            for struck_ms, user in sorted((ms, user) for user, ms in known.items())[:-STRUCK_KEPT]:
+                self._forget_struck(ref, user, struck_ms)
+
+    def _forget_struck(self, ref: str, user: str, until_ms: int) -> None:
+        known = self._struck.get(ref, {})
+        if 0 < known.get(user, 0) <= until_ms:
+            self.tombstones -= _digest(f"{ref} {user}", known.pop(user))
+            if not known:
+                del self._struck[ref]
+
+    def _bury(self, tombstones: dict[str, int], name: str, ms: int, ref: str = "") -> None:
         self.stamped(ms)
         before = tombstones.get(name, 0)
         if ms > before:
             tombstones[name] = ms
-            self.tombstones += _digest(name, ms) - (_digest(name, before) if before else 0)
+            full_name = f"{ref} {name}" if ref else name
+            self.tombstones += _digest(full_name, ms) - (_digest(full_name, before) if before else 0)
 
 
 def _digest(name: str, ms: int) -> int:

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import UNKNOWN
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     EligibilityChecked,
@@ -25,9 +26,11 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
+from core.push_history import with_push
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -60,6 +63,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | VotesStruck
     | EligibilityChecked
 )
 RowEvent = StatsUpdated | ManagedRowEvent
@@ -111,6 +115,7 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             server_count=event.server_count,
             command_count=event.command_count,
             counts_ms=event.at_ms,
+            pushed=with_push(row.pushed, day_of(event.at_ms), event.server_count, event.command_count),
             stats_window=event.window,
             stamps=_stamped(row.stamps, "counts", stamp),
         )
@@ -165,7 +170,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven() | EligibilityChecked():
+        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck() | EligibilityChecked():
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
@@ -173,7 +178,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
 
 def _at_review(
     row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | EligibilityChecked,
+    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck | EligibilityChecked,
     stamp: Stamp | None,
 ) -> Listing:
     match event:
@@ -188,6 +193,10 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case VotesStruck():
+            # The users are not named: the owner reads this, and erasures would have to search for them here.
+            # Nor does a further part of an act have the reason again.
+            return _with_act(row, event, stamp, "votes_struck", event.reason) if event.reason else row
         case EligibilityChecked():
             return _checked(row, event, stamp)
         case _:

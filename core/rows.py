@@ -41,6 +41,7 @@ Deed = Literal[
     "limits_set",
     "actual_count_set",
     "ownership_proven",
+    "votes_struck",
     "found_failing",
     "hidden",
     "shown_again",
@@ -346,8 +347,9 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
     another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
-    the time at which its owner last sent it to review; a row of older versions has none. A row without a
-    `message`, `flags` or `eligibility` has no such field in its bytes.
+    the time at which its owner last sent it to review; a row of older versions has none. `pushed` has the
+    counts that a bot has pushed by day: see `core/push_history.py`. A row without a `message`, `flags`,
+    `eligibility` or `pushed` has no such field in its bytes.
     """
 
     ref: str
@@ -379,6 +381,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     message: OwnerMessage | UnsetType = UNSET
     flags: tuple[VoteFlag, ...] | UnsetType = UNSET
     eligibility: Eligibility | UnsetType = UNSET
+    pushed: bytes | UnsetType = UNSET
 
     @property
     def is_hidden(self) -> bool:
@@ -475,3 +478,4 @@ class FleetRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     erased: dict[str, int]
     latest_ms: int
     is_copy: bool = False
+    struck: dict[str, dict[str, int]] | UnsetType = UNSET

@@ -8,7 +8,7 @@ any time: one about something gone is a no-op, and one that the state holds alre
                           votes        the vote table, which is handed in
                           vote_counts  votes by listing, day and month
                           users        rows of people, and whose a session is
-                          cooldowns    those of votes whose users have erased themselves
+                          cooldowns    those of votes that are gone: erased, or struck out
                           fleet        this node's label, and what it has heard of others
 
 Everybody else reads: the tables are views of frozen rows by type. Before a listing or a user changes, or
@@ -52,6 +52,7 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     Merged,
+    NamingSet,
     NodeNamed,
     NoteAdded,
     NoticesRead,
@@ -81,6 +82,7 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
     VotesMoved,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
@@ -96,7 +98,7 @@ from core.user_rows import USERS, UserRow, user_ref
 from core.user_table import UsersView, UserTable
 from core.vote_counts import DAYS, MONTHS, VoteCounts, VoteCountsView, clamped_day
 from core.vote_flags import flagged
-from core.vote_port import VoteStore, VotesView
+from core.vote_port import VoteStore, VotesView, counted_in
 
 
 class State:
@@ -175,6 +177,8 @@ class State:
             case WebhookRemoved():
                 self._change(event)
                 self._deliveries.remove_listing(event.ref)
+            case VotesStruck():
+                self._strike_votes(event)
             case ListingSaved():
                 self._save_listing(event)
             case ListingRemoved():
@@ -183,7 +187,7 @@ class State:
                 UserSignedIn() | SessionSeen() | SessionsEnded() | RoleSet() | QuarantineSet() | NoticesRead()
             ):
                 self._change_user(event)
-            case ReminderSet() | ReminderCleared() | ReminderAttempted():
+            case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
                 self._change_user(event)
             case EndingsForgotten():
                 self._forget_endings(event)
@@ -294,9 +298,18 @@ class State:
         if not is_listed and event.node:
             self._listings.voted_for(ref)
 
+    def _strike_votes(self, event: VotesStruck) -> None:
+        self._change(event)
+        for user in event.users:
+            self._votes.remove(event.ref, int(user))
+        for day, of_day, of_month in event.days if event.ref in self._listings else ():
+            self._vote_counts.strike(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
+        if event.stamp_ms:
+            self._fleet.struck_at(event.ref, event.users, event.stamp_ms)
+
     def _erase_user(self, event: UserErased) -> None:
         if event.mark:
-            self._fleet.erased_at(event.mark, event.stamp_ms)
+            self._fleet.erased_at(event.mark, event.stamp_ms, event.user)
         for ref in event.refs:
             self._changing(ref)
             if ref.startswith(USERS):
@@ -364,6 +377,8 @@ class State:
         stamps = (*structs.astuple(row.stamps), *(each.stamp for each in row.quarantines))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((ended.ms for ended in row.ended), default=0))
+        if row.naming is not UNSET:
+            self._fleet.stamped(row.naming.stamp.ms)
         if row.reminders is not UNSET:
             self._fleet.stamped(max((each.stamp.ms for each in row.reminders), default=0))
         self._users.put(row)
@@ -395,7 +410,8 @@ class State:
         self._changing(event.ref)
         for counts in event.counts:
             self._vote_counts.merge(event.ref, self._fleet.number(counts.node), counts)
-        self._listings.voted_for(event.ref)
+        if self._vote_counts.rows(event.ref):
+            self._listings.voted_for(event.ref)
 
     def _move_vote_counts(self, event: VoteCountsMoved) -> None:
         self._changing(event.ref)
@@ -444,9 +460,11 @@ class State:
 
     def load_votes(self, leaves: Iterable[tuple[str, bytes]], counted: Sequence[int] | None = None) -> None:
         """Take leaves; those of one listing come in the order of their users. `counted` has the sum of the
-        counts in each, if it is known."""
+        counts in each if it is known, because summing takes time."""
         known = self._loaded_refs
         leaves = [(known.get(ref, ref), leaf) for ref, leaf in leaves]
+        if counted is None:
+            counted = [counted_in(leaf) for _, leaf in leaves]
         self._votes.load(leaves, counted)
         for ref in {ref for ref, _ in leaves}.difference(known):
             self._listings.voted_for(ref)

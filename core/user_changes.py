@@ -8,14 +8,17 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar, assert_never
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
 from core.events import (
+    NamingSet,
     NoticesRead,
     QuarantineSet,
     ReminderAttempted,
     ReminderCleared,
+    ReminderEvent,
     ReminderSet,
     RoleSet,
     SessionSeen,
@@ -24,8 +27,8 @@ from core.events import (
     UserSignedIn,
 )
 from core.reminder_changes import changed_reminders, joined_reminders
-from core.rows import Stamp
-from core.user_rows import EndedSession, Quarantine, UserRow, UserSession, UserStamps
+from core.rows import UNSTAMPED, Stamp
+from core.user_rows import EndedSession, Naming, Quarantine, UserRow, UserSession, UserStamps
 
 ENDED_KEPT = 1_000
 """Endings of one user. Nobody signs in so often before sessions are too old to need them."""
@@ -60,8 +63,8 @@ def changed_user(row: UserRow | None, event: UserEvent, stamp: Stamp | None) -> 
             return replace(row, quarantines=_in_order((*others, new)))
         case NoticesRead():
             return replace(row, read_ms=max(event.until_ms, row.read_ms)) if row is not None else None
-        case ReminderSet() | ReminderCleared() | ReminderAttempted():
-            return replace(row, reminders=changed_reminders(row.reminders, event, stamp)) if row else None
+        case ReminderSet() | ReminderCleared() | ReminderAttempted() | NamingSet():
+            return _with_wish(row, event, stamp) if row is not None else None
         case _:
             assert_never(event)
 
@@ -93,6 +96,7 @@ def joined_users(one: UserRow, other: UserRow) -> UserRow:
         stamps=UserStamps(profile.stamps.profile, role.stamps.role),
         read_ms=max(one.read_ms, other.read_ms),
         reminders=joined_reminders(one.reminders, other.reminders),
+        naming=_joined_naming(one.naming, other.naming),
     )
     return with_sessions(row, other.sessions, other.ended)
 
@@ -113,6 +117,20 @@ def _struck_out(quarantine: Quarantine, actor: Actor, until_ms: int | None) -> Q
     at_ms = quarantine.stamp.ms or quarantine.since_ms
     is_meant = quarantine.by == actor and (until_ms is None or at_ms <= until_ms)
     return replace(quarantine, by=ERASED) if is_meant else quarantine
+
+
+def _with_wish(row: UserRow, event: ReminderEvent | NamingSet, stamp: Stamp | None) -> UserRow:
+    if isinstance(event, NamingSet):
+        at = stamp if stamp is not None else UNSTAMPED
+        return replace(row, naming=Naming(event.at_ms, event.is_allowed, at))
+    return replace(row, reminders=changed_reminders(row.reminders, event, stamp))
+
+
+def _joined_naming(one: Naming | UnsetType, other: Naming | UnsetType) -> Naming | UnsetType:
+    """Return the later choice; of two of the same moment the one that shows less."""
+    if one is UNSET or other is UNSET:
+        return other if one is UNSET else one
+    return max(one, other, key=lambda each: (each.stamp, each.set_ms, not each.is_allowed))
 
 
 def _joined_quarantines(one: Iterable[Quarantine], other: Iterable[Quarantine]) -> tuple[Quarantine, ...]:

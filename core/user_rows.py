@@ -98,6 +98,15 @@ class Reminder(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     message: ReminderMessage | None = None
 
 
+class Naming(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """The user's choice whether owners of listings may see the user's name among their top voters. `set_ms`
+    is its time."""
+
+    set_ms: int
+    is_allowed: bool = True
+    stamp: Stamp = UNSTAMPED
+
+
 class UserStamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a row's parts, which are written independently of each other."""
 
@@ -110,7 +119,8 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     Sessions and quarantines are in order: by opening and digest, and by act. Notices up to `read_ms` have
     been read: the trails of the user's listings hold them, and the ends of cooldowns, for reminders. Those
-    are in the order of their listings; a row without any has no such field in its bytes.
+    are in the order of their listings. A row without any has no such field in its bytes, and neither has one
+    of a user who has made no choice about `naming`.
     """
 
     ref: str
@@ -123,6 +133,7 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     stamps: UserStamps = UserStamps()
     read_ms: int = 0
     reminders: tuple[Reminder, ...] | UnsetType = UNSET
+    naming: Naming | UnsetType = UNSET
 
     @property
     def id(self) -> str:
@@ -140,6 +151,11 @@ class UserRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     def reminder(self, listing: str) -> Reminder | None:
         """Return the reminder of a listing that is on."""
         return next((each for each in self.reminders_on if each.listing == listing), None)
+
+    @property
+    def lets_name(self) -> bool:
+        """True if owners of listings may see the user's name among their top voters."""
+        return self.naming is not UNSET and self.naming.is_allowed
 
     def quarantine(self, act: QuarantinedAct, now_ms: int) -> Quarantine | None:
         """Return the quarantine of the act that is in force now."""

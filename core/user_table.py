@@ -24,6 +24,11 @@ class UsersView(Mapping[str, UserRow]):
 
     @property
     @abstractmethod
+    def named(self) -> Collection[str]:
+        """The ids of users whose names owners may see among their top voters."""
+
+    @property
+    @abstractmethod
     def with_role(self) -> Collection[str]:
         """The refs of users with a role."""
 
@@ -35,12 +40,17 @@ class UserTable(UsersView):
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()
         self._with_reminders: set[str] = set()
+        self._named: set[str] = set()
         self.refs = self._refs
         self.by_session = self._by_session
 
     @property
     def with_reminders(self) -> Collection[str]:
         return self._with_reminders
+
+    @property
+    def named(self) -> Collection[str]:
+        return self._named
 
     @property
     def with_role(self) -> Collection[str]:
@@ -85,9 +95,12 @@ class UserTable(UsersView):
             self._with_role.add(row.ref)
         if row.reminders is not UNSET and row.reminders_on:
             self._with_reminders.add(row.ref)
+        if row.lets_name:
+            self._named.add(row.id)
 
     def _forget_indexes(self, row: UserRow) -> None:
         for session in row.sessions:
             self._by_session.pop(session.digest, None)
         self._with_role.discard(row.ref)
         self._with_reminders.discard(row.ref)
+        self._named.discard(row.id)

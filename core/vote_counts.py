@@ -3,7 +3,7 @@
 Each node of a fleet counts the votes that were cast at it. A vote carries how many it was, of its day and of
 its month, with itself; so counts may be put again, late and in any order, and nodes that have heard the same
 have the same. Votes that moderators strike out are counted by the same rule, at the node where that was done,
-and subtracted when somebody looks.
+and subtracted from days and months when somebody looks; the vote table, which knows all, has lost them.
 
 Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `KEPT` ones on which there were
 votes, at whatever node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
@@ -22,11 +22,12 @@ is of the newest day, and changes nothing but the head.
 """
 
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from core.clock import day_of, month_of_day
 from core.rows import NodeCounts
+from core.varints import numbers_in, put_number
 from core.vote_port import VotesView
 
 DAYS, MONTHS, STRUCK_DAYS, STRUCK_MONTHS, STRUCK = range(5)
@@ -82,8 +83,7 @@ class VoteCounts:
     # -- reading ---------------------------------------------------------------------------------------
 
     def total(self, ref: str) -> int:
-        struck: int = sum(_HEAD.unpack_from(row)[5] for row in self.rows(ref))
-        return max(self._votes.total(ref) - struck, 0)
+        return self._votes.total(ref)
 
     def in_month(self, ref: str, month: int) -> int:
         found = 0
@@ -242,29 +242,22 @@ def _encoded(number: int, series: Series) -> bytes:
             heads.append(entries[0] if entries else (0, 0))
             before = heads[-1][0]
             entries = entries[1:]
-        _put(body, len(entries))
+        put_number(body, len(entries))
         for key, count in entries:
             distance = before - key
-            _put(body, count << 1 | (distance != 1))
+            put_number(body, count << 1 | (distance != 1))
             if distance != 1:
-                _put(body, distance - 2)
+                put_number(body, distance - 2)
             before = key
     (day, of_day), (month, of_month) = heads
     head = _HEAD.pack(number, day, of_day, month, of_month, series[STRUCK].get(0, 0))
     return head + bytes(body.rstrip(b"\0"))  # no entry ends with a zero, but for a distance of 2
 
 
-def _put(body: bytearray, number: int) -> None:
-    while number > 0x7F:
-        body.append(number & 0x7F | 0x80)
-        number >>= 7
-    body.append(number)
-
-
 def _decoded(row: bytes) -> Series:
     _, day, of_day, month, of_month, struck = _HEAD.unpack_from(row)
     series: Series = [{} for _ in KEPT]
-    numbers = _numbers(row)
+    numbers = numbers_in(row[_HEAD.size :])
     for at, (newest, count) in enumerate(
         ((day, of_day), (month, of_month), (MAX_KEY + 1, 0), (MAX_KEY + 1, 0))
     ):
@@ -278,14 +271,3 @@ def _decoded(row: bytes) -> Series:
     if struck:
         series[STRUCK][0] = struck
     return series
-
-
-def _numbers(row: bytes) -> Iterator[int]:
-    number = shift = 0
-    for byte in row[_HEAD.size :]:
-        number |= (byte & 0x7F) << shift
-        if byte & 0x80:
-            shift += 7
-        else:
-            yield number
-            number = shift = 0

@@ -48,6 +48,10 @@ class VotesView(Protocol):
         """Return the users of a leaf, in order."""
 
     @staticmethod
+    def times(leaf: bytes) -> Iterable[int]:
+        """Return the time of the last vote of each user in a leaf (Unix ms)."""
+
+    @staticmethod
     def newest(leaf: bytes, most: int) -> Sequence[tuple[int, int, int]]:
         """Return (last vote in Unix ms, user, count) of a leaf's newest votes, the newest first."""
 
@@ -66,8 +70,8 @@ class VoteStore(VotesView, Protocol):
     def merge(self, ref: str, leaf: bytes, nodes: Sequence[int]) -> None:
         """Put each vote of a leaf that `by_node` of another table gave; `nodes[n]` is node n of that."""
 
-    def load(self, leaves: Iterable[tuple[str, bytes]], counted: Iterable[int] | None = None) -> None:
-        """Take leaves. `counted` has the sum of each if it is known, because summing takes time."""
+    def load(self, leaves: Iterable[tuple[str, bytes]], counted: Iterable[int]) -> None:
+        """Take leaves. `counted` has the sum of the counts in each: see `counted_in`."""
 
     def remove_listing(self, ref: str) -> None: ...
     def remove(self, ref: str, user: int) -> None: ...

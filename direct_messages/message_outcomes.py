@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from chatplatform.platform_client import PlatformAway
 from core.events import OwnerMessageAttempted
-from core.rows import Attempt, OwnerMessage
+from core.rows import Attempt, Outcome, OwnerMessage
 from webhook.attempts import LEAST_BACKOFF_MS, RetryPolicy, ended_ms
 
 CANNOT_MESSAGE = {50_007, 50_278}
@@ -58,18 +58,36 @@ def attempt_event(
     duration_ms: int,
 ) -> OwnerMessageAttempted:
     """Return the event of an attempt. `failure` is None for one that has told the owner."""
-    number, decided_ms = message.made + 1, message.decided_ms
+    fate = fate_of(policy, message.tries, message.decided_ms, failure, at_ms, duration_ms)
+    return OwnerMessageAttempted(ref, message.decided_ms, message.made + 1, *fate)
+
+
+class Fate(NamedTuple):
+    """What came of an attempt, and when the next one is due (Unix ms); None after the last."""
+
+    attempt: Attempt
+    outcome: Outcome
+    next_attempt_ms: int | None
+
+
+def fate_of(
+    policy: MessagePolicy, tries: int, since_ms: int, failure: Failure | None, at_ms: int, duration_ms: int
+) -> Fate:
+    """Return what comes of an attempt.
+
+    Args:
+        tries: the attempts before it that count.
+        since_ms: the time that the message tells of.
+        failure: None if the message has arrived.
+    """
     if failure is None:
-        told = Attempt(at_ms, duration_ms, 200, None, "")
-        return OwnerMessageAttempted(ref, decided_ms, number, told, "delivered", None)
+        return Fate(Attempt(at_ms, duration_ms, 200, None, ""), "delivered", None)
     attempt = Attempt(at_ms, duration_ms, failure.status, failure.error, "")
-    if failure.is_final or ended_ms(attempt) - decided_ms >= policy.kept_ms:
-        return OwnerMessageAttempted(ref, decided_ms, number, attempt, "failed", None)
+    if failure.is_final or ended_ms(attempt) - since_ms >= policy.kept_ms:
+        return Fate(attempt, "failed", None)
     if failure.error == "limited":
-        next_ms = ended_ms(attempt) + max(failure.wait_ms, LEAST_BACKOFF_MS)
-        return OwnerMessageAttempted(ref, decided_ms, number, attempt, "held", next_ms)
-    next_ms = ended_ms(attempt) + _pause_ms(policy.retries, message.tries + 1)
-    return OwnerMessageAttempted(ref, decided_ms, number, attempt, "retry", next_ms)
+        return Fate(attempt, "held", ended_ms(attempt) + max(failure.wait_ms, LEAST_BACKOFF_MS))
+    return Fate(attempt, "retry", ended_ms(attempt) + _pause_ms(policy.retries, tries + 1))
 
 
 def _pause_ms(retries: RetryPolicy, failed: int) -> int:

@@ -1,4 +1,4 @@
-"""Numbers of attempts to tell owners since the start. Law: the classes are few, whatever is answered.
+"""Numbers of attempts at direct messages since the start. Law: the classes are few, whatever is answered.
 
 It reads the log, so an attempt counts once its outcome is committed.
 """
@@ -6,7 +6,7 @@ It reads the log, so an attempt counts once its outcome is committed.
 from collections.abc import Sequence
 from typing import get_args
 
-from core.events import Event, OwnerMessageAttempted
+from core.events import Event, OwnerMessageAttempted, ReminderAttempted
 from core.rows import Outcome
 from webhook.attempt_tally import NO_ERROR, OTHER_ERROR, STATUS_CLASSES, AttemptKind
 
@@ -29,7 +29,7 @@ class MessageTally:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if isinstance(event, OwnerMessageAttempted):
+            if isinstance(event, OwnerMessageAttempted | ReminderAttempted):
                 kind = AttemptKind(event.outcome, _error_kind(event.attempt.error))
                 self.attempts[kind] = self.attempts.get(kind, 0) + 1
 

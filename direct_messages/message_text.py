@@ -1,4 +1,4 @@
-"""The text of a direct message, in English. Law: it says what was decided, why, and where to go on.
+"""The texts of direct messages, in English. Law: one says what happened, why, and where to go on.
 
 Names and reasons are shown as text, and never as markup.
 """
@@ -25,6 +25,22 @@ def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> st
     room = MOST_UNITS - utf16_units(f"{head}\n\n\n\n{foot}")
     reason = shown_as_text("\n".join(lines), room)
     return "\n\n".join(part for part in (head, reason, foot) if part)
+
+
+def reminder_text(listing: Listing, public_url: str) -> str:
+    """Return the text for a user who may vote for the listing again."""
+    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
+    name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
+    return (
+        f"You can vote for the {kind} {name} again: <{public_url}/{listing.ref}/vote>\n\n"
+        f"You have asked to be reminded. You can turn that off: <{public_url}/me/reminders/{listing.ref}>"
+    )
+
+
+def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
+    """Return the same text for every attempt to tell the user of this end, and for nothing else."""
+    told = f"reminder {user_ref} {listing} {ends_ms}"
+    return hashlib.blake2b(told.encode(), digest_size=NONCE_BYTES).hexdigest()
 
 
 def nonce_of(ref: str, message: OwnerMessage) -> str:

@@ -6,7 +6,8 @@ Nobody needs an account: whoever signs in chooses one of its users. It answers a
 says, and refuses what the platform would refuse. It is for first steps and for tests, never for the public.
 
 `POST /stand-in/faults` with {"path": ..., "fault": ..., "times": ...} lets the next answers go wrong;
-`POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there;
+`POST /stand-in/applications/{id}` with {"description": ...} writes what an owner would write there, and with
+{"guild_count": ...} puts it into the directory, or takes it out of it (null);
 `POST /stand-in/servers/{id}` with {"approximate_member_count": ..., "bot": true, ...} changes a server;
 `GET /stand-in/messages` shows the direct messages that its users got, and `/stand-in/messages.json` as JSON;
 `GET /stand-in/seen` shows how often each path was asked for.
@@ -229,6 +230,23 @@ def application(number: int, name: str, **others: Any) -> dict[str, Any]:
     }
 
 
+OWN_APPLICATION: dict[str, Any] = {
+    "icon": None,
+    "description": "",
+    "type": None,
+    "bot_public": True,
+    "bot_require_code_grant": False,
+    "verify_key": hashlib.sha256(CLIENT_ID.encode()).hexdigest(),
+    "flags": 0,
+    "redirect_uris": [],
+    "interactions_endpoint_url": None,
+    "role_connections_verification_url": None,
+    "approximate_user_install_count": 0,
+    "explicit_content_filter": 0,
+    "team": None,
+}
+
+
 @dataclass
 class Grant:
     """What a user has allowed: a code that was not exchanged yet."""
@@ -258,6 +276,8 @@ class Platform:
     client_id: str = CLIENT_ID
     client_secret: str = field(default=CLIENT_SECRET, repr=False)
     applications: dict[str, dict[str, Any]] = field(default_factory=dict)
+    directory: dict[str, int | None] = field(default_factory=lambda: {READY_BOT: 1_200})
+    """How many servers each application is in that is in the directory."""
     servers: dict[str, dict[str, Any]] = field(
         default_factory=lambda: {each["id"]: dict(each) for each in SERVERS}
     )
@@ -600,6 +620,27 @@ class ApplicationRpc(Api):
         self.show(found)
 
 
+class DirectoryApplication(Api):
+    """`GET /application-directory-static/applications/{id}`, for everyone."""
+
+    def get(self, application_id: str) -> None:
+        listed = self.platform.directory.get(application_id)
+        if listed is None:
+            raise Refusal(404, {"message": "Unknown Application", "code": 10_002})
+        entry = {"guild_count": listed, "short_description": "", "supported_locales": ["en-US"]}
+        self.show({**self.platform.applications[application_id], "directory_entry": entry})
+
+
+class OwnApplication(Api):
+    """`GET /applications/@me`, for the bot of the application."""
+
+    def get(self) -> None:
+        self.only_bot()
+        servers = sum(each["bot"] for each in self.platform.servers.values())
+        own = {"id": self.platform.client_id, "name": "Votegate", "owner": _public(USERS[ADA]), "bot": BOT}
+        self.show({**OWN_APPLICATION, **own, "approximate_guild_count": servers})
+
+
 class Channels(Api):
     """`POST /users/@me/channels`: open the channel of direct messages with a user, or find it again."""
 
@@ -732,11 +773,13 @@ class Seen(Handler):
         self.answer({"asked": self.platform.asked})
 
 
-class Description(Handler):
+class ApplicationChange(Handler):
     def post(self, application_id: str) -> None:
-        self.platform.applications[application_id]["description"] = json.loads(self.request.body)[
-            "description"
-        ]
+        told, platform = json.loads(self.request.body), self.platform
+        if "description" in told:
+            platform.applications[application_id]["description"] = told["description"]
+        if "guild_count" in told:
+            platform.directory[application_id] = told["guild_count"]
         self.answer({})
 
 
@@ -757,12 +800,14 @@ def make_app(platform: Platform) -> Application:
             (rf"{API}/channels/(\d+)/messages", Messages),
             (rf"{API}/guilds/(\d+)", Server),
             (rf"{API}/guilds/(\d+)/channels", ServerChannels),
+            (rf"{API}/applications/@me", OwnApplication),
             (rf"{API}/applications/(\d+)/rpc", ApplicationRpc),
+            (rf"{API}/application-directory-static/applications/(\d+)", DirectoryApplication),
             (r"/(?:avatars|app-icons|icons|embed)/(.+\.png)", Picture),
             ("/stand-in/faults", Faults),
             (r"/stand-in/messages(\.json)?", Inboxes),
             ("/stand-in/seen", Seen),
-            (r"/stand-in/applications/(\d+)", Description),
+            (r"/stand-in/applications/(\d+)", ApplicationChange),
             (r"/stand-in/servers/(\d+)", ServerChange),
         ],
         platform=platform,

@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.clock import Clock
 from core.rows import Policy
@@ -32,6 +33,7 @@ from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
+from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
@@ -63,6 +65,9 @@ from serving.vitals import LoopLag, resident_bytes
 from settings.model import GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
+
+if TYPE_CHECKING:
+    from guild_counts.platform_counts import PlatformCounts
 
 
 @dataclass(frozen=True)
@@ -171,23 +176,35 @@ def _session_terms(idle_seconds: float, longest_seconds: float) -> SessionTerms:
     return SessionTerms(round(idle_seconds * 1_000), round(longest_seconds * 1_000))
 
 
+class Counting(NamedTuple):
+    """Where actual server counts come from. `platform` is the source again if it asks the chat platform."""
+
+    source: GuildCounts
+    platform: "PlatformCounts | None" = None
+
+
 @asynccontextmanager
 async def open_guild_counts(
     counts: GuildCountsSettings, state: State, clock: Clock
-) -> AsyncIterator[GuildCounts]:
+) -> AsyncIterator[Counting]:
     if counts.source == "none":
-        yield NoCounts()
+        yield Counting(NoCounts())
     elif counts.source == "operator":
-        yield OperatorCounts(state)
+        yield Counting(OperatorCounts(state))
+    elif counts.source == "platform":
+        from guild_counts.platform_counts import PlatformCounts  # its HTTP client is a fifth of a start
+
+        asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
+        yield Counting(asking, asking)
     else:
-        from guild_counts.http_counts import open_http_counts  # its HTTP client is a fifth of a start
+        from guild_counts.http_counts import open_http_counts  # the same
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         source = open_http_counts(
             counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
         async with source as opened:
-            yield opened
+            yield Counting(opened)
 
 
 def public_api(
@@ -256,6 +273,7 @@ def all_endpoints(
             for kind, ref in refs.items()
         },
         votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
+        strikes={kind: ManageStrikes(context, ref) for kind, ref in refs.items()},
         feed=managed.feed,
         users=ManageUsers(context, managed.ownership),
         queue=ManageQueue(store.ledger.state, managed.ownership),

@@ -22,6 +22,7 @@ from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.merge import Merge
 from replication.members.claims import ClaimPolicy, Claims
 from replication.members.differences import Differences
+from replication.members.duty import Duty
 from replication.members.epochs import node_id_at_start
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
@@ -117,15 +118,20 @@ async def open_node(
 
     claim_policy = ClaimPolicy(terms.cooldown_ms, redis.claim_timeout_seconds)
     claims = Claims(claims_link, digests, state, clock, spawn, claim_policy)
+    succession = Succession(link, registry, ledger, clock, lease_seconds, positions)
+    duty = (
+        Duty(link, fleet, clock, lease_seconds, succession.has_read_gone) if terms.sends_reminders else None
+    )
     members = Members(
         registry,
         Differences(name, terms.alike, clock, warnings, redis.beat_seconds),
         Silence(registry, warnings),
-        Succession(link, registry, ledger, clock, lease_seconds, positions),
+        succession,
         claims,
         Eviction(link, warnings),
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
+        duty,
     )
     lag = Lag(name, ledger, publisher, gaps, clock, warnings)
     streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)

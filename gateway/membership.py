@@ -33,12 +33,13 @@ class Membership:
 
 @dataclass(frozen=True)
 class FleetTerms:
-    """The settings that must be alike on every node of a fleet."""
+    """The settings that a fleet goes by, which must be alike on every node."""
 
     alike: Mapping[str, str]
     """Each of them as text, by its name."""
     cooldown_ms: int
     voters: Policy
+    sends_reminders: bool
 
 
 def fleet_terms(settings: Settings) -> FleetTerms:
@@ -47,6 +48,7 @@ def fleet_terms(settings: Settings) -> FleetTerms:
         alike(settings),
         round(settings.votes.cooldown_seconds * 1_000),
         Policy(voters.requests, voters.window_seconds),
+        settings.web.public_url is not None and settings.chat_platform.bot_token is not None,
     )
 
 

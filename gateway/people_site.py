@@ -2,11 +2,12 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 
 from chatplatform.platform_client import ChatPlatform
+from chatplatform.server_checks import DAY_MS, ServerConditions
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Policy
@@ -48,7 +49,7 @@ from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
-from web.people.public_lists import PublicLists
+from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
@@ -56,12 +57,19 @@ from web.people.removal_pages import RemovalPages
 from web.people.review_desk import ReviewDesk
 from web.people.review_pages import ReviewPages
 from web.people.review_views import ReviewViews
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_checking import ServerChecking
+from web.people.server_lists import ServerLists
+from web.people.server_rechecks import ServerRechecks
+from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.user_limit import UserLimit
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import GuardPolicy, VoteGuards
+from web.people.vote_numbers import VoteNumbers
 from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
@@ -74,7 +82,11 @@ SIGN_INS = Policy(20, 300)
 
 
 class PeopleSite:
-    """The pages of those who sign in through the chat platform."""
+    """The pages of those who sign in through the chat platform.
+
+    Args:
+        asks: returns True for a listing of which this node asks the platform, and no other of the fleet.
+    """
 
     def __init__(
         self,
@@ -89,6 +101,7 @@ class PeopleSite:
         markdown: Markdown,
         voted: VotedListings,
         catalogue: Catalogue,
+        asks: Callable[[str], bool],
     ) -> None:
         web, sessions = settings.web, rules.sessions
         self._rules = rules
@@ -120,8 +133,21 @@ class PeopleSite:
             platform, authorize_url, settings.chat_platform.client_id or "", web.redirect_uri or ""
         )
         seal = SignInSeal(digester.secret)
+        self._lists = ServerLists(clock)
+        servers = settings.servers
+        conditions = ServerConditions(
+            *(servers.min_members, servers.min_age_days, servers.icon, servers.two_factor),
+            *(servers.community, servers.nsfw),
+        )
+        self._checking = ServerChecking(
+            *(platform, conditions, self._lists, clock, authorize_url, place.client_id)
+        )
+        self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
+        grace_ms = round(servers.grace_days * DAY_MS)
+        self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
+        self._grace_ms = grace_ms
         self._sign_in = SignInPages(
-            self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes
+            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes), self._lists
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
@@ -154,9 +180,16 @@ class PeopleSite:
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
+        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._lists, self._grace_ms)
         pages = PeoplePages(
             lists=PublicLists(self._catalogue, self._keeper, public, self.index),
-            listing=PublicListing(state, public, self._markdown),
+            listing=PublicListing(state, public, self._markdown, self._public_url),
+            server_submission=ServerSubmissionPages(
+                *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
+                self._cdn_url,
+                approves=self._approves_servers,
+            ),
+            server_checks=server_checks,
             sign_in=self._sign_in,
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
@@ -165,13 +198,16 @@ class PeopleSite:
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),
-            overview=OverviewPages(ledger, clock, access, self._ownership, applications, self._digest),
+            overview=OverviewPages(
+                ledger, clock, access, self._ownership, applications, self._digest, server_checks
+            ),
             profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
             keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},
             deliveries={kind: DeliveryPages(kind, access, answers, curl) for kind in KINDS},
+            numbers={kind: VoteNumbers(kind, access, answers) for kind in KINDS},
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
@@ -190,19 +226,22 @@ class PeopleSite:
                 for kind in KINDS
             },
             flags=FlagPages(state),
+            strikes=StrikePages(desk),
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Learn whose the listings are, and what everybody may see; then end sessions that are over, until
-        `stop` is set. Orders of lists are made, searches answered and icons asked for, until nobody waits for
-        a page."""
+        """Learn whose the listings are, and what everybody may see; then end sessions that are over, and
+        check servers again, until `stop` is set. Orders of lists are made, searches answered and icons asked
+        for, until nobody waits for a page."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keeper.run())
             tasks.create_task(self._icons.run())
             tasks.create_task(self.index.run())
             await in_slices(self._catalogue.survey())
+            await self._keeper.prepare(HOME_ORDERS)
             await in_slices(self._ownership.survey())
+            tasks.create_task(self._rechecks.run(stop))
             await self._sweeping.run(stop)
 
 
@@ -218,20 +257,12 @@ async def open_people_site(
     markdown: Markdown,
     voted: VotedListings,
     catalogue: Catalogue,
+    asks: Callable[[str], bool],
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            settings,
-            ledger,
-            clock,
-            digester,
-            rules,
-            ownership,
-            platform,
-            templates,
-            markdown,
-            voted,
-            catalogue,
+            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
+            *(voted, catalogue, asks),
         )

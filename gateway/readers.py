@@ -5,15 +5,16 @@ changes the state, so every reader finds the state that the whole record has lef
 which effects begin, and a bug in one reader keeps the record from those behind it:
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
-2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` comes next:
-   it sends, too.
+2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` and
+   `ReminderTeller` come next: they send, too.
 3. The searches come before anything that answers requests: no erasure may leave a voter behind.
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `FailingEndpoints`, `Ownership`, `VotedListings`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally`
    and `MessageTally` only remember or count what pages and the operator may ask for.
-7. `SearchIndex` notes listings that its thread has to read again. It is there with the pages for people.
+7. `PlatformCounts` notes whose server counts to ask for. `SearchIndex` notes listings that its thread has to
+   read again; it is there with the pages for people.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
@@ -42,7 +43,9 @@ from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
 if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
+    from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
+    from guild_counts.platform_counts import PlatformCounts
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
@@ -62,12 +65,13 @@ class FleetReaders:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of one gateway: `fleet` is None outside of a fleet, and `teller` without a bot token.
-    `index` is None without pages for people."""
+    """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token,
+    `counts` unless the chat platform is asked for server counts, and `index` without pages for people."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
     teller: "Teller | None"
+    reminder_teller: "ReminderTeller | None"
     searches: Searches
     public: PublicApi
     fleet: FleetReaders | None
@@ -82,6 +86,7 @@ class Readers:
     index: "SearchIndex | None"
     watch: AttemptWatch
     feed: VoteFeed
+    counts: "PlatformCounts | None"
 
 
 def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
@@ -98,6 +103,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.dispatcher.on_record,
         readers.suspensions.on_record,
         *([readers.teller.on_record] if readers.teller else []),
+        *([readers.reminder_teller.on_record] if readers.reminder_teller else []),
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
@@ -109,6 +115,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),
+        *([readers.counts.on_record] if readers.counts else []),
         *([readers.index.on_record] if readers.index else []),
         readers.watch.on_record,
     ]
@@ -118,6 +125,7 @@ def _of_durability(readers: Readers) -> list[Callable[[], None]]:
     return [
         readers.dispatcher.wake,
         *([readers.teller.wake] if readers.teller else []),
+        *([readers.reminder_teller.wake] if readers.reminder_teller else []),
         *([readers.fleet.publisher.wake] if readers.fleet else []),
         readers.feed.wake,
     ]

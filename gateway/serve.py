@@ -78,7 +78,7 @@ Started = Callable[["Gateway"], Awaitable[None]]
 
 
 class Sender(Protocol):
-    """What sends to others by itself: webhooks, or messages to owners."""
+    """What sends to others by itself: webhooks, messages to owners, or reminders."""
 
     async def run(self) -> None: ...
     def wake(self) -> None: ...
@@ -96,6 +96,7 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     teller: Sender | None
+    reminder_teller: Sender | None
     digester: KeyDigester
     reload: Callable[[], None]
     """Reads the certificate again."""
@@ -160,7 +161,7 @@ async def serve(
         egress = await stack.enter_async_context(
             open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
-        counts = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
+        counting = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
         failing, tail = FailingEndpoints(state), JournalTail(clock)
@@ -177,26 +178,33 @@ async def serve(
         delivery = delivering(settings.webhooks, egress, store, clock, tasks.create_task, may_send)
         policy = endpoint_policy(settings)
         voters = fleet.voters if fleet is not None else Buckets()
-        public = public_api(policy, store, clock, callers, counts, voters)
+        public = public_api(policy, store, clock, callers, counting.source, voters)
         people = people_rules(settings.web, state)
 
         ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
+        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue, asks)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
-        teller = None
+        teller, reminder_teller = None, None
         if sites.platform is not None and platform.bot_token is not None:
-            from gateway.telling import telling
+            from gateway.telling import reminding, telling
 
             teller = telling(sites.platform, settings.web, settings.webhooks, store, clock, may_send)
+            may_remind = fleet.node.may_send_reminders if fleet is not None else lambda: True
+            reminder_teller = reminding(
+                *(sites.platform, settings.web, settings.webhooks, policy.cooldown_ms),
+                *(store, clock, may_remind),
+            )
 
         # Connect.
         readers = Readers(
             delivery.dispatcher,
             delivery.suspensions,
             teller,
+            reminder_teller,
             searches,
             public,
             fleet.readers if fleet is not None else None,
@@ -211,6 +219,7 @@ async def serve(
             sites.index,
             watch,
             feed,
+            counting.platform,
         )
         subscribe(readers, store.ledger, store.journal)
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
@@ -235,7 +244,7 @@ async def serve(
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
         managed = Managed(
-            people, webhooks, searches, ownership, counts, fleet, watch, feed, tells_owners=tells
+            people, webhooks, searches, ownership, counting.source, fleet, watch, feed, tells_owners=tells
         )
         ready, is_signed_in = process.readiness, sites.is_signed_in
         endpoints = all_endpoints(
@@ -261,12 +270,15 @@ async def serve(
         # Serve.
         for server, sockets in zip(servers, (front.sockets, metrics_sockets), strict=False):
             server.add_sockets(sockets)
-        senders: list[Sender] = [delivery.dispatcher, *([teller] if teller is not None else [])]
+        tellers = [each for each in (teller, reminder_teller) if each is not None]
+        senders: list[Sender] = [delivery.dispatcher, *tellers]
         for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
         more = [front.access.run()] if front.access is not None else []
         more += [fleet.node.run()] if fleet is not None else []
         more += sites.running(stop)
+        if counting.platform is not None and sites.platform is not None:
+            more.append(counting.platform.run(sites.platform.guild_count))
         timers = [
             tasks.create_task(each)
             for each in (
@@ -292,6 +304,7 @@ async def serve(
                 store.ledger,
                 delivery.dispatcher,
                 teller,
+                reminder_teller,
                 callers.digester,
                 front.reload,
             )

@@ -4,7 +4,7 @@ A gateway without a site imports nothing of it: templates alone are a tenth of a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -75,6 +75,7 @@ async def open_sites(
     ownership: Ownership,
     voted: VotedListings,
     catalogue: Catalogue,
+    asks: Callable[[str], bool],
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -94,7 +95,8 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, voted, catalogue
+        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
+        *(voted, catalogue, asks),
     )
     async with opening as people:
         yield Sites(templates, debug, people)

@@ -13,7 +13,7 @@ class NoCounts:
     def missing(self, ref: str) -> str:  # noqa: ARG002 (the protocol's signature)
         return (
             "The bot cannot push server_count, only command_count: guild_counts.source is none. "
-            "Set it to operator or to http in the gateway's settings."
+            "Set it to operator, http or platform in the gateway's settings."
         )
 
 
@@ -31,8 +31,12 @@ class OperatorCounts:
         listing = self._state.listings.get(ref)
         if listing is not None and listing.actual_server_count is not None:
             return None
-        return (
-            "The bot cannot push server_count before its actual server count is set. "
-            f"Set it: votegate admin counts {ref.removeprefix(BOTS)} <number>, "
-            f'or PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
-        )
+        return f"The bot cannot push server_count before its actual server count is set. {how_to_set(ref)}"
+
+
+def how_to_set(ref: str) -> str:
+    """Say to the operator how the count of a bot is set."""
+    return (
+        f"Set it: votegate admin counts {ref.removeprefix(BOTS)} <number>, "
+        f'or PUT /manage/{ref}/actual-server-count with {{"server_count": <number>}}.'
+    )

@@ -44,6 +44,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
     ev.OwnershipProven: ("by",),
+    ev.VotesStruck: ("users", "reason", "by"),
     ev.EligibilityChecked: ("by", "failing_ms", "hidden_ms"),
     ev.OwnerMessageQueued: ("to", "decision"),
     ev.OwnerMessageAttempted: ("number", "outcome", "attempt.status", "attempt.error", "attempt.duration_ms"),
@@ -55,6 +56,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.UserDropped: (),
     ev.RoleSet: ("role", "by"),
     ev.NoticesRead: (),
+    ev.NamingSet: ("is_allowed",),
     ev.ReminderSet: ("listing",),
     ev.ReminderCleared: ("listing",),
     ev.ReminderAttempted: (
@@ -138,6 +140,8 @@ class JournalTail:
                 event = replace(event, by=ERASED)
             if isinstance(event, ev.OwnerMessageQueued) and event.to == actor:
                 event = replace(event, to=ERASED)
+            if isinstance(event, ev.VotesStruck) and user in event.users:
+                event = replace(event, users=tuple(ERASED if it == user else it for it in event.users))
             left.append(each._replace(event=event))
         self._kept = deque(left, EVENTS)
 

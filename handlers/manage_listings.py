@@ -3,12 +3,13 @@
 The class serves bots and servers alike: `kind` names the plural in paths and answers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
-from core.rows import BOTS
+from core.actors import Actor
+from core.rows import BOTS, SERVERS, ServerCheck
 from handlers.manage import ManageContext, listings_query
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -29,6 +30,7 @@ from handlers.views import (
     stats_problem_views,
 )
 from listings import rules
+from listings.eligibility import submit_server
 from listings.forms import (
     ActualServerCount,
     BotEdit,
@@ -38,9 +40,11 @@ from listings.forms import (
     Nothing,
     ServerEdit,
     ServerSubmission,
+    WebhookSettings,
     read,
 )
 from listings.queries import page
+from listings.webhooks import first_chat_webhook
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -68,6 +72,25 @@ class ManageListings:
         form = read(self._submission, request.json_object())
         events = rules.submit(self._state, form, self._clock.now_ms(), by=request.by)
         return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
+
+    async def submit_checked(
+        self,
+        form: ServerSubmission,
+        checks: Sequence[ServerCheck],
+        webhook: WebhookSettings | None,
+        *,
+        by: Actor,
+        approves: bool,
+    ) -> None:
+        """Take a server that was checked, with its first webhook; see `listings.eligibility`."""
+        context, now_ms, ref = self._context, self._clock.now_ms(), SERVERS + form.id
+        tells_owner = context.tells_owners
+        events = submit_server(
+            self._state, form, checks, now_ms, by=by, approves=approves, tells_owner=tells_owner
+        )
+        if webhook is not None:
+            events += first_chat_webhook(ref, webhook, context.webhooks, now_ms, by=by)
+        await context.commit(events)
 
     def index(self, request: Request) -> Reply:
         asked = listings_query(request.query)

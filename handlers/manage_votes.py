@@ -1,18 +1,29 @@
-"""Management of votes: cast one, check many."""
+"""Management of votes: cast one, check many, count all."""
 
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import asdict
 
+from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
 from core.rows import FlagRule
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import CastVote, UserVote, UserVotes
+from handlers.slices import in_slices
+from handlers.views import (
+    CastVote,
+    DayVotes,
+    HourVoters,
+    MonthVotes,
+    UserVote,
+    UserVotes,
+    VotesByTime,
+)
 from listings.forms import Voter, Voters, read
 from listings.rules import listing_of
 from people.quarantine import refuse_quarantined
+from votes.numbers import VoteHours, counted_votes
 from votes.queries import vote_status
 from votes.rules import cast_vote
 
@@ -77,6 +88,24 @@ class ManageVotes:
             return success(CastVote(vote=count, last_ms=now_ms, next_ms=next_ms), 201)
 
         return await self._context.commit(events, cast)
+
+    async def counts(self, request: Request) -> Reply:
+        ref = self._ref(request)
+        listing_of(self._state, ref)
+        hours = VoteHours(self._state, ref)
+        await in_slices(hours.slices())
+        counted = counted_votes(self._state, ref, self._clock.now_ms())
+        return success(
+            VotesByTime(
+                total=counted.total,
+                days=tuple(DayVotes(day=date_of(day), votes=votes) for day, votes in counted.days.items()),
+                months=tuple(
+                    MonthVotes(month=month_name(month), votes=votes)
+                    for month, votes in counted.months.items()
+                ),
+                hours=tuple(HourVoters(hour=hour, voters=voters) for hour, voters in enumerate(hours.voters)),
+            )
+        )
 
     def check(self, request: Request) -> Reply:
         ref = self._ref(request)

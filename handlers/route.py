@@ -19,6 +19,7 @@ from handlers.manage import Operator
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
 from handlers.manage_review import ManageQueue, ManageReview
+from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import ManageWebhooks
@@ -74,6 +75,7 @@ class Endpoints:
     keys: ManageKeys
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
+    strikes: Mapping[Kind, ManageStrikes]
     feed: VoteFeed
     users: ManageUsers
     queue: ManageQueue

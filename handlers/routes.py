@@ -12,6 +12,7 @@ from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedT
 from handlers.debug_routes import DEBUG_ROUTES
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
+from handlers.manage_strikes import StruckVotes
 from handlers.reply import MalformedUser, NotReady
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import (
@@ -45,6 +46,7 @@ from handlers.views import (
     ShownBot,
     Success,
     UserVotes,
+    VotesByTime,
     WebhookAnswer,
 )
 from handlers.vote_feed import FeedQuery, VotePage
@@ -605,6 +607,42 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             outcome="How each user stands with it.",
             refuses=(NO_LISTING,),
             body=forms.Voters,
+        ),
+        Route(
+            "GET",
+            f"{one}/counts",
+            f"count{form}Votes",
+            endpoint=lambda to: to.votes[kind].counts,
+            access="operator",
+            tag="Votes",
+            summary=f"Count a {thing}'s votes by day and month",
+            description=(
+                "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
+                "the latest vote of each voter. Days and months count since the version that keeps them."
+            ),
+            answer=VotesByTime,
+            outcome="The numbers.",
+            refuses=(NO_LISTING,),
+        ),
+        Route(
+            "POST",
+            f"{one}/strike",
+            f"strike{form}Votes",
+            endpoint=lambda to: to.strikes[kind].strike,
+            access="operator",
+            tag="Votes",
+            summary=f"Strike votes for a {thing} out",
+            description=f"""\
+All votes of the users for the {thing} go, and its counts follow. The owner is told why, by a notice and by
+the webhook event `vote.struck`. The users cannot vote again before they could have anyway.
+
+Choose users, the flagged votes, or those whose last vote came within a time: {forms.MOST_STRUCK:,} users in
+one call. What is struck out stays so at all nodes of a fleet. Of a user's earlier votes nobody knows the
+days: the numbers of days and months lose each user's last vote alone.""",
+            answer=StruckVotes,
+            outcome="How much is struck out.",
+            refuses=(NO_LISTING, NO_WRITES),
+            body=forms.Strike,
         ),
     )
 

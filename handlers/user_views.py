@@ -223,7 +223,7 @@ def reminder_view(
     row: UserRow, listing: Listing, reminder: Reminder, end_ms: int | None, now_ms: int
 ) -> ReminderView:
     """Show a reminder of a listing; `end_ms` is the end of the cooldown."""
-    is_due = end_ms is not None and end_ms <= now_ms and listing.review == "approved"
+    is_due = end_ms is not None and end_ms <= now_ms and listing.is_public
     return ReminderView(
         listing=reminder.listing,
         name=listing.profile.name,

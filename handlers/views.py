@@ -21,6 +21,8 @@ from core.clock import date_of
 from core.rows import (
     Attempt,
     BotProfile,
+    CheckName,
+    CheckOutcome,
     Decision,
     Deed,
     Delivery,
@@ -56,6 +58,8 @@ Amount = Annotated[float, Meta(ge=0)]
 Moment = Annotated[int, Meta(ge=0, description="Unix time in milliseconds.")]
 Day = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}$", examples=["2026-01-31"])]
 """A day of UTC."""
+Month = Annotated[str, Meta(pattern="^[0-9]{4}-[0-9]{2}$", examples=["2026-01"])]
+"""A month of UTC."""
 Snowflake = Annotated[
     str,
     Meta(
@@ -166,9 +170,42 @@ class BotView(ListingView):
     limits: OwnLimits
 
 
+class ServerCheckView(View):
+    """A condition that a server must meet to be listed."""
+
+    name: CheckName
+    outcome: CheckOutcome
+    have: Annotated[
+        Count | None,
+        Meta(
+            description="Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
+            "no. Null where it is unknown."
+        ),
+    ]
+    need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
+    at: Moment
+    channels: Annotated[tuple[str, ...], Meta(description="The first of the NSFW channels, by their names.")]
+
+
+class EligibilityView(View):
+    """How a server meets the conditions, as it was last checked."""
+
+    outcome: CheckOutcome
+    checked_at: Moment
+    checks: tuple[ServerCheckView, ...]
+    failing_since: Annotated[Moment | None, Meta(description="Of an approved server; null while none fails.")]
+    hidden_since: Annotated[
+        Moment | None, Meta(description="Since when nobody can see it or vote for it; null while they can.")
+    ]
+
+
 @including(ServerProfile, after="owner_id")
 class ServerView(ListingView):
     """A server as the management API shows it."""
+
+    eligibility: Annotated[
+        EligibilityView | None, Meta(description="Null for a server that was never checked.")
+    ]
 
 
 class StatsProblemView(View):
@@ -330,7 +367,30 @@ def bot_view(listing: Listing) -> BotView:
 
 
 def server_view(listing: Listing) -> ServerView:
-    return ServerView(**_shared(listing))
+    return ServerView(**_shared(listing), eligibility=eligibility_view(listing))
+
+
+def eligibility_view(listing: Listing) -> EligibilityView | None:
+    known = listing.eligibility
+    if known is UNSET:
+        return None
+    return EligibilityView(
+        outcome=known.outcome,
+        checked_at=known.at_ms,
+        checks=tuple(
+            ServerCheckView(
+                name=each.name,
+                outcome=each.outcome,
+                have=each.have,
+                need=each.need,
+                at=each.at_ms,
+                channels=each.channels,
+            )
+            for each in known.checks
+        ),
+        failing_since=known.failing_ms,
+        hidden_since=known.hidden_ms,
+    )
 
 
 def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:
@@ -673,3 +733,49 @@ class UserVotes(Success):
 
     votes: tuple[UserVote, ...]
     next: NoMore = None
+
+
+class DayVotes(View):
+    """The votes of a day."""
+
+    day: Day
+    votes: Count
+
+
+class MonthVotes(View):
+    """The votes of a month."""
+
+    month: Month
+    votes: Count
+
+
+class HourVoters(View):
+    """Those whose latest vote was in this hour of a day (UTC)."""
+
+    hour: Annotated[int, Meta(ge=0, le=23)]
+    voters: Count
+
+
+class VotesByTime(Success):
+    """The votes for a listing by day and month. Votes that were struck out are not among them."""
+
+    total: Annotated[
+        Count, Meta(description="The votes of all time, without those of erased users.", examples=[1_204])
+    ]
+    days: Annotated[
+        tuple[DayVotes, ...],
+        Meta(
+            description="The last 90 days, the oldest first.", examples=[[{"day": "2026-01-31", "votes": 17}]]
+        ),
+    ]
+    months: Annotated[
+        tuple[MonthVotes, ...],
+        Meta(
+            description="The last 24 months, the oldest first.",
+            examples=[[{"month": "2026-01", "votes": 402}]],
+        ),
+    ]
+    hours: Annotated[
+        tuple[HourVoters, ...],
+        Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+    ]

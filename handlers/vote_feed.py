@@ -4,8 +4,8 @@ it is durable.
 A reader begins without a cursor. Its pages bring two things, and the cursor says how far each has come:
 
 1. The *log*: every vote since the reader began, as a line of the type `vote`, in the order of the journal;
-   what an erasure or a removal takes away, too. The log comes first in every page, so that a reader who needs
-   hours for the table does not fall behind what is kept of the journal.
+   what a strike, an erasure or a removal takes away, too. The log comes first in every page, so that a
+   reader who needs hours for the table does not fall behind what is kept of the journal.
 2. The *table*: how each user stands with each listing, as lines of the type `standing`, in the order of
    refs and users, once, while room is left on the page. A standing is as it is when it is read, so it may
    already count votes that the log has told, or will.
@@ -29,7 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
-from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged
+from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost
 from core.rows import BOTS
 from core.snowflake import MAX
@@ -52,15 +52,18 @@ PACE_SECONDS = 0.1
 _CURSOR = r"[0-9]{1,18}-[0-9]{1,9}-[0-9a-f]{8}(-(bots|servers)-[0-9]{1,20}-[0-9]{1,20})?"
 NOW = "now"
 TAGS = (
-    *(str(kind.__struct_config__.tag) for kind in (VoteCast, VotesMerged, UserErased, ListingRemoved)),
+    *(
+        str(kind.__struct_config__.tag)
+        for kind in (VoteCast, VotesMerged, VotesStruck, UserErased, ListingRemoved)
+    ),
     *("user_erased.1", "listing_removed.1"),
 )
 """The events that a line can come from, older versions included."""
 
 FeedCursor = Annotated[str, Meta(pattern=f"^{_CURSOR}$")]
-Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$")]
+Place = Annotated[str, Meta(pattern=f"^({NOW}|{_CURSOR})$", examples=["4711-0-9f2c4e6a"])]
 Kind = Literal["bots", "servers"]
-LineType = Literal["vote", "standing", "erased", "removed"]
+LineType = Literal["vote", "standing", "struck", "erased", "removed"]
 
 
 class VoteLine(View):
@@ -70,7 +73,8 @@ class VoteLine(View):
         LineType,
         Meta(
             description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
-            "`erased`: the user's votes are gone. `removed`: the listing and its votes are gone."
+            "`struck`: the user's votes for the listing are struck out. `erased`: the user's votes are gone. "
+            "`removed`: the listing and its votes are gone."
         ),
     ]
     kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
@@ -100,7 +104,6 @@ class FeedQuery(Struct, frozen=True):
     after: Annotated[
         Place | None,
         Meta(
-            examples=["4711-0-9f2c4e6a"],
             description="The `next` of the page before. `now` begins behind the newest vote, and leaves out "
             "how users stand.",
         ),
@@ -292,6 +295,8 @@ class VoteFeed:
                     )
                     for user in users:
                         yield self._standing(event.ref, user)
+                case VotesStruck():
+                    yield from (_line("struck", event.ref, name) for name in event.users)
                 case UserErased() if event.user:
                     yield VoteLine(type="erased", user=event.user)
                 case ListingRemoved():

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from core.actors import GATEWAY, Actor, user_actor
-from core.events import EligibilityChecked, Event, ListingReviewed, OwnerMessageQueued
+from core.events import EligibilityChecked, Event, ListingReviewed, OwnerMessageQueued, OwnershipProven
 from core.rows import SERVERS, Eligibility, Listing, ServerCheck
 from core.state import State
 from listings.forms import ServerSubmission
@@ -63,12 +63,14 @@ def submit_server(
     """Submit a server with the checks that were just made of it. Raises Conflict.
 
     Args:
+        by: its manager, as the chat platform has just said.
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
     ref = SERVERS + form.id
     events: list[Event] = [
         *submit(state, form, now_ms, by=by),
+        OwnershipProven(ref, now_ms, by=by),
         EligibilityChecked(ref, tuple(checks), now_ms, by=by),
     ]
     if not approves or Eligibility(now_ms, tuple(checks)).outcome != "pass":

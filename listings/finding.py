@@ -75,9 +75,8 @@ class OwnedListings:
                     self.found.append(Hit(ref, brief))
 
 
-def ref_slices(refs: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield sorted refs in slices; they may change between two of them."""
-    after = ""
+def ref_slices(refs: Sequence[str], after: str = "") -> Iterator[Sequence[str]]:
+    """Yield sorted refs in slices, from the first that comes after another; they may change between two."""
     while found := refs[(start := bisect_right(refs, after)) : start + SLICE]:
         yield found
         after = found[-1]

@@ -7,7 +7,7 @@ Schema can.
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from core.refusals import Invalid
 from core.rows import Language, WebhookEvent
@@ -33,6 +33,10 @@ from listings.fields import (
     unique,
 )
 from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
+
+MOST_STRUCK = 1_000
+"""Users whose votes one call strikes out."""
+_Time = Annotated[int, Field(ge=0, le=MAX_MS), WHOLE]
 
 
 class Form(BaseModel):
@@ -176,6 +180,65 @@ class Voters(Form):
     """The users whose votes to look up."""
 
     users: Annotated[list[Snowflake], sized(0, 1_000)]
+
+
+def _way(name: str, **fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of one way to choose votes: the field that chooses, and what others must be."""
+    # Each branch names every field: some validators refuse those that a branch does not know.
+    return {"required": [name], "properties": {"reason": {}, "dry_run": {}, **fields}}
+
+
+_NO_TIME: dict[str, dict[str, Any]] = {"since": {"type": "null"}, "until": {"type": "null"}}
+_ANY_TIME: dict[str, dict[str, Any]] = {"since": {"type": "integer"}, "until": {}}
+
+
+def _one_way(users: list[str], info: ValidationInfo) -> list[str]:
+    """Refuse a body that names votes in no way, or in two."""
+    others = info.data
+    if {"flagged", "since", "until"} <= others.keys():
+        ways = [bool(users), others["flagged"], others["since"] is not None]
+        if sum(ways) != 1:
+            raise ValueError("choose users, the flagged votes or a time: one of the three")
+        if others["until"] is not None and others["since"] is None:
+            raise ValueError("choose no end of a time without its beginning")
+    return users
+
+
+class Strike(Form):
+    """The votes to strike out: those of users, the flagged ones, or those within a time."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                _way("users", users={"minItems": 1}, flagged={"const": False}, **_NO_TIME),
+                _way("flagged", users={"maxItems": 0}, flagged={"const": True}, **_NO_TIME),
+                _way("since", users={"maxItems": 0}, flagged={"const": False}, **_ANY_TIME),
+            ]
+        }
+    )
+
+    reason: Annotated[
+        str,
+        sized(1, 512, f"Shown to the owner. {IN_PROSE}", pattern=PROSE),
+        IS_PROSE,
+    ]
+    flagged: Annotated[
+        bool, Field(description="True for the users of all votes of the listing that a rule has flagged.")
+    ] = False
+    since: Annotated[
+        _Time | None,
+        Field(description="For the users whose last vote came then or later, in Unix milliseconds."),
+    ] = None
+    until: Annotated[
+        _Time | None, Field(description="With `since`: and not later than this; left out, up to now.")
+    ] = None
+    users: Annotated[
+        list[Snowflake],
+        sized(0, MOST_STRUCK),
+        AfterValidator(_one_way),
+        Field(validate_default=True),
+    ] = []
+    dry_run: Annotated[bool, Field(description="True to count the votes, and to leave them.")] = False
 
 
 class ActualServerCount(Form):

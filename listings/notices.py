@@ -16,12 +16,14 @@ from listings.finding import SLICE
 TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
-        *("suspension_lifted", "endpoint_probed"),
+        *("suspension_lifted", "endpoint_probed", "votes_struck"),
         *("found_failing", "hidden", "shown_again"),
     }
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
 have made it with a session of theirs."""
+ALWAYS: frozenset[Deed] = frozenset({"handed_over", "found_failing", "hidden", "shown_again"})
+"""Those of which one is told whoever did it: a check that an owner asks for finds what nobody wanted."""
 
 
 class OwnerNotice(NamedTuple):
@@ -68,7 +70,7 @@ class NoticeSearch:
 
     def _look(self, row: Listing, actor: Actor) -> None:
         for act in row.trail:
-            if act.deed in TOLD and (act.by != actor or act.deed == "handed_over"):
+            if act.deed in TOLD and (act.by != actor or act.deed in ALWAYS):
                 is_new = act.at_ms > self._read_ms
                 self.unread += is_new
                 self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new))

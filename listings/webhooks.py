@@ -53,10 +53,31 @@ def save_webhook(
     leaves no trace, but for in a fleet: there it also ends suspensions that this node knows nothing of.
     """
     before = listing_of(state, ref).webhook
+    saved = _saved(before, form, policy, now_ms)
+    if not state.fleet.label and before is not None and replace(saved, saved_ms=before.saved_ms) == before:
+        return []
+    return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
+
+
+def first_chat_webhook(
+    ref: str, form: WebhookSettings, policy: WebhookPolicy, now_ms: int, *, by: Actor
+) -> list[Event]:
+    """Set the webhook of a listing that comes with the same record. Raises Invalid, also for a URL that is
+    none of a chat platform."""
+    if form.language is None or not _is_chat(form, policy):
+        raise Invalid({"url": "must be a chat platform's webhook URL"})
+    return [WebhookSaved(ref, _saved(None, form, policy, now_ms), at_ms=now_ms, by=by)]
+
+
+def _is_chat(form: WebhookSettings, policy: WebhookPolicy) -> bool:
     try:
-        chat = policy.is_chat(form.url)
+        return policy.is_chat(form.url)
     except UrlRefused as refused:
         raise Invalid({"url": str(refused)}) from None
+
+
+def _saved(before: Webhook | None, form: WebhookSettings, policy: WebhookPolicy, now_ms: int) -> Webhook:
+    chat = _is_chat(form, policy)
     if chat and form.token is not None:
         raise Invalid({"token": "is not supported for a chat platform's webhook URL"})
     if not chat and form.language is not None:
@@ -68,10 +89,7 @@ def save_webhook(
     else:
         signing = {name: getattr(before, name) for name in ("secret", "old_secret", "old_secret_until_ms")}
         saved = Webhook(form.url, now_ms, form.token, **signing)
-    saved = replace(saved, events=_events(form))
-    if not state.fleet.label and before is not None and replace(saved, saved_ms=before.saved_ms) == before:
-        return []
-    return [WebhookSaved(ref, saved, at_ms=now_ms, by=by)]
+    return replace(saved, events=_events(form))
 
 
 def _events(form: WebhookSettings) -> tuple[WebhookEvent, ...] | UnsetType:

@@ -251,8 +251,8 @@ class Collectors:
             return
         yield counter(
             "direct_message_attempts",
-            "Attempts to tell owners of decisions by what became of the message, and by the class of the "
-            "error.",
+            "Attempts to tell owners of decisions, and users that they may vote again, by what became of the "
+            "message, and by the class of the error.",
             {tuple(kind): number for kind, number in self._sources.messages.attempts.items()},
             ("outcome", "error"),
         )

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
+from handlers.manage_strikes import StruckVotes
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
 from handlers.user_views import (
@@ -219,6 +220,7 @@ _ANSWERS: Mapping[str, Example] = {
             deliveries=tuple(delivery_view(row, WEBHOOK) for row in (PENDING, DELIVERED)), next=None
         ),
     ),
+    "votesStruck": _example("Votes of two users", StruckVotes(users=2, votes=7, more=False)),
     "voteCast": _example("The user's third vote", CastVote(vote=3, last_ms=NOW_MS, next_ms=NOW_MS + DAY_MS)),
     "votes": _example(
         "Two users",
@@ -334,6 +336,21 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "FailedSince": {"failedSince": Example("Since an hour ago", {"failed_since": NOW_MS - 3_600_000})},
     "Voter": {"voter": Example("A user", {"user": USER})},
     "Voters": {"voters": Example("Two users", {"users": [USER, STRANGER]})},
+    "Strike": {
+        "struckUsers": Example(
+            "Of two users", {"reason": "Accounts of one person.", "users": [USER, STRANGER]}
+        ),
+        "struckFlags": Example("The flagged ones", {"reason": "Accounts of one person.", "flagged": True}),
+        "struckTime": Example(
+            "Of one minute, to count them first",
+            {
+                "reason": "Accounts of one person.",
+                "since": 1_750_000_000_000,
+                "until": 1_750_000_060_000,
+                "dry_run": True,
+            },
+        ),
+    },
     "QuarantineTerms": {
         "untilThen": Example("For a week", {"reason": QUARANTINE.reason, "until": QUARANTINE.until_ms}),
         "untilLifted": Example("Without an end", {"reason": "You sell votes."}),

@@ -22,7 +22,7 @@ def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: A
     row, found = state.users.get(user_ref(user_id)), state.listings.get(listing)
     if row is None:
         raise NotFound("user")
-    if found is None or found.review != "approved":
+    if found is None or not found.is_public:
         raise NotFound("listing")
     known = row.reminder(listing)
     if known is not None and holds(state.listings, known):
@@ -33,6 +33,13 @@ def set_reminder(state: State, user_id: str, listing: str, now_ms: int, *, by: A
     dropped = [ReminderCleared(row.ref, each.listing, now_ms, by=by) for each in over]
     # The listing may be dated by the clock of another node, which is ahead.
     return [*dropped, ReminderSet(row.ref, listing, max(now_ms, found.created_ms), by=by)]
+
+
+def is_reminded(state: State, user_id: str, listing: str) -> bool:
+    """Tell if the user is reminded of the listing that is there now."""
+    row = state.users.get(user_ref(user_id))
+    reminder = row.reminder(listing) if row is not None else None
+    return reminder is not None and holds(state.listings, reminder)
 
 
 def clear_reminders(

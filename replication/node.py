@@ -6,6 +6,7 @@ module alone knows all rooms: it hands the values of one to the other.
 """
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from replication.copies.fetcher import Fetcher
 from replication.copies.pieces import CopyLost
 from replication.members.claims import Claims
 from replication.members.differences import Differences
+from replication.members.duty import Duty
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
 from replication.members.registry import Registry
@@ -64,6 +66,8 @@ class Members:
     eviction: Eviction
     fence: Fence
     warnings: Warnings
+    duty: Duty | None
+    """None where no reminder is sent."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +141,22 @@ class Node:
         """Return False after a pause of the process, until this node knows what others sent meanwhile."""
         return self._members.fence.may_send()
 
+    def may_send_reminders(self) -> bool:
+        """Return True if this node has the duty to send reminders, and knows what was sent."""
+        duty = self._members.duty
+        return duty is not None and self._members.fence.may_send() and duty.is_ours()
+
+    def asks(self, ref: str) -> bool:
+        """Tell if this node asks others about a listing, such as the chat platform, for the whole fleet. Of
+        the nodes that are there one does; while nobody is heard, nobody does."""
+        registry = self._members.registry
+        if not registry.is_hearing:
+            return False
+        names = [registry.name, *(name for name in registry.others if registry.is_there(name))]
+        return (
+            max(names, key=lambda name: hashlib.blake2b(f"{name} {ref}".encode()).digest()) == registry.name
+        )
+
     async def leave(self) -> None:
         """Send what is unsent, if that takes a moment only, and give the name back."""
         registry, publisher = self._members.registry, self._streams.publisher
@@ -146,6 +166,8 @@ class Node:
                     await self._ledger.durable(self._ledger.head)
                     await publisher.step()
                     await registry.step(self._report())
+                    if self._members.duty is not None:
+                        await self._members.duty.leave()
                     await registry.leave()
         except (*UNREACHABLE, Unavailable) as error:
             log.info("left without telling everything: %s", type(error).__name__)
@@ -222,6 +244,8 @@ class Node:
         await members.eviction.look()
         is_caught_up = not streams.gaps.missing()
         members.fence.heartbeat(is_caught_up=is_caught_up)
+        if members.duty is not None:
+            await members.duty.step(is_caught_up=is_caught_up)
         if self._beats > 1 and is_caught_up:
             self._ready.set()
 

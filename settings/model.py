@@ -183,11 +183,12 @@ class StatsSettings(_Section):
 
 
 class GuildCountsSettings(_Section):
-    source: Literal["operator", "http", "none"] = "operator"
+    source: Literal["operator", "http", "platform", "none"] = "operator"
     url: str | None = None
     authorization: HeaderSecret | None = None
     timeout_seconds: Seconds = 3
     cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = 60
+    kept_seconds: Seconds = 172_800
 
     @model_validator(mode="after")
     def _http_needs_a_url(self) -> "GuildCountsSettings":
@@ -479,6 +480,11 @@ def _site_mistakes(settings: Settings) -> Iterator[str]:
         yield (
             "chat_platform.bot_token: tells owners of decisions on listings and where their pages are; "
             "set web.public_url, or leave the token out"
+        )
+    if settings.guild_counts.source == "platform" and web.public_url is None:
+        yield (
+            "guild_counts.source: platform asks as your application, and the platform wants to know of which "
+            "site that is; set web.public_url, or use another source"
         )
     # Behind a Unix socket is a proxy, and the public URL says where that listens.
     hosts = {"server.address": server.address} if server.unix_socket is None else {}

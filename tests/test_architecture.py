@@ -283,6 +283,7 @@ TESTED_ELSEWHERE = {
         *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_review", "handlers/manage_users", "handlers/manage_votes"),
+        "handlers/manage_strikes",
         *("handlers/manage_webhooks", "handlers/public"),
         *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),

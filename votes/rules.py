@@ -1,12 +1,23 @@
-"""Casting and erasing votes. Law: a vote and the webhook that tells of it are one record."""
+"""Casting, striking out and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 
 from core.actors import Actor
-from core.events import CooldownsKept, DeliveryDropped, DeliveryQueued, Event, UserErased, VoteCast
+from core.clock import month_of_day
+from core.events import (
+    CooldownsKept,
+    DeliveryDropped,
+    DeliveryQueued,
+    Event,
+    UserErased,
+    VoteCast,
+    VotesStruck,
+)
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.state import State
-from core.vote_counts import clamped_day
+from core.vote_counts import STRUCK, STRUCK_DAYS, STRUCK_MONTHS, clamped_day
+from core.webhook_events import NewDeliveries, told
 
 
 def cast_vote(
@@ -60,6 +71,61 @@ def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int,
     if not refs and not mark:
         return []
     return [UserErased(user, tuple(sorted(refs)), mark, at_ms=now_ms, by=by)]
+
+
+def strike_votes(
+    state: State,
+    ref: str,
+    users: Sequence[str],
+    reason: str,
+    deliveries: NewDeliveries,
+    mark_of: Callable[[str, str], str],
+    *,
+    now_ms: int,
+    cooldown_ms: int,
+    by: Actor,
+    goes_on: bool = False,
+) -> list[Event]:
+    """Strike out all votes of the users for the listing. Raises NotFound.
+
+    The cooldowns of the votes run on. The endpoint is told of each user, if it takes that. In a fleet a user
+    without a vote is struck out, too, because another node may know of one. With `goes_on` this is a further
+    part of an act that the listing remembers already.
+    """
+    listing = state.listings.get(ref)
+    if listing is None:
+        raise NotFound("listing")
+    votes = [(user, state.votes.get(ref, int(user))) for user in users]
+    known = {user: vote for user, vote in votes if vote is not None}
+    struck = tuple(users) if state.fleet.label else tuple(known)
+    if not struck:
+        return []
+    ends = ((user, last_ms + cooldown_ms) for user, (_, last_ms) in known.items())
+    running = tuple((mark_of(ref, user), end_ms) for user, end_ms in ends if now_ms < end_ms)
+    # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
+    cooldowns = [CooldownsKept(running, now_ms)] if running else []
+    days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
+    of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
+    of_all += sum(count for count, _ in known.values())
+    strike = VotesStruck(ref, struck, "" if goes_on else reason, now_ms, days, of_all, by=by)
+    told_of = told(state, listing, "vote.struck", deliveries, now_ms, users=[*known], reason=reason)
+    return [*cooldowns, strike, *told_of]
+
+
+def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
+    """Return the days of the last votes, with how many this node has struck out of each, and of its month.
+
+    Nothing tells the days of earlier votes: those stay in the counts of their days.
+    """
+    own, by_key = state.fleet.own, state.vote_counts.by_key
+    days, months = Counter(map(clamped_day, last_votes)), Counter[int]()
+    found = []
+    for day in sorted(days):
+        month = month_of_day(day)
+        months[month] += days[day]
+        of_day = by_key(ref, own, STRUCK_DAYS, day) + days[day]
+        found.append((day, of_day, by_key(ref, own, STRUCK_MONTHS, month) + months[month]))
+    return tuple(found)
 
 
 def keep_cooldowns(

@@ -20,8 +20,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from typing import final
 
-from core.vote_port import counted_in
-
 LEAF = 1_024
 COUNT_BITS = 16
 NODE_BITS = 6
@@ -211,14 +209,13 @@ class VoteTable:
                 return _to_bytes(leaf[at:half] + leaf[half + at :])
         return None
 
-    def load(self, leaves: Iterable[tuple[str, bytes]], counted: Iterable[int] | None = None) -> None:
+    def load(self, leaves: Iterable[tuple[str, bytes]], counted: Iterable[int]) -> None:
         """Append leaves that `next_leaf` returned, with their refs, each behind the votes of its listing.
-        `counted` has the sum of the counts in each, if it is known."""
+        `counted` has the sum of the counts in each."""
         listings, total, sums = self._listings, self._total, self._counted
-        known = iter(counted) if counted is not None else None
-        for ref, content in leaves:
+        for (ref, content), count in zip(leaves, counted, strict=True):
             leaf = array("Q", content) if _LITTLE else _from_bytes(content)  # a start does this for each
-            sums[ref] = sums.get(ref, 0) + (counted_in(content) if known is None else next(known))
+            sums[ref] = sums.get(ref, 0) + count
             total += len(leaf) >> 1
             voters = listings.setdefault(ref, leaf)
             if voters is leaf:
@@ -237,7 +234,8 @@ class VoteTable:
         if half and max(nodes) < SEVERAL and self._last_user(ref) < content[0]:
             bits = [node << COUNT_BITS for node in nodes]
             packed = [vote & WITHOUT_NODE | bits[vote >> COUNT_BITS & SEVERAL] for vote in content[half:]]
-            self.load([(ref, _to_bytes(content[:half] + array("Q", packed)))])
+            joined = _to_bytes(content[:half] + array("Q", packed))
+            self.load([(ref, joined)], [sum(vote & MAX_COUNT for vote in packed)])
             return
         for user, vote in zip(content[:half], content[half:], strict=True):
             self.put(ref, user, vote & MAX_COUNT, vote >> MS_SHIFT, nodes[vote >> COUNT_BITS & SEVERAL])
@@ -264,6 +262,11 @@ class VoteTable:
     def users(leaf: bytes) -> Sequence[int]:
         """Return the users of a leaf that `next_leaf` returned, in order."""
         return _from_bytes(leaf[: len(leaf) // 2])
+
+    @staticmethod
+    def times(leaf: bytes) -> Iterable[int]:
+        """Return the last vote of each user of a leaf that `next_leaf` returned."""
+        return [packed >> MS_SHIFT for packed in _from_bytes(leaf[len(leaf) // 2 :])]
 
     @staticmethod
     def newest(leaf: bytes, most: int) -> list[tuple[int, int, int]]:

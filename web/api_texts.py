@@ -72,6 +72,8 @@ _SENTENCES = (
     Text("must not name one twice"),
     Text("must be later than now"),
     Text("must be one of the choices"),
+    Text("choose users, the flagged votes or a time: one of the three"),
+    Text("choose no end of a time without its beginning"),
     Text("must have {least} to {most} characters"),
     Text("must have a character that can be seen"),
     Text("must be on one line, without {character}"),
@@ -102,6 +104,7 @@ _SENTENCES = (
     Text("must be visible ASCII, because it is sent as a header"),
     Text("is not supported for a chat platform's webhook URL"),
     Text("is only for a chat platform's webhook URL"),
+    Text("must be a chat platform's webhook URL"),
     Text("is not taken along to another server: type it again, or tick the box to send none"),
 )
 _NAME = re.compile(r"\\\{([a-z]+)\\\}")

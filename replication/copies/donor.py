@@ -8,7 +8,8 @@ beginning.
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
@@ -16,7 +17,15 @@ from core.ledger import Ledger
 from core.vote_port import leaves_of
 from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece, pieces_of
 from replication.facts.capture import Capture
-from replication.facts.kinds import CooldownsFact, DeliveryFact, ErasedFact, Fact, RemovedFact, VotesFact
+from replication.facts.kinds import (
+    CooldownsFact,
+    DeliveryFact,
+    ErasedFact,
+    Fact,
+    RemovedFact,
+    StruckFact,
+    VotesFact,
+)
 from replication.members.registry import Registry
 from replication.transport.link import ENVELOPE, SealedLink
 
@@ -100,6 +109,7 @@ class Donor:
         state, fleet = self._ledger.state, self._ledger.state.fleet
         yield from [ErasedFact(digest, ms) for digest, ms in fleet.erased.items()]
         yield from [RemovedFact(ref, ms) for ref, ms in fleet.removed.items()]
+        yield from _struck(fleet.struck)
         cooldowns = [*state.cooldowns.items()]
         for start in range(0, len(cooldowns), COOLDOWNS_AT_ONCE):
             yield CooldownsFact(tuple(cooldowns[start : start + COOLDOWNS_AT_ONCE]))
@@ -137,3 +147,11 @@ class Donor:
             fact = self._capture.delivery(ref, row.id)
             if fact is not None:
                 yield fact
+
+
+def _struck(struck: Mapping[str, Mapping[str, int]]) -> Iterator[StruckFact]:
+    """Yield the votes that were struck out, those of a listing and a time together."""
+    for ref in [*struck]:
+        known = struck.get(ref, {})
+        for ms, users in groupby(sorted(known, key=known.__getitem__), key=known.__getitem__):
+            yield StruckFact(ref, tuple(users), ms)

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.fleet_table import FleetView
 from core.ledger import Ledger
 from replication.copies.forgetting import Forgetting
 from replication.copies.pieces import PIECES_AHEAD, CopyLost, Piece
 from replication.facts.applying import Applying
-from replication.facts.kinds import DeliveryFact, ErasedFact, Fact, FinishedFact
+from replication.facts.kinds import DeliveryFact, ErasedFact, Fact, FinishedFact, StruckFact
 from replication.facts.merge import FactSource
 from replication.members.registry import Registry
 from replication.members.status import CopyRequest, Status
@@ -88,7 +89,7 @@ class Fetcher:
 
     async def _merge(self, piece: Piece, source: FactSource, known: Mapping[str, int]) -> FactSource:
         """Merge a piece. Returns the source with the users whom the donor has erased."""
-        source = await self._forgetting.forget(piece.facts, source)
+        source = _with_struck(piece.facts, await self._forgetting.forget(piece.facts, source))
         fleet = self._ledger.state.fleet
         facts = [
             fact
@@ -114,6 +115,17 @@ class Fetcher:
             if found:
                 return found[key]
         raise CopyLost("its node is gone")
+
+
+def _with_struck(facts: Sequence[Fact], source: FactSource) -> FactSource:
+    """Return the source with the votes that the donor has struck out. A copy has them before all votes."""
+    news = [fact for fact in facts if isinstance(fact, StruckFact)]
+    if not news:
+        return source
+    struck = {ref: dict(users) for ref, users in source.struck.items()}
+    for fact in news:
+        struck.setdefault(fact.ref, {}).update(dict.fromkeys(fact.users, fact.ms))
+    return replace(source, struck=struck)
 
 
 def _is_outdated(fact: Fact, known: Mapping[str, int], fleet: FleetView) -> bool:

@@ -6,6 +6,7 @@ are news to it. It leaves users out of the copy whom it has erased itself and th
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from core.actors import user_of
 from core.events import Event, ManagementEvent, UserMerged, VoteCast, VoteFlagged
@@ -38,7 +39,7 @@ class Forgetting:
         erasures = {fact.mark: fact.ms for fact in facts if isinstance(fact, ErasedFact)}
         if not erasures:
             return source
-        source = FactSource(source.node_id, {**source.erased, **erasures})
+        source = replace(source, erased={**source.erased, **erasures})
         known = self._state.fleet.erased
         news = {digest: ms for digest, ms in erasures.items() if ms > known.get(digest, 0)}
         if news:
@@ -65,6 +66,7 @@ class Forgetting:
             if person is not None:
                 actors = (user_of(each.by) for each in person.quarantines)
                 await self._erase(filter(None, (person.id, *actors)), news)
+        await self._erase({user for users in self._state.fleet.struck.values() for user in users}, news)
         while self._seen:
             seen, self._seen = self._seen, set()
             await self._erase(seen, news)

@@ -20,6 +20,7 @@ from replication.facts.kinds import (
     FinishedFact,
     ListingFact,
     RemovedFact,
+    StruckFact,
     UserFact,
     VoteFact,
 )
@@ -63,12 +64,10 @@ class Capture:
             match event:
                 case _ if isinstance(event, ev.UserEvent):
                     self._add(facts, ("user", event.ref), self.user(event.ref))
-                case ev.ListingRemoved():
-                    facts["removed", event.ref] = RemovedFact(event.ref, event.stamp_ms)
+                case ev.ListingRemoved() | ev.VotesStruck() | ev.UserErased():
+                    self._add_gone(facts, event)
                 case ev.CooldownsKept():
                     self._add(facts, ("cooldowns", event.cooldowns), self._cooldowns(event))
-                case ev.UserErased():
-                    facts["erased", event.mark] = ErasedFact(event.mark, event.stamp_ms, event.user)
                 case ev.VoteCast():
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
@@ -78,6 +77,20 @@ class Capture:
                 case _:
                     self._add(facts, ("listing", event.ref), self.listing(event.ref))
         return list(facts.values())
+
+    def _add_gone(
+        self, facts: dict[object, Fact], event: ev.ListingRemoved | ev.VotesStruck | ev.UserErased
+    ) -> None:
+        ms = event.stamp_ms
+        match event:
+            case ev.ListingRemoved(ref=ref):
+                facts["removed", ref] = RemovedFact(ref, ms)
+            case ev.UserErased(mark=mark):
+                facts["erased", mark] = ErasedFact(mark, ms, event.user)
+            case ev.VotesStruck(ref=ref, users=users):
+                facts["struck", ref, users] = StruckFact(ref, users, ms)
+                self._add(facts, ("listing", ref), self.listing(ref))
+                self._add(facts, ("counts", ref), self.counts(ref))
 
     @staticmethod
     def _add(facts: dict[object, Fact], thing: object, fact: Fact | None) -> None:
@@ -93,7 +106,7 @@ class Capture:
         return UserFact(self._forgotten(row.id), row) if row is not None else None
 
     def _vote(self, event: ev.VoteCast) -> VoteFact | CountsFact | None:
-        """Return the vote and the counts with it; of an erased user, the counts alone."""
+        """Return the vote and the counts with it; of one that is gone, the counts alone."""
         fleet, votes, ref, user = self._state.fleet, self._state.votes, event.ref, event.user
         vote, life = votes.get(ref, int(user)), fleet.removed.get(ref, 0)
         day = event.day or clamped_day(event.at_ms)
@@ -101,7 +114,9 @@ class Capture:
         day = day if of_day else 0
         if vote is not None:
             count = votes.parts(ref, int(user)).get(fleet.own, 0)
-            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), day, of_day, of_month)
+            struck = fleet.struck.get(ref, {}).get(user, 0)
+            counts = (day, of_day, of_month)
+            return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, struck)
         return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
 
     def counts(self, ref: str) -> CountsFact | None:

@@ -34,6 +34,7 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     """A user's votes: `count` at the author's node, and the time of the last vote that the author knows.
 
     With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month.
+    `struck` is when earlier votes of the user were struck out, as far as the author had read.
     """
 
     ref: str
@@ -45,6 +46,7 @@ class VoteFact(_Fact, frozen=True, tag="v"):
     day: int = 0
     of_day: int = 0
     of_month: int = 0
+    struck: int = 0
 
 
 class CountsFact(_Fact, frozen=True, tag="n"):
@@ -53,6 +55,14 @@ class CountsFact(_Fact, frozen=True, tag="n"):
     ref: str
     life: int
     counts: tuple[NodeCounts, ...]
+
+
+class StruckFact(_Fact, frozen=True, tag="s"):
+    """Users whose votes for a listing were struck out."""
+
+    ref: str
+    users: tuple[str, ...]
+    ms: int
 
 
 class VotesFact(_Fact, frozen=True, tag="w"):
@@ -106,6 +116,7 @@ Fact = (
     | RemovedFact
     | VoteFact
     | CountsFact
+    | StruckFact
     | VotesFact
     | DeliveryFact
     | FinishedFact

@@ -6,7 +6,8 @@ same facts are equal, in whatever order and however often the facts came:
     listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
     keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
                use; a deletion always wins
-    stats      counts are parts of a listing; of each node's window of updates the greatest wins
+    stats      counts are parts of a listing, and of each day the greatest stands too; of each node's window
+               of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
     counts     of votes by day and month: as votes, by node; see core/vote_counts.py
     message    that of the later decision wins; of one decision as a delivery
@@ -15,9 +16,10 @@ same facts are equal, in whatever order and however often the facts came:
                older ones
     notes      as the trail
     flags      of votes: as the trail
-    cooldowns  of votes whose users erased themselves: the union; of one the later end
+    cooldowns  of votes that are gone: the union; of one the later end
     user       profile, role and quarantines each by itself: the later timestamp wins
     sessions   the union of all that were opened; an ending always wins
+    strike     of a user's votes for a listing: wins over authors who had not read it
     erasure    wins over authors who had not read it
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
@@ -34,6 +36,7 @@ from core import events as ev
 from core import striking
 from core.actors import UNKNOWN, Actor, user_of
 from core.owner_messages import joined_messages
+from core.push_history import joined_histories
 from core.review_notes import newest_notes
 from core.rows import Delivery, Eligibility, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
 from core.sharing import as_own, newest_revocations, shared, without_health
@@ -52,6 +55,7 @@ from replication.facts.kinds import (
     FinishedFact,
     ListingFact,
     RemovedFact,
+    StruckFact,
     UserFact,
     VoteFact,
     VotesFact,
@@ -84,11 +88,13 @@ class Erasure(NamedTuple):
 
 @dataclass(frozen=True)
 class FactSource:
-    """The node whose facts are merged, and the users it had erased by then, by digest. Only the votes of a
-    copy need those: other facts carry their own `forgotten`."""
+    """The node whose facts are merged, the users it had erased by then, by digest, and those whose votes it
+    had struck out, by ref. Only the votes of a copy need those: other facts carry their own `forgotten` and
+    `struck`."""
 
     node_id: str
     erased: Mapping[str, int] = field(default_factory=dict)
+    struck: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class Merge:
@@ -145,9 +151,8 @@ class Merge:
                 return self._user(fact)
             case CooldownsFact():
                 return self._cooldowns(fact)
-            case ErasedFact():
-                known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
-                return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
+            case StruckFact() | ErasedFact():
+                return self._gone_for_good(fact)
 
     def _of_life(
         self, ref: str, life: int, merged: Callable[[Listing | None], list[ev.Event]]
@@ -201,13 +206,19 @@ class Merge:
 
     def _news(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
         """Return the vote of a fact. One that is known already is no event: readers of the log hear of each
-        vote once. The counts of its day name nobody, so they stay when the user is erased."""
-        counts = self._counts_of_day(fact, node_id)
+        vote once. The counts of its day name nobody, so they stay when the user is erased, or the vote struck
+        out."""
+        counts, of_day = self._counts_of_day(fact, node_id), (fact.of_day, fact.of_month, fact.day)
         if self._is_forgotten(fact.user, fact.forgotten):
             return counts
+        struck_here = self._struck_here(fact.ref, fact.user)
+        if max(fact.struck, fact.life) < struck_here:
+            return counts
+        if fact.struck > struck_here:
+            cast = ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day)
+            return [*self._strike(fact.ref, (fact.user,), fact.struck), cast]
         votes, user = self._state.votes, int(fact.user)
         known = votes.get(fact.ref, user) if self._is_known_life(fact) else None
-        of_day = (fact.of_day, fact.of_month, fact.day)
         if known is None:
             return [ev.VoteCast(fact.ref, fact.user, fact.count, fact.last_ms, node_id, *of_day)]
         counted = votes.parts(fact.ref, user).get(self._state.fleet.numbers.get(node_id, -1), 0)
@@ -233,18 +244,53 @@ class Merge:
     def _is_known_life(self, fact: VoteFact) -> bool:
         return fact.life == self._state.fleet.removed.get(fact.ref, 0)
 
+    def _gone_for_good(self, fact: StruckFact | ErasedFact) -> list[ev.Event]:
+        if isinstance(fact, StruckFact):
+            return self._struck(fact)
+        known = fact.ms <= self._state.fleet.erased.get(fact.mark, 0)
+        return [] if known else [ev.UserErased("", (), fact.mark, stamp_ms=fact.ms, by=UNKNOWN)]
+
+    def _struck(self, fact: StruckFact) -> list[ev.Event]:
+        """Leave out what is known, and users who were erased since: then there are no such votes."""
+        erased = self._state.fleet.erased
+        news = tuple(
+            user
+            for user in fact.users
+            if fact.ms > max(self._struck_here(fact.ref, user), erased.get(self._digest_of(user), 0))
+        )
+        is_over = fact.ms <= self._state.fleet.removed.get(fact.ref, 0)
+        return [] if is_over or not news else self._strike(fact.ref, news, fact.ms)
+
+    @staticmethod
+    def _strike(ref: str, users: tuple[str, ...], ms: int) -> list[ev.Event]:
+        return [ev.VotesStruck(ref, users, "", 0, stamp_ms=ms, by=UNKNOWN)]
+
+    def _struck_here(self, ref: str, user: str) -> int:
+        """Return when the user's votes for the listing were struck out, as far as this node has read."""
+        return self._state.fleet.struck.get(ref, {}).get(user, 0)
+
     def _votes(self, fact: VotesFact, source: FactSource) -> list[ev.Event]:
-        """Leave out users whom this node has erased later than the author knew."""
-        gone = self._erased_here(source)
-        if not gone:
+        """Leave out users whom this node has erased, or whose votes it has struck out, later than the author
+        knew."""
+        gone, struck = self._erased_here(source), self._struck_since(fact, source)
+        if not gone and not struck:
             return [ev.VotesMerged(fact.ref, fact.nodes, fact.leaf, fact.parts)]
+
+        def is_kept(user: int) -> bool:
+            return str(user) not in struck and self._digest_of(str(user)) not in gone
+
         half = len(fact.leaf) // 2
-        users = self._state.votes.users(fact.leaf)
-        kept = [at for at, user in enumerate(users) if self._digest_of(str(user)) not in gone]
+        kept = [at for at, user in enumerate(self._state.votes.users(fact.leaf)) if is_kept(user)]
         columns = (fact.leaf[:half], fact.leaf[half:])
         leaf = b"".join(column[at * NUMBER_BYTES :][:NUMBER_BYTES] for column in columns for at in kept)
-        parts = tuple(part for part in fact.parts if self._digest_of(str(part[0])) not in gone)
+        parts = tuple(part for part in fact.parts if is_kept(part[0]))
         return [ev.VotesMerged(fact.ref, fact.nodes, leaf, parts)]
+
+    def _struck_since(self, fact: VotesFact, source: FactSource) -> set[str]:
+        """Return the users whose votes this node has struck out later than the source knew."""
+        known = source.struck.get(fact.ref, {})
+        here = self._state.fleet.struck.get(fact.ref, {})
+        return {user for user, ms in here.items() if ms > max(known.get(user, 0), fact.life)}
 
     def _erased_here(self, source: FactSource) -> set[str]:
         """Return the digests of users whom this node has erased later than the source knew."""
@@ -319,6 +365,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         message=joined_messages(one.message, other.message),
         flags=joined_flags(one.flags, other.flags),
         eligibility=_eligibility(one.eligibility, other.eligibility),
+        pushed=joined_histories(one.pushed, other.pushed),
     )
 
 

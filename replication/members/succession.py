@@ -74,6 +74,15 @@ class Succession:
             return True
         return member.status.label != node_id
 
+    async def has_read_gone(self) -> bool:
+        """Tell if nothing is unread of nodes that are silent. Raises UNREACHABLE."""
+        for name in [*self._registry.others]:
+            if not self._registry.is_there(name):
+                newest = await self._link.newest(self._link.stream(name))
+                if newest is not None and not self._streams.has_read(name, entry_id_of(newest.id)):
+                    return False
+        return True
+
     async def _succeeds(self, node_id: str) -> bool:
         """Tell if this node is the successor."""
         name, epoch = name_and_epoch(node_id)

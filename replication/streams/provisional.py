@@ -21,6 +21,7 @@ from core.events import (
     VoteCountsMoved,
     VotesMerged,
     VotesMoved,
+    VotesStruck,
 )
 from core.ledger import Ledger
 from core.vote_counts import DAYS, MONTHS, clamped_day
@@ -115,15 +116,23 @@ class ProvisionalVotes:
                     self._note_merged(event)
                 case VoteCountsMerged():
                     self._note_merged_counts(event)
-                case UserErased():
-                    for ref in event.refs:
-                        self._forget(ref, int(event.user))
-                case ListingRemoved():
-                    for table in (self._cast, self._before, self._received):
-                        table.remove_listing(event.ref)
-                    self._counts.pop(event.ref, None)
+                case UserErased() | VotesStruck() | ListingRemoved():
+                    self._note_gone(event)
                 case _:
                     pass
+
+    def _note_gone(self, event: UserErased | VotesStruck | ListingRemoved) -> None:
+        match event:
+            case UserErased():
+                for ref in event.refs:
+                    self._forget(ref, int(event.user))
+            case VotesStruck():
+                for user in event.users:
+                    self._forget(event.ref, int(user))
+            case ListingRemoved():
+                for table in (self._cast, self._before, self._received):
+                    table.remove_listing(event.ref)
+                self._counts.pop(event.ref, None)
 
     def _note(self, event: VoteCast) -> None:
         user = int(event.user)

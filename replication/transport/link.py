@@ -12,6 +12,7 @@ whoever can read Redis sees names, sizes, positions and times.
     <prefix>:uses                stream: requests that the nodes' limiters have allowed, "e" -> Uses
     <prefix>:copy:<name>:<copy>  stream: a copy that the node fetches, "e" -> Piece
     <prefix>:heir:<node id>      lease on the webhooks of a node that is gone
+    <prefix>:reminders           lease on the duty to send reminders: the node id of who has it
     <prefix>:vote:<digest>       lease on a user's vote: when the user voted, and a random id
 """
 
@@ -137,6 +138,10 @@ class Link:
 
     def heir(self, node_id: str) -> str:
         return f"{self._prefix}:heir:{node_id}"
+
+    @property
+    def reminders(self) -> str:
+        return f"{self._prefix}:reminders"
 
     def vote(self, digest: str) -> str:
         return f"{self._prefix}:vote:{digest}"

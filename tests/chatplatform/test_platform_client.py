@@ -17,7 +17,9 @@ from tests.support.platform_stand_in import (
     ADA,
     BACK,
     BEN,
+    BOT_TOKEN,
     CHANNELS,
+    CLIENT_ID,
     DAN,
     GOOD_SERVER,
     MANAGED,
@@ -246,6 +248,54 @@ def test_fields_that_are_missing_are_unknown(stand_in: StandIn) -> None:
     run(main())
 
 
+# -- How many servers an application is in ----------------------------------------------------------------
+
+DIRECTORY = f"/application-directory-static/applications/{READY}"
+
+
+async def counted(stand_in: StandIn, application_id: str, bot_token: str = BOT_TOKEN) -> int | None:
+    access = replace(stand_in.access, bot_token=bot_token)
+    opening = open_chat_platform(
+        access, SystemClock(), deadline_seconds=WAIT_SECONDS, cache_seconds=CACHE_SECONDS
+    )
+    async with opening as platform:
+        return await platform.guild_count(application_id)
+
+
+@pytest.mark.parametrize(
+    ("application_id", "servers"), [(READY, 1_200), (SILENT, None), (NOWHERE, None), (CLIENT_ID, 7)]
+)
+def test_the_count_of_an_application_is_told_by_the_directory_or_to_its_own_bot(
+    stand_in: StandIn, application_id: str, servers: int | None
+) -> None:
+    assert run(counted(stand_in, application_id)) == servers
+
+
+def test_without_a_bot_the_count_of_our_own_application_is_the_directory_s(stand_in: StandIn) -> None:
+    assert run(counted(stand_in, CLIENT_ID, bot_token="")) is None
+
+
+def test_a_count_that_the_answer_does_not_state_is_none(stand_in: StandIn) -> None:
+    for fault in ("types", "missing", "403"):
+        stand_in.goes_wrong(DIRECTORY, fault)
+        assert run(counted(stand_in, READY)) is None
+    assert run(counted(stand_in, READY)) == 1_200
+
+
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        *(("401", "refused"), ("500", "refused"), ("html", "refused")),
+        *(("cut", "unreachable"), ("deep", "unreadable")),
+    ],
+)
+def test_a_count_that_cannot_be_asked_for_is_no_answer(stand_in: StandIn, fault: str, expected: str) -> None:
+    stand_in.goes_wrong(DIRECTORY, fault)
+    with pytest.raises(PlatformAway) as away:
+        run(counted(stand_in, READY))
+    assert away.value.reason == expected
+
+
 # -- Direct messages --------------------------------------------------------------------------------------
 
 
@@ -438,6 +488,17 @@ def test_a_server_of_which_the_platform_says_nothing_usable_is_away(
                 return
             with pytest.raises(PlatformAway):
                 await platform.inside(GOOD_SERVER)
+
+    run(main())
+
+
+def test_channels_that_the_bot_may_not_read_leave_the_rest_known(stand_in: StandIn) -> None:
+    async def main() -> None:
+        async with asking(stand_in) as platform:
+            stand_in.goes_wrong(f"/guilds/{GOOD_SERVER}/channels", "403")
+            inside = await platform.inside(GOOD_SERVER)
+            assert inside.server is not None
+            assert (inside.server.needs_two_factor, inside.channels) == ("yes", None)
 
     run(main())
 

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatplatform.facts import PlatformApplication, PlatformServer, PlatformUser
+from chatplatform.facts import ApplicationReach, PlatformApplication, PlatformServer, PlatformUser
 from chatplatform.reading import (
     MOST_CHARACTERS,
     MOST_SERVERS,
     read_application,
     read_channel,
     read_code,
+    read_reach,
     read_servers,
     read_user,
 )
@@ -205,6 +206,28 @@ def test_no_answer_about_an_application_raises_or_gives_a_yes_that_it_does_not_s
         if application.has_commands == "yes":
             stated = [answer.get(name) for name in ("flags", "flags_new")]
             assert any(int(each) & (1 << 23) for each in stated if isinstance(each, int | str))
+
+
+REACH_ANSWER = {"id": USER, "approximate_guild_count": 7, "directory_entry": {"guild_count": 1_200}}
+
+
+@examples(200)
+@given(anything | altered(REACH_ANSWER))
+def test_no_answer_makes_up_a_count_of_servers(answer: Any) -> None:
+    reach = read_reach(answer, USER)
+    if reach is not None:
+        assert answer["id"] == USER
+        entry = answer.get("directory_entry")
+        stated = [answer.get("approximate_guild_count"), *(entry.values() if isinstance(entry, dict) else ())]
+        assert reach.servers is None or reach.servers in stated
+
+
+def test_the_directory_s_count_is_read_before_the_application_s_own() -> None:
+    assert read_reach(REACH_ANSWER, USER) == ApplicationReach(USER, 1_200)
+    assert read_reach({**REACH_ANSWER, "directory_entry": None}, USER) == ApplicationReach(USER, 7)
+    for nonsense in (True, -1, 1.5, "7", 1 << 53):
+        assert read_reach({"id": USER, "approximate_guild_count": nonsense}, USER) == ApplicationReach(USER)
+    assert read_reach(REACH_ANSWER, OTHER_USER) is None
 
 
 @examples(200)

@@ -1,7 +1,7 @@
 """examples/chat_platform.py: its answers are what the platform's published description says of them.
 
 The description (OpenAPI, https://github.com/discord/discord-api-spec) names the fields below, their types,
-and which of them are always there. It says nothing of `/applications/{id}/rpc` and of tokens.
+and which of them are always there. It says nothing of `/applications/{id}/rpc`, the directory and tokens.
 """
 
 from collections.abc import Iterator
@@ -209,6 +209,29 @@ class ServerChannelAnswer(msgspec.Struct, forbid_unknown_fields=True):
     rate_limit_per_user: int | None = None
 
 
+class OwnApplicationAnswer(msgspec.Struct, forbid_unknown_fields=True):
+    """PrivateApplicationResponse."""
+
+    id: str
+    name: str
+    description: str
+    verify_key: str
+    flags: int
+    redirect_uris: list[str]
+    approximate_user_install_count: int
+    explicit_content_filter: Literal[0, 1]
+    owner: PublicUserAnswer
+    icon: str | None = None
+    type: int | None = None
+    bot: PublicUserAnswer | None = None
+    bot_public: bool | None = None
+    bot_require_code_grant: bool | None = None
+    interactions_endpoint_url: str | None = None
+    role_connections_verification_url: str | None = None
+    approximate_guild_count: int | None = None
+    team: dict[str, Any] | None = None
+
+
 class ErrorAnswer(msgspec.Struct):
     """ErrorResponse: the least that an error of the API holds."""
 
@@ -250,6 +273,14 @@ def test_users_and_servers_are_as_the_platform_describes_them(stand_in: StandIn,
         servers = msgspec.json.decode(answer.content, type=list[ServerAnswer])
         assert {server.owner for server in servers} == {user_id == ADA, False}
         assert all((server.approximate_member_count is not None) == bool(query) for server in servers)
+
+
+def test_the_application_of_the_bot_is_as_the_platform_describes_it_to_that_bot(stand_in: StandIn) -> None:
+    answer = asked(stand_in, "/applications/@me", f"Bot {BOT_TOKEN}")
+    application = msgspec.json.decode(answer.content, type=OwnApplicationAnswer)
+    assert application.id == CLIENT_ID
+    assert application.approximate_guild_count
+    assert asked(stand_in, "/applications/@me", "Bot wrong").status_code == 401
 
 
 @pytest.mark.parametrize("number", [1, 2, 4, 5, 6, 7])

@@ -130,6 +130,7 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"votes cast {ref} {USER}")["vote"] == 1
         told = did(f"votes check {ref} {USER} --from -", input=f"{OTHER_USER}\n")["votes"]
         assert [each["voted"] for each in told] == [True, False]
+        assert did("votes list --limit 1")["votes"][0]["user"] == USER
         deliveries = did(f"webhook deliveries {ref} --limit 5")["deliveries"]
         test = next(each["id"] for each in deliveries if each["test"])
         assert did(f"webhook redeliver {ref} {test}")["id"] == test
@@ -141,6 +142,13 @@ def test_every_operation_is_done_by_its_command(
             assert BY_NAME[f"{verb}{kind[:-1].capitalize()}Webhook"]
             refused = run_admin(gateway.base_url, "webhook", verb, ref)
             assert refused.exit_code == 1, "nothing is suspended"
+        events = did(f"webhook set {ref} {receiver.url} --event vote --event vote.struck")["events"]
+        assert events == ["vote", "vote.struck"]
+        assert did(f"votes cast {ref} {OTHER_USER}")["vote"] == 1
+        assert did(f"votes strike {ref} --since 2001-01-01 --reason Bought --dry-run")["votes"] == 2
+        struck = did(f"votes strike {ref} --from - --reason Bought --yes", input=OTHER_USER)
+        assert struck == {"success": True, "users": 1, "votes": 1, "more": False}
+        assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
         assert did(f"webhook remove {ref} --yes") == {"success": True}
 
     key = did(f"keys issue {BOT} tests")
@@ -420,6 +428,7 @@ def test_a_command_that_loses_something_asks_and_without_a_terminal_refuses(gate
         "users end-sessions": [USER],
         "users end-session": [USER, SESSION_ID],
         "users end-all-sessions": [],
+        "votes strike": [BOT, USER, "--reason", "Bought"],
     }
     for command, given in ids.items():
         line = error(run_admin(gateway.base_url, *command.split(), *given, input="y\n"))

@@ -3,9 +3,11 @@
 from typing import Literal, get_args
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     EligibilityChecked,
@@ -22,10 +24,12 @@ from core.events import (
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
+    VotesStruck,
     WebhookRemoved,
     WebhookSaved,
 )
 from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
+from core.push_history import with_push
 from core.rows import (
     Act,
     Claim,
@@ -65,6 +69,7 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
             command_count=2,
             stats_window=StatsWindow(NOW_MS, 3),
             counts_ms=NOW_MS + 4,
+            pushed=with_push(UNSET, day_of(NOW_MS), 1, 2),
         ),
     ),
     (
@@ -96,7 +101,9 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 
 
 def test_every_event_of_a_row_is_tried_here() -> None:
-    without_a_part_of_their_own = {KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked}
+    without_a_part_of_their_own = {
+        *(KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked, VotesStruck),
+    }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
 

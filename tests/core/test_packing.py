@@ -2,11 +2,14 @@
 
 import msgspec
 from hypothesis import given
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import user_actor
+from core.clock import day_of
 from core.events import ListingMerged
 from core.packing import PackedRow, brief_of, pack, shape_of, unpack
+from core.push_history import with_push
 from core.rows import Eligibility, Key, Listing, OwnerMessage, ServerCheck
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE
@@ -33,6 +36,12 @@ def test_a_row_without_a_check_has_the_bytes_of_older_versions() -> None:
     checked = replace(ROW, eligibility=Eligibility(NOW_MS, (ServerCheck("age", "pass", 20, 14, NOW_MS),)))
     assert unpack(pack(checked)) == checked
     assert b"hidden" not in pack(checked)
+
+
+def test_a_row_that_has_pushed_nothing_has_the_bytes_of_older_versions() -> None:
+    assert b"pushed" not in pack(ROW) + msgspec.json.encode(ROW)
+    counted = replace(ROW, pushed=with_push(UNSET, day_of(NOW_MS), 7, None))
+    assert unpack(pack(counted)) == counted
 
 
 def test_a_brief_says_whether_everybody_may_see_a_listing() -> None:

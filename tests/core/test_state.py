@@ -4,9 +4,11 @@ What becomes of deliveries: test_state_deliveries.py.
 """
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, user_actor
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     DeliveryAttempted,
@@ -24,6 +26,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.ledger import Ledger
+from core.push_history import with_push
 from core.rows import Key, KeyGrant, Listing, Policy, StatsWindow, Webhook
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
@@ -168,6 +171,7 @@ def test_counts_limits_and_webhook_are_as_the_event_says(ledger: Ledger, state: 
         before,
         server_count=7,
         counts_ms=LATER_MS,
+        pushed=with_push(UNSET, day_of(LATER_MS), 7, None),
         stats_window=window,
         actual_server_count=9,
         webhook=webhook,

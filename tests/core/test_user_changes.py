@@ -4,10 +4,12 @@ The laws of both, over anything that may happen, are in test_state_laws.py and i
 tests/replication/facts/test_merge_laws.py.
 """
 
+import msgspec
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor
 from core.events import (
+    NamingSet,
     NoticesRead,
     QuarantineSet,
     RoleSet,
@@ -140,3 +142,18 @@ def test_notices_are_read_up_to_the_latest_time() -> None:
     assert row.read_ms == NOW_MS + 5
     assert changed_user(None, NoticesRead(REF, NOW_MS), None) is None
     assert joined_users(after(SIGNED_IN), row).read_ms == NOW_MS + 5
+
+
+def test_of_two_choices_about_a_name_the_later_one_holds() -> None:
+    allowed = after(SIGNED_IN, NamingSet(REF, True, NOW_MS), stamp=Stamp(1, "a.1"))
+    refused = after(NamingSet(REF, False, NOW_MS), row=allowed, stamp=Stamp(2, "b.1"))
+    assert allowed.lets_name
+    assert not refused.lets_name
+    assert joined_users(allowed, refused) == joined_users(refused, allowed) == refused
+    assert joined_users(after(SIGNED_IN), allowed).lets_name
+    assert changed_user(None, NamingSet(REF, True, NOW_MS), None) is None
+
+
+def test_a_row_without_a_choice_has_the_bytes_of_older_versions() -> None:
+    assert b"naming" not in msgspec.json.encode(after(SIGNED_IN))
+    assert b"naming" in msgspec.json.encode(after(SIGNED_IN, NamingSet(REF, True, NOW_MS)))

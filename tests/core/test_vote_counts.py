@@ -3,19 +3,29 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.clock import MS_PER_DAY, day_of, month_of, month_of_day
-from core.events import ListingRemoved, NodeNamed, UserErased, VoteCast, VoteCountsMoved, decode_record
+from core.events import (
+    ListingRemoved,
+    NodeNamed,
+    UserErased,
+    VoteCast,
+    VoteCountsMerged,
+    VoteCountsMoved,
+    decode_record,
+)
 from core.ledger import Ledger
 from core.rows import NodeCounts
 from core.state import State
 from core.vote_counts import KEPT, MAX_COUNT, MAX_KEY, VoteCounts
 from tests.support.committed_rows import a_listing
 from tests.support.examples import examples
-from tests.support.memory_ledger import empty_state
+from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, USER
+from tests.support.state_laws import picture, reloaded
 from votes.rules import cast_vote
 from votes.table import VoteTable
 
@@ -96,11 +106,13 @@ def test_votes_that_are_struck_out_are_no_longer_counted() -> None:
     for number in (1, 2):
         table.put(BOT_REF, number, 1, NOW_MS)
         counts.count(BOT_REF, 0, TODAY, number, number)
+    table.remove(BOT_REF, 1)
     counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
     counts.strike(BOT_REF, 4, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 1
     assert dict(counts.days(BOT_REF)) == {TODAY: 1}
     assert counts.at(BOT_REF, 0, TODAY) == (2, 2)
+    table.remove(BOT_REF, 2)
     counts.strike(BOT_REF, 0, TODAY, 1, 1, 1)
     assert counts.total(BOT_REF) == counts.in_month(BOT_REF, month_of(NOW_MS)) == 0
     assert not counts.days(BOT_REF)
@@ -158,6 +170,25 @@ def test_counts_go_with_their_listing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     assert not state.vote_counts.rows(BOT_REF)
     assert state.vote_counts.total(BOT_REF) == 0
+
+
+@pytest.mark.parametrize("counts", [(), (NodeCounts("b.1"), NodeCounts("c.1", ((TODAY, 0),)))])
+def test_merged_counts_of_nothing_leave_nothing(counts: tuple[NodeCounts, ...]) -> None:
+    state = state_after([VoteCountsMerged(BOT_REF, counts)])
+    assert not state.listings.orphans
+    assert not state.vote_counts.rows(BOT_REF)
+    assert picture(reloaded(state)) == picture(state)
+
+
+def test_counts_that_came_before_their_listing_go_with_it_too() -> None:
+    merged = VoteCountsMerged(BOT_REF, (NodeCounts("b.1", ((TODAY, 2),), ((month_of(NOW_MS), 2),)),))
+    state = state_after([merged])
+    assert list(state.listings.orphans) == [BOT_REF]
+    assert picture(reloaded(state)) == picture(state)
+    state.apply(ListingRemoved(BOT_REF))
+    assert not state.listings.orphans
+    assert not state.vote_counts.rows(BOT_REF)
+    assert picture(reloaded(state)) == picture(state)
 
 
 def test_the_days_of_an_erased_user_stay_because_they_name_nobody(ledger: Ledger, state: State) -> None:

@@ -3,10 +3,11 @@
 from typing import get_args
 
 from chatplatform.platform_client import Reason
-from core.events import DeliveryAttempted, OwnerMessageAttempted
+from core.events import DeliveryAttempted, OwnerMessageAttempted, ReminderAttempted
 from core.rows import Attempt, Outcome
+from core.user_rows import user_ref
 from direct_messages.message_tally import ERROR_KINDS, MessageTally
-from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS
+from tests.support.sample_rows import BOT_REF, DELIVERED, NOW_MS, USER
 from webhook.attempt_tally import AttemptKind
 
 
@@ -24,6 +25,13 @@ def test_attempts_are_counted_by_outcome_and_error() -> None:
         ("retry", "http_5xx"): 2,
         ("failed", "cannot_message"): 1,
     }
+
+
+def test_attempts_to_remind_users_count_too() -> None:
+    tally = MessageTally()
+    attempt = Attempt(NOW_MS, 5, None, "http_500", "")
+    tally.on_record(1, [ReminderAttempted(user_ref(USER), BOT_REF, NOW_MS, 1, attempt, "retry", None)])
+    assert tally.attempts[AttemptKind("retry", "http_5xx")] == 1
 
 
 def test_every_way_in_which_the_platform_is_away_has_a_class() -> None:

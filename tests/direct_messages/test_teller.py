@@ -1,7 +1,6 @@
 """direct_messages/teller.py: when owners are told, over a platform, a journal and a clock in memory."""
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from msgspec import UNSET
@@ -20,38 +19,13 @@ from direct_messages.teller import Teller
 from listings import rules
 from tests.support.committed_rows import a_listing
 from tests.support.coroutines import run, turns, until
+from tests.support.fake_messenger import RETRIES, URL, FakeMessenger
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF
 from tests.support.warned import warned
-from webhook.attempts import RetryPolicy
 
-RETRIES = RetryPolicy(1, 5_000, suspend_after=10, suspension_ms=60_000, longest_suspension_ms=3_600_000)
 POLICY = MessagePolicy(RETRIES, 14 * 86_400_000)
-URL = "https://bots.example"
 CHANNEL = f"channel of {OWNER}"
-
-
-class FakeMessenger:
-    """Fails as a list says, and posts when that is used up. A nonce that is known is posted once."""
-
-    def __init__(self) -> None:
-        self.posted: dict[str, tuple[str, str]] = {}
-        self.asked = 0
-        self.failures: list[Exception] = []
-        self.opened: Callable[[], object] = lambda: None
-        self.may_answer = asyncio.Event()
-        self.may_answer.set()
-
-    async def channel(self, user_id: str) -> str:
-        self.asked += 1
-        await self.may_answer.wait()
-        if self.failures:
-            raise self.failures.pop(0)
-        self.opened()
-        return f"channel of {user_id}"
-
-    async def post(self, channel_id: str, content: str, nonce: str) -> None:
-        self.posted.setdefault(nonce, (channel_id, content))
 
 
 class Stage:

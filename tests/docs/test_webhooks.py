@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import requests
 
-from core.rows import Delivery
+from core.rows import Delivery, WebhookEvent
 from languages.language_names import LANGUAGES
 from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
@@ -157,14 +157,23 @@ def test_the_examples_are_the_documents(kind: str, path: str) -> None:
 
 
 def test_the_payloads_are_those_that_are_sent() -> None:
-    user = "333333333333333333"
+    user, at_ms = "333333333333333333", 1_750_000_000_000
+    denied, struck = "It answers no command.", "Accounts of one person."
     deliveries = [
         Delivery("d", "bots/111111111111111111", user, False, 0, 0),
         Delivery("d", "servers/222222222222222222", user, False, 0, 0),
         Delivery("d", "bots/111111111111111111", user, True, 0, 0),
+        Delivery("d", "bots/111111111111111111", "", False, at_ms, 0, kind="review.approved"),
+        Delivery("d", "servers/222222222222222222", "", False, at_ms, 0, kind="review.denied", reason=denied),
+        Delivery("d", "bots/111111111111111111", user, False, at_ms, 0, kind="vote.struck", reason=struck),
     ]
     shown = [text.strip().encode() for kind, text in BLOCKS if kind == "json"]
     assert shown == [payload(delivery) for delivery in deliveries]
+
+
+def test_every_event_has_a_row() -> None:
+    table = DOCUMENT.partition("| event |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `([a-z.]+)` \|", table, re.MULTILINE) == list(get_args(WebhookEvent))
 
 
 def test_the_request_shown_is_signed() -> None:

@@ -1,10 +1,11 @@
 """Pages of the journal behind a position, beside a list of its records."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,12 +17,21 @@ from journal import reading_on
 from journal.journal import Journal
 from journal.reading_on import FoundPage, JournalPages
 from journal.segments import delete_behind, list_segments, segment_path
+from tests.support.coroutines import run
 from tests.support.journals import Unsynced, journalling, on
 
 BOT = "bots/111111111111111111"
 VOTES = ("vote_cast.1",)
 OTHER = KeyUsed(BOT, "of no interest", 1)
 Place = tuple[int, int]
+
+
+def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    @functools.wraps(test)
+    def running(*args: Any, **options: Any) -> None:
+        run(test(*args, **options))
+
+    return running
 
 
 def vote(number: int) -> VoteCast:
@@ -57,6 +67,7 @@ async def rest(pages: JournalPages, place: Place, most: int = 1_000) -> tuple[li
             return found, place
 
 
+@in_a_loop
 async def test_only_the_records_that_are_looked_for_are_found_in_order(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         begin = pages.end
@@ -67,6 +78,7 @@ async def test_only_the_records_that_are_looked_for_are_found_in_order(tmp_path:
         assert await rest(pages, place) == ([], place)
 
 
+@in_a_loop
 async def test_a_place_moves_on_over_records_of_no_interest(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         begin = pages.end
@@ -74,6 +86,7 @@ async def test_a_place_moves_on_over_records_of_no_interest(tmp_path: Path) -> N
         assert await rest(pages, begin) == ([], pages.end)
 
 
+@in_a_loop
 async def test_the_record_at_the_place_comes_again_where_it_is_asked_for(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         await append(journal, [vote(1), vote(2)], [vote(3)])
@@ -84,6 +97,7 @@ async def test_the_record_at_the_place_comes_again_where_it_is_asked_for(tmp_pat
         assert events_of(await pages.behind(last.position, last.proof, 9, again=True)) == [vote(2), vote(3)]
 
 
+@in_a_loop
 async def test_records_that_are_not_durable_are_not_read(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         await append(journal, [vote(1)])
@@ -92,6 +106,7 @@ async def test_records_that_are_not_durable_are_not_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("rotates", [True, False])
+@in_a_loop
 async def test_a_place_with_another_proof_is_lost(tmp_path: Path, *, rotates: bool) -> None:
     async with read_on(tmp_path) as (journal, pages):
         await append(journal, [vote(1), vote(2)], [vote(3)])
@@ -107,6 +122,7 @@ async def test_a_place_with_another_proof_is_lost(tmp_path: Path, *, rotates: bo
             await pages.behind(5, pages.end[1], 9)
 
 
+@in_a_loop
 async def test_a_place_that_the_journal_no_longer_reaches_back_to_is_lost(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         begin = pages.end
@@ -127,6 +143,7 @@ async def test_a_place_that_the_journal_no_longer_reaches_back_to_is_lost(tmp_pa
                     await known.behind(*places[1], 9, again=True)
 
 
+@in_a_loop
 async def test_a_damaged_segment_loses_the_places_before_it_and_no_other(tmp_path: Path) -> None:
     async with read_on(tmp_path) as (journal, pages):
         await append(journal, [vote(1)])
@@ -143,6 +160,7 @@ async def test_a_damaged_segment_loses_the_places_before_it_and_no_other(tmp_pat
         path.write_bytes(whole)  # for the end of the journal
 
 
+@in_a_loop
 async def test_a_long_way_is_walked_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_on, "WALK_BYTES", 2_000)
     monkeypatch.setattr(reading_on, "BLOCK_BYTES", 500)
@@ -156,6 +174,7 @@ async def test_a_long_way_is_walked_in_parts(tmp_path: Path, monkeypatch: pytest
             assert (await rest(fresh, place))[0] == [vote(100)]
 
 
+@in_a_loop
 async def test_a_page_ends_when_it_has_read_enough_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,14 +221,13 @@ def test_pages_of_any_sizes_are_the_list_of_all_votes_over_restarts_and_segments
                     assert found == model[: len(found)]
                 if rotates:
                     journal.rotate()
-                    delete_behind(on(folder), place[0])
         async with read_on(folder) as (_, pages):
             more, place = await rest(pages, place, mosts[0])
             assert found + more == model
             assert place == pages.end or pages.end[0] == place[0]
 
     with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as name:
-        asyncio.run(story(Path(name)))
+        run(story(Path(name)))
 
 
 def test_nothing_was_ever_written(tmp_path: Path) -> None:
@@ -218,4 +236,4 @@ def test_nothing_was_ever_written(tmp_path: Path) -> None:
             assert pages.end == (0, 0)
             assert await rest(pages, (0, 0)) == ([], (0, 0))
 
-    asyncio.run(story())
+    run(story())

@@ -12,6 +12,7 @@ from listings import rules
 from listings.eligibility import check, renewed, submit_server
 from listings.forms import ServerSubmission
 from listings.ownership import Ownership
+from listings.review import is_proven
 from tests.support.sample_rows import DAY_MS, NOW_MS, OWNER, SERVER_REF, USER
 from votes.rules import cast_vote
 
@@ -55,7 +56,11 @@ def test_a_submitted_server_is_in_review_with_its_checks(ledger: Ledger, outcome
     assert row.review == "in_review"
     assert row.eligibility
     assert (row.eligibility.outcome, row.eligibility.at_ms) == (outcome, NOW_MS)
-    assert [(act.by, act.deed) for act in row.trail] == [(user_actor(OWNER), "submitted")]
+    assert [(act.by, act.deed) for act in row.trail] == [
+        (user_actor(OWNER), "ownership_proven"),
+        (user_actor(OWNER), "submitted"),
+    ]
+    assert is_proven(row)
 
 
 def test_a_server_that_meets_every_condition_waits_before_all_others(ledger: Ledger) -> None:

@@ -122,3 +122,8 @@ def test_the_slices_together_are_all_refs(numbers: set[int]) -> None:
 
     assert [ref for each in slices for ref in each] == refs
     assert all(len(each) <= SLICE for each in slices)
+
+
+def test_slices_may_begin_behind_a_ref() -> None:
+    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/")) == [["servers/1", "servers/2"]]
+    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/1")) == [["servers/2"]]

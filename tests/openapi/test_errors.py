@@ -145,6 +145,7 @@ ASKED: dict[str, Ask] = {
     "votedTooSoon": lambda g, *_: [g.operate("POST", f"{ONE}/votes", {"user": USER}) for _ in "12"][-1],
     "quarantined": lambda g, *_: quarantined(g),
     "deliveryPending": lambda g, _, receiver: redelivered(g, receiver),
+    "placeLost": lambda g, *_: g.operate("GET", "/manage/votes?after=1-0-00000000"),
     "notSuspended": lambda g, *_: g.operate("POST", f"{ONE}/webhook/probe"),
     "notSigned": lambda g, *_: unsigned(g),
     "tooManyTests": lambda g, _, receiver: flooded(g, receiver),

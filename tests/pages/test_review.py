@@ -1,15 +1,17 @@
 """The desk of moderators in a real browser: a bot is claimed, noted on, denied, sent again and approved."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from core.events import VoteFlagged
 from tests.support.browser import THEMES, Theme
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.people_filled import signed_in
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import ADA, CLEO, READY, SILENT
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY, SILENT
 
 HERE = f"/review/bots/{READY}"
 SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
@@ -93,3 +95,35 @@ def test_no_note_quarantine_or_refusal_has_a_barrier_or_scrolls_sideways(
         found["sent again"] = visitor.flaws()
 
     assert {name: flaws for name, flaws in found.items() if flaws} == {}
+
+
+@SCRIPTS
+def test_a_moderator_strikes_flagged_votes_out_after_a_count(
+    browser: Browser, gateway: PeopleGateway, scripts: bool
+) -> None:
+    gateway.clock.advance(86_400)  # a cooldown outlives the strike
+    submit(gateway)
+    gateway.done("POST", f"/manage/bots/{READY}/approve", {})
+    now_ms = gateway.clock.now_ms()
+    for user in (BEN, DAN):
+        gateway.cast(user, f"/manage/bots/{READY}")
+        flag = VoteFlagged(f"bots/{READY}", user, "burst", f"f{user}", now_ms)
+        gateway.on_loop(partial(gateway.gateway.ledger.commit, [flag]))
+    with signed_in(browser, gateway, CLEO, java_script_enabled=scripts) as visitor:
+        visitor.expected.add(400)
+        page = visitor.see("/review/votes")
+        page.get_by_role("link", name="Strike votes for Jukebox out").first.click()
+        page.get_by_label("Reason", exact=True).fill("Accounts of one person.")
+        page.get_by_role("button", name="Count them first").click()
+        expect(page.get_by_role("alert")).to_contain_text("choose users")
+        assert not scripts or visitor.flaws() == []
+        page.get_by_label(f"user {BEN}").check()
+        page.get_by_role("button", name="Count them first").click()
+        expect(page.get_by_text("1 vote, 1 voter")).to_be_visible()
+        assert not scripts or visitor.flaws() == []
+        page.get_by_role("button", name="Strike them out").click()
+        expect(page.get_by_text("The votes are struck out.")).to_be_visible()
+        expect(page.get_by_role("checkbox")).to_have_count(1)
+        assert not scripts or visitor.flaws() == []
+    votes = gateway.done("POST", f"/manage/bots/{READY}/votes/check", {"users": [BEN, DAN]})["votes"]
+    assert [each["vote"] for each in votes] == [0, 1]

@@ -64,6 +64,12 @@ def test_with_a_public_url_each_part_of_the_client_is_needed(missing: set[str], 
     assert [mistake.partition(": is missing")[0] for mistake in found] == names
 
 
+def test_counts_of_the_platform_need_a_public_url() -> None:
+    (mistake,) = mistakes(flags={**CLIENT, "guild_counts.source": "platform"})
+    assert mistake.startswith("guild_counts.source: platform asks as your application")
+    assert loaded(**{"guild_counts.source": "platform", "web.public_url": "https://bots.example"})
+
+
 def test_a_bot_token_without_pages_for_people_has_no_effect_and_is_a_mistake() -> None:
     (mistake,) = mistakes(flags={**CLIENT, "chat_platform.bot_token": BOT_TOKEN})
     assert mistake.startswith("chat_platform.bot_token: ")

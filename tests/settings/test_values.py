@@ -48,6 +48,7 @@ from tests.support.given_settings import from_environment, from_file, leaves, mi
         ("stats.max_difference", 49),
         ("guild_counts.source", "guess"),
         ("guild_counts.cache_seconds", -1),
+        ("guild_counts.kept_seconds", 0),
         ("journal.fsync", "never"),
         ("journal.segment_bytes", 65_535),
         ("log.level", "LOUD"),

@@ -86,9 +86,9 @@ def test_a_state_without_anything_is_exported_and_restored(tmp_path: Path, writt
 def test_an_export_of_a_version_without_messages_and_checks_is_read(tmp_path: Path) -> None:
     events = [event for event in SOME if not isinstance(event, OwnerMessageQueued)]
     out, state = exported(tmp_path, "csv", events)
-    fields = b",message,flags,eligibility"
+    fields = b",message,flags,eligibility,pushed"
     edit_file(out / "listings.csv", lambda content: content.replace(fields, b""))
-    edit_file(out / "listings.csv", lambda content: content.replace(b",,,\r\n", b"\r\n"))
+    edit_file(out / "listings.csv", lambda content: content.replace(b",,,,\r\n", b"\r\n"))
     assert b",message" not in (out / "listings.csv").read_bytes()
     assert_same(state, read_export(out, empty_state).state)
 

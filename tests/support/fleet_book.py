@@ -1,6 +1,6 @@
 """What the nodes of a fleet have acknowledged, and how much each knew of removals and erasures then."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +8,9 @@ from msgspec import UNSET
 
 from core import events as ev
 from core.actors import user_of
+from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
+from core.push_history import Pushed
 from core.rows import Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import PARTS
 from tests.support.memory_nodes import DIGESTS, Node
@@ -23,6 +25,15 @@ class Vote(NamedTuple):
     at_ms: int
     life: int
     forgotten: int
+    struck: int
+
+
+class Struck:
+    """Votes that a node has struck out, by day and by month."""
+
+    def __init__(self) -> None:
+        self.days = Counter[int]()
+        self.months = Counter[int]()
 
 
 class SignIn(NamedTuple):
@@ -47,6 +58,10 @@ class Book:
         self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
+        self.pushed: dict[Life, dict[int, Pushed]] = defaultdict(dict)
+        """The greatest counts of each day."""
+        self.struck: dict[Life, dict[str, Struck]] = defaultdict(lambda: defaultdict(Struck))
+        """What each node has struck out."""
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
@@ -56,15 +71,15 @@ class Book:
         for event in events:
             match event:
                 case ev.VoteCast():
-                    life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
-                    forgotten = node.state.fleet.erased.get(mark, 0)
-                    self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten))
+                    self._note_vote(node, event)
                 case ev.UserSignedIn():
                     forgotten = node.state.fleet.erased.get(DIGESTS.user(node.state.users[event.ref].id), 0)
                     self.sign_ins.append(SignIn(event.ref, event.session.digest, forgotten))
                     self.ended.update(event.ends)
                 case ev.SessionsEnded():
                     self.ended.update(event.digests)
+                case ev.VotesStruck():
+                    self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
                 case ev.KeyDeleted():
@@ -72,14 +87,23 @@ class Book:
                 case ev.KeyUsed():
                     used = self.used[self._life(node, event.ref)]
                     used[event.key_id] = max(event.day, used.get(event.key_id, 0))
-                case ev.KeySaved():
-                    key = node.listing(event.ref).key(event.key.id)
-                    assert key is not None
-                    self.keys[self._life(node, event.ref)][key.id].append(key)
                 case ev.OwnerMessageQueued():
                     self._note_message(node, event)
                 case _:
                     self._note_written(node, event)
+
+    def _note_vote(self, node: Node, event: ev.VoteCast) -> None:
+        life, mark = self._life(node, event.ref)[1], DIGESTS.user(event.user)
+        forgotten = node.state.fleet.erased.get(mark, 0)
+        struck = node.state.fleet.struck.get(event.ref, {}).get(event.user, 0)
+        self.votes.append(Vote(event.ref, event.user, event.at_ms, life, forgotten, struck))
+
+    @staticmethod
+    def _note_struck(of_node: Struck, event: ev.VotesStruck) -> None:
+        for day, of_day, of_month in event.days:
+            of_node.days[day] = max(of_day, of_node.days[day])
+            month = month_of_day(day)
+            of_node.months[month] = max(of_month, of_node.months[month])
 
     def _note_message(self, node: Node, event: ev.OwnerMessageQueued) -> None:
         user, message = user_of(event.to) or "", node.listing(event.ref).message
@@ -93,18 +117,32 @@ class Book:
                 self._note_part(node, event.ref, "profile")
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
+                self._note_push(node, event)
             case ev.ActualCountSet():
                 self._note_part(node, event.ref, "actual")
             case ev.LimitsSet():
                 self._note_part(node, event.ref, "limits")
             case ev.WebhookSaved() | ev.WebhookRemoved():
                 self._note_part(node, event.ref, "webhook")
+            case ev.KeySaved():
+                key = node.listing(event.ref).key(event.key.id)
+                assert key is not None
+                self.keys[self._life(node, event.ref)][key.id].append(key)
 
     def _note_part(self, node: Node, ref: str, part: str) -> None:
         life, row = self._life(node, ref), node.listing(ref)
         self.parts[life, part].append((getattr(row.stamps, part), values(row, part)))
         if part == "counts" and row.stats_window is not None:
             self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
+
+    def _note_push(self, node: Node, event: ev.StatsUpdated) -> None:
+        of_life, day = self.pushed[self._life(node, event.ref)], day_of(event.at_ms)
+        known, new = of_life.get(day, (-1, -1)), (event.server_count, event.command_count)
+        greatest = (
+            max(-1 if now is None else now, -1 if old is None else old)
+            for now, old in zip(new, known, strict=True)
+        )
+        of_life[day] = Pushed(*(each if each >= 0 else None for each in greatest))
 
     @staticmethod
     def _life(node: Node, ref: str) -> Life:

@@ -230,6 +230,8 @@ class ThreadGateway(Client):
         self.on_loop(self.gateway.dispatcher.wake)
         if self.gateway.teller is not None:
             self.on_loop(self.gateway.teller.wake)
+        if self.gateway.reminder_teller is not None:
+            self.on_loop(self.gateway.reminder_teller.wake)
 
     def digest(self) -> str:
         """Equal for equal states."""

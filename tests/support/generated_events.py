@@ -12,6 +12,7 @@ from msgspec import UNSET, UnsetType
 from core import events as ev
 from core.actors import OPERATOR, UNKNOWN, user_actor
 from core.clock import day_of
+from core.push_history import History, with_push
 from core.review_notes import newest_notes
 from core.rows import (
     Act,
@@ -45,6 +46,7 @@ from core.trail import newest
 from core.user_changes import with_sessions
 from core.user_rows import (
     EndedSession,
+    Naming,
     Quarantine,
     Reminder,
     ReminderMessage,
@@ -161,6 +163,7 @@ def user_rows(ref: str) -> st.SearchStrategy[UserRow]:
         ),
         stamps=st.builds(UserStamps, stamps, stamps),
         reminders=reminders_of_a_user(),
+        naming=st.just(UNSET) | st.builds(Naming, times, st.booleans(), stamps),
     )
     ended = st.lists(st.builds(EndedSession, times, session_digests(ref)), max_size=2)
     return st.builds(with_sessions, row, st.lists(session_of(ref), max_size=3), ended)
@@ -225,6 +228,17 @@ server_checks = st.lists(
     max_size=2,
     unique_by=lambda check: check.name,
 ).map(tuple)
+
+
+@st.composite
+def push_histories(draw: st.DrawFn) -> History:
+    """That of a few pushes, or of none."""
+    history: History = UNSET
+    for push in draw(st.lists(st.tuples(days, counts, counts), max_size=3)):
+        history = with_push(history, *push)
+    return history
+
+
 eligibilities = st.builds(
     Eligibility, times, server_checks, st.none() | times, st.none() | times, stamp=stamps
 )
@@ -266,6 +280,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         message=draw(st.just(UNSET) | owner_messages),
         flags=draw(st.just(UNSET) | vote_flags),
         eligibility=draw(st.just(UNSET) | eligibilities),
+        pushed=draw(push_histories()),
         sent_ms=draw(st.none() | times),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
@@ -369,6 +384,18 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.VotesStruck: st.builds(
+        ev.VotesStruck,
+        refs,
+        st.lists(users, max_size=2, unique=True).map(tuple),
+        texts,
+        times,
+        st.lists(
+            st.tuples(st.integers(20_000, 20_001), st.integers(1, 2), st.integers(1, 3)), max_size=1
+        ).map(tuple),
+        st.integers(0, 3),
+        **managed,
+    ),
     ev.EligibilityChecked: st.builds(
         ev.EligibilityChecked, refs, server_checks, times, st.none() | times, st.none() | times, **managed
     ),
@@ -384,6 +411,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.OwnerMessageAttempted: owner_messages_attempted(),
     ev.OwnerMessageTaken: st.builds(ev.OwnerMessageTaken, refs, times, times),
     ev.NoticesRead: st.builds(ev.NoticesRead, user_refs, times, stamp_ms=stamp_times),
+    ev.NamingSet: st.builds(ev.NamingSet, user_refs, st.booleans(), times, **managed),
     ev.ReminderSet: st.builds(ev.ReminderSet, user_refs, refs, times, **managed),
     ev.ReminderCleared: st.builds(ev.ReminderCleared, user_refs, refs, times, **managed),
     ev.ReminderAttempted: st.builds(

@@ -14,7 +14,7 @@ from replication.facts.applying import Applying
 from replication.facts.capture import Capture
 from replication.facts.hybrid_clock import HybridClock
 from replication.facts.keyed_digests import KeyedDigests
-from replication.facts.kinds import Fact, ListingFact, VotesFact
+from replication.facts.kinds import Fact, ListingFact, StruckFact, VotesFact
 from replication.facts.merge import FactSource, Merge
 from tests.support.committed_rows import a_listing
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
@@ -96,11 +96,16 @@ class Node:
 
     def everything(self) -> list[Fact]:
         """Return the facts about listings, users and votes in a copy of the node."""
+        struck = [
+            StruckFact(ref, (user,), ms)
+            for ref, users in self.state.fleet.struck.items()
+            for user, ms in users.items()
+        ]
         listings = [self.capture.listing(ref) for ref in self.state.listings.refs]
         people = [self.capture.user(ref) for ref in self.state.users.refs]
         refs = [*self.state.listings.orphans, *self.state.listings.refs]
         rows = (*listings, *people, *map(self.capture.counts, refs))
-        return [*(fact for fact in rows if fact is not None), *self._votes()]
+        return [*struck, *(fact for fact in rows if fact is not None), *self._votes()]
 
     def _votes(self) -> Iterable[VotesFact]:
         votes, fleet = self.state.votes, self.state.fleet

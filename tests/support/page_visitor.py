@@ -9,7 +9,7 @@ import requests
 from tests.support.gateways import Client
 
 COOKIE = "__Host-votegate-operator"
-VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "path", "rect", "source", "wbr"}
+VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "path", "source", "wbr"}
 FROM_HERE = {"Sec-Fetch-Site": "same-origin"}
 
 
@@ -103,6 +103,11 @@ class _Checker(HTMLParser):
         self.headings += tag == "h1"
         if tag not in VOID:
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open, f"</{tag}> closes nothing"

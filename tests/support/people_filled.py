@@ -7,13 +7,15 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
+from core.events import VoteFlagged
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, EMIL
 from tests.support.webhook_receiver import Receiver, status
 
+QUIZ_BOT = "600000000000000001"
 READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
 DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
@@ -35,6 +37,7 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
     """Ada owns a bot that people vote for, one that was denied, and one in review. Dan owns the first with
     her, and a server."""
     with serving(folder, **{"webhooks.retries": 0}) as gateway:
+        remind_ben(gateway)
         jukebox = {
             **BOT_SUBMISSION,
             "name": "Jukebox",
@@ -50,6 +53,7 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "production"})["key"]
         gateway.stats(key, {"server_count": 1_210, "commands_count": 42})
         set_webhook(gateway, f"{receiver.url}/votes", token="token-of-the-owner")
+        gateway.person(BEN).acted("/me/reminders", {"listing": f"bots/{BOT}", "remind": "on"})
         for user in (BEN, CLEO):
             gateway.cast(user)
             eventually(lambda: webhook(gateway)["pending"] == 0)
@@ -59,11 +63,33 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         gateway.done("POST", "/manage/bots", shy)
         gateway.clock.advance(3_600)
         gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It answers no command."})
+        flag_votes(gateway)
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
         gateway.clock.advance(3_600)
         yield gateway
+
+
+def remind_ben(gateway: PeopleGateway) -> None:
+    """Ben may vote for one of Emil's bots again, and is to be told so of Ada's."""
+    quiz = {**BOT_SUBMISSION, "id": QUIZ_BOT, "name": "Quiz night", "owner_id": EMIL}
+    gateway.done("POST", "/manage/bots", quiz)
+    gateway.done("POST", f"/manage/bots/{QUIZ_BOT}/approve", {})
+    ben = gateway.person(BEN)
+    ben.acted("/me/reminders", {"listing": f"bots/{QUIZ_BOT}", "remind": "on"})
+    ben.acted(f"/bots/{QUIZ_BOT}/vote")
+    gateway.clock.advance(86_400)
+
+
+def flag_votes(gateway: PeopleGateway) -> None:
+    """Two votes of those above were suspicious."""
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    flags = (
+        VoteFlagged(f"bots/{BOT}", CLEO, "crowded_address", "0" * 23 + "1", now_ms - 60_000),
+        VoteFlagged(f"bots/{QUIZ_BOT}", BEN, "burst", "0" * 23 + "2", now_ms - 86_400_000),
+    )
+    gateway.on_loop(lambda: ledger.commit(flags))
 
 
 @contextmanager
@@ -90,7 +116,7 @@ def pages() -> list[tuple[str | None, str]]:
     tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
         *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
-        (None, f"/bots/{BOT}"),
+        *((None, path) for path in (f"/bots/{BOT}", f"/bots/{BOT}/vote")),
         *((ADA, path) for path in (f"/bots/{BOT}", f"/bots/{OTHER_BOT}")),
         (DAN, f"/servers/{SERVER}"),
         *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
@@ -98,8 +124,12 @@ def pages() -> list[tuple[str | None, str]]:
         *((ADA, bots + tab) for tab in tabs),
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
+        *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
+        *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
+        *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
         *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
-        *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided")),
+        *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),
+        (CLEO, f"/review/bots/{BOT}/votes"),
     ]

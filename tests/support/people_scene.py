@@ -32,6 +32,7 @@ from web.cookies import people_cookies
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
 from web.people.people_pages import SIGN_IN_PAGES
+from web.people.server_lists import ServerLists
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
@@ -163,7 +164,8 @@ class PeopleSite(Client):
         cookies = people_cookies(SESSION_SECONDS, are_secure=self.are_secure)
         self.people = PeopleInMemory(self.clock, self.stand_in.url)
         sign_in = SignInPages(
-            self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes
+            *(self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes),
+            ServerLists(self.clock),
         )
         acts = UserLimit(Policy(1_000, 60), self.clock)
         audience = people_audience(

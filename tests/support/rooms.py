@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {"core"},
     "listings": {"core", "grammars"},
     "outbound": {"core", "grammars"},
-    "guild_counts": {"core"},
+    "guild_counts": {"chatplatform", "core"},
     "chatplatform": {"core"},
     "journal": {"core", "storage"},
     "webhook": {"core", "grammars", "languages", "outbound"},

@@ -17,8 +17,10 @@ from core.fleet_table import name_and_epoch
 from core.refusals import Refusal
 from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
+from core.webhook_events import NewDeliveries
 from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from people.naming import set_naming
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
 from people.user_sessions import Sessions, end_sessions
@@ -36,7 +38,7 @@ from tests.support.sample_rows import (
     SECRET,
     USER,
 )
-from votes.rules import cast_vote, erase_user
+from votes.rules import cast_vote, erase_user, strike_votes
 
 REFS = [BOT_REF, OTHER_REF]
 USERS = [USER, OTHER_USER]
@@ -207,6 +209,20 @@ def _vote(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
         cooldown_ms=COOLDOWN_MS,
         delivery_id=new,
         pending_most=3,
+    )
+
+
+def _strike(node: Node, step: Step, new: str) -> Sequence[ev.Event]:
+    return strike_votes(
+        node.state,
+        step.ref,
+        [step.user],
+        f"Reason {step.number}",
+        NewDeliveries(lambda: new, 3),
+        DIGESTS.vote,
+        now_ms=_now(node),
+        cooldown_ms=COOLDOWN_MS,
+        by=_by(step),
     )
 
 
@@ -383,6 +399,7 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "unhook": lambda node, step, _: webhooks.remove_webhook(node.state, step.ref, _now(node), by=_by(step)),
     "fail": lambda _, step, __: [ev.EndpointHealthSet(step.ref, step.number, None)],
     "vote": _vote,
+    "strike": _strike,
     "sign in": _sign_in,
     "sign out": _sign_out,
     "see": _see,
@@ -394,6 +411,9 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "check": _check,
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,
+    "name": lambda node, step, _: set_naming(
+        node.state, step.user, step.number % 2 > 0, _now(node), by=_by(step)
+    ),
     "remind": lambda node, step, _: [ev.ReminderSet(user_ref(step.user), step.ref, _now(node))],
     "forget": lambda node, step, _: [ev.ReminderCleared(user_ref(step.user), step.ref, _now(node))],
     "remind by message": _remind,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import strategies as st
 
+from core.vote_port import counted_in
 from core.vote_port import leaves_of as leaves_in
 from votes import table
 from votes.table import MAX_COUNT, MAX_MS, SEVERAL, VoteTable
@@ -86,7 +87,7 @@ def reload(votes: VoteTable, ref: str) -> None:
     leaves = list(leaves_in(votes, ref))
     parts = {user: dict(counts) for user, counts in votes.several.get(ref, {}).items()}
     votes.remove_listing(ref)
-    votes.load((ref, leaf) for leaf in leaves)
+    votes.load([(ref, leaf) for leaf in leaves], map(counted_in, leaves))
     for user, counts in parts.items():
         for node, count in counts.items():
             votes.put(ref, user, count, 0, node)
@@ -118,6 +119,10 @@ def assert_equals(votes: VoteTable, model: Model) -> None:
 def assert_got(votes: VoteTable, got: Mapping[tuple[str, int], tuple[int, int]]) -> None:
     """Whatever the nodes: the table has these counts and times, and no others."""
     assert len(votes) == len(got)
+    totals = dict.fromkeys((ref for ref, _ in got), 0)
+    for (ref, _), (count, _) in got.items():
+        totals[ref] += count
+    assert {ref: votes.total(ref) for ref in totals} == totals
     for ref in REFS:
         expected = sorted((user, *vote) for (at, user), vote in got.items() if at == ref)
         assert list(votes.votes(ref)) == expected

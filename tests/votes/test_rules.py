@@ -1,20 +1,26 @@
 """votes/rules.py: who may vote when, and what a vote brings with it."""
 
+from collections import Counter
+from itertools import count
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.actors import OPERATOR, user_actor
-from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast
+from core.clock import day_of, month_of
+from core.events import CooldownsKept, DeliveryQueued, Event, NodeNamed, UserErased, VoteCast, VotesStruck
 from core.ledger import Ledger
 from core.refusals import Conflict, NotFound, VotedTooSoon
 from core.rows import Review
 from core.state import State
+from core.webhook_events import NewDeliveries
 from tests.support.committed_rows import a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.memory_ledger import MemoryJournal, empty_state, fold
 from tests.support.sample_rows import BOT_REF, DAY_MS, NOW_MS, OTHER_REF, OTHER_USER, SERVER_REF, USER
-from votes.rules import cast_vote, drop_cooldowns, erase_user, keep_cooldowns
+from votes.rules import cast_vote, drop_cooldowns, erase_user, keep_cooldowns, strike_votes
 
 
 def cast(
@@ -251,3 +257,114 @@ def test_a_vote_at_another_node_is_inside_the_cooldown_here(ledger: Ledger) -> N
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS, "b.1")])
     with pytest.raises(VotedTooSoon):
         cast(ledger, now_ms=NOW_MS + DAY_MS - 1)
+
+
+# -- Striking out --------------------------------------------------------------------------------------
+
+
+def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, **options: Any) -> list[Event]:
+    """Strikes votes out and commits it."""
+    numbers = count(1)
+    events = strike_votes(
+        ledger.state,
+        BOT_REF,
+        users,
+        "Bought.",
+        NewDeliveries(lambda: f"d{next(numbers)}", 10),
+        lambda ref, user: f"{ref} {user}",
+        now_ms=now_ms,
+        cooldown_ms=DAY_MS,
+        by=OPERATOR,
+        **options,
+    )
+    ledger.commit(events)
+    return events
+
+
+def test_a_strike_takes_all_votes_of_a_user_and_keeps_the_cooldown_of_the_last(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    cast(ledger)
+    cast(ledger, now_ms=NOW_MS + DAY_MS)
+    cast(ledger, user=OTHER_USER)
+    now_ms = NOW_MS + DAY_MS + 5
+    assert strike(ledger, USER, now_ms=now_ms) == [
+        CooldownsKept(((f"{BOT_REF} {USER}", NOW_MS + 2 * DAY_MS),), now_ms),
+        VotesStruck(
+            *(BOT_REF, (USER,), "Bought.", now_ms, ((day_of(NOW_MS + DAY_MS), 1, 1),), 2), by=OPERATOR
+        ),
+    ]
+    assert state.votes.get(BOT_REF, int(USER)) is None
+    assert state.vote_counts.total(BOT_REF) == 1
+    assert dict(state.vote_counts.days(BOT_REF)) == {day_of(NOW_MS): 2}
+
+
+def test_who_has_no_vote_is_struck_out_in_a_fleet_alone(ledger: Ledger) -> None:
+    a_listing(ledger)
+    assert strike(ledger, USER) == []
+    ledger.commit([NodeNamed("a.1")])
+    (event,) = strike(ledger, USER)
+    assert isinstance(event, VotesStruck)
+    assert (event.users, event.days, event.of_all) == ((USER,), (), 0)
+
+
+def test_what_is_not_listed_has_no_votes_to_strike_out(ledger: Ledger) -> None:
+    with pytest.raises(NotFound):
+        strike(ledger, USER)
+
+
+def test_a_strike_counts_on_from_those_before(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    users = [str(10**17 + number) for number in range(5)]
+    for user in users:
+        cast(ledger, user=user)
+    for number, user in enumerate(users, 1):
+        struck = next(event for event in strike(ledger, user) if isinstance(event, VotesStruck))
+        assert (struck.days, struck.of_all) == (((day_of(NOW_MS), number, number),), number)
+        assert state.vote_counts.in_month(BOT_REF, month_of(NOW_MS)) == 5 - number
+    assert state.vote_counts.summed(BOT_REF).struck == 5
+
+
+def test_the_endpoint_is_told_of_each_user_who_had_a_vote(ledger: Ledger) -> None:
+    a_listing(ledger)
+    cast(ledger)
+    a_webhook(ledger, events=("vote.struck",))
+    told = [event for event in strike(ledger, USER, OTHER_USER) if isinstance(event, DeliveryQueued)]
+    assert told == [DeliveryQueued("d1", BOT_REF, USER, False, NOW_MS, "vote.struck", "Bought.")]
+
+
+def test_an_act_in_several_records_is_one_in_the_trail(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    cast(ledger)
+    cast(ledger, user=OTHER_USER)
+    strike(ledger, USER)
+    strike(ledger, OTHER_USER, now_ms=NOW_MS + 1, goes_on=True)
+    acts = [act for act in state.listings[BOT_REF].trail if act.deed == "votes_struck"]
+    assert [(act.at_ms, act.about, act.by) for act in acts] == [(NOW_MS, "Bought.", OPERATOR)]
+    assert state.vote_counts.total(BOT_REF) == 0
+
+
+@examples(60)
+@given(st.data())
+def test_the_counts_are_those_of_the_votes_that_are_left(choice: st.DataObject) -> None:
+    """Users vote once each, so every vote that is struck out has a day."""
+    journal = MemoryJournal()
+    ledger = Ledger(empty_state(), journal, 0)
+    a_listing(ledger)
+    left: dict[str, int] = {}
+    for number in range(choice.draw(st.integers(0, 20))):
+        now_ms = NOW_MS + choice.draw(st.integers(0, 70)) * DAY_MS
+        if choice.draw(st.booleans()) and left:
+            users = choice.draw(st.lists(st.sampled_from(sorted(left)), unique=True, max_size=3))
+            strike(ledger, *users, now_ms=now_ms)
+            left = {user: at_ms for user, at_ms in left.items() if user not in users}
+        else:
+            user = str(10**17 + number)
+            cast(ledger, user=user, now_ms=now_ms)
+            left[user] = now_ms
+    for state in (ledger.state, fold(journal.records)):
+        counts = state.vote_counts
+        assert counts.total(BOT_REF) == len(left)
+        assert dict(counts.days(BOT_REF)) == Counter(map(day_of, left.values()))
+        assert dict(counts.months(BOT_REF)) == Counter(map(month_of, left.values()))

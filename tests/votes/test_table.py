@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.vote_port import counted_in
 from core.vote_port import leaves_of as leaves_in
 from tests.support.examples import examples
 from tests.support.generated_events import histories
@@ -72,7 +73,7 @@ def test_a_reader_gets_every_vote_once_that_was_there_throughout(
             nonlocal after
             leaf = votes.next_leaf(ref, after)
             if leaf is not None:
-                copy.load([(ref, leaf)])
+                copy.load([(ref, leaf)], [counted_in(leaf)])
                 seen.extend(unpacked(leaf))
                 after = seen[-1][0]
             return leaf is not None
@@ -203,7 +204,8 @@ def test_leaves_are_loaded_behind_the_votes_that_are_there() -> None:
     for user in (5, 6):
         votes.put("bots/1", user, 1, 1)
         other.put("bots/1", user + 2, 2, 2)
-    votes.load(("bots/1", leaf) for leaf in leaves_in(other, "bots/1"))
+    votes.load((("bots/1", leaf) for leaf in leaves_in(other, "bots/1")), [4])
+    assert votes.total("bots/1") == 6
     assert list(votes.votes("bots/1")) == [(5, 1, 1), (6, 1, 1), (7, 2, 2), (8, 2, 2)]
     assert (len(votes), votes.voters("bots/1")) == (4, 4)
 
@@ -231,7 +233,7 @@ def test_leaves_are_little_endian_on_a_big_endian_machine_too(monkeypatch: pytes
     turned = votes.next_leaf("bots/1", -1)
     assert turned == bytes([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0x40, 0, 1])
     other = VoteTable()
-    other.load([("bots/1", turned)])
+    other.load([("bots/1", turned)], [1])
     assert list(other.votes("bots/1")) == list(votes.votes("bots/1"))
 
 

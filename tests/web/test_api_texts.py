@@ -18,7 +18,7 @@ from core.refusals import (
     VotedTooSoon,
 )
 from handlers import reply
-from listings.forms import BotSubmission, Form, KeyName, WebhookSettings, read
+from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
 from tests.support.english import english
 from tests.support.examples import examples
 from web.api_texts import api_text
@@ -88,6 +88,7 @@ URLS = [
         *((BotSubmission, {**BOT, "extra_owners": each}) for each in (["x"], ["2" * 18], ["3" * 18] * 9)),
         (BotSubmission, {**BOT, "support_invite": "mail"}),
         (KeyName, {"name": ""}),
+        *((Strike, {"reason": "Why", **how}) for how in ({}, {"users": ["3" * 18], "until": 5})),
         *((WebhookSettings, {"url": url}) for url in URLS),
         *((WebhookSettings, {"url": "http://a", "token": token}) for token in ("é", "a" * 600)),
         (WebhookSettings, {"url": "http://a", "language": "tlh"}),

@@ -152,7 +152,7 @@ OF_LISTINGS = (
         "Save",
         "setActualServerCount",
         "Counts that the bot pushes are compared with this number. It is used while guild_counts.source is "
-        "operator.",
+        "operator, and with platform for bots that the chat platform does not tell of.",
         _said("The count is saved."),
         (FormField("server_count", "Servers that the bot is really in", is_number=True, maxlength=10),),
         now=_own_count,

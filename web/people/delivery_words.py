@@ -28,6 +28,7 @@ _WORDS: Mapping[str, Text] = {
     "expired": Text("it waited for too long, and was given up"),
     "overflow": Text("too many others waited, and it was given up"),
 }
+_SAID_TO_VOTERS = frozenset({"expired", "overflow"})
 
 
 def words_of_error(error: str) -> Words:
@@ -36,3 +37,9 @@ def words_of_error(error: str) -> Words:
     return _WORDS.get(
         error, Text("the answer had status {status}", status=status) if status != error else error
     )
+
+
+def words_for_voters(error: str | None) -> Words:
+    """Return what an error of a delivery says to those who can do nothing about it."""
+    is_told = error is not None and (error in _SAID_TO_VOTERS or error.startswith("http_"))
+    return words_of_error(error) if error is not None and is_told else Text("no answer came")

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from core.actors import user_of
 from core.refusals import Invalid
-from core.rows import FlagRule, VoteFlag
+from core.rows import FlagRule, Listing, VoteFlag
 from core.state import State
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
@@ -84,19 +84,22 @@ class FlagPages:
 
     def _view(self, place: _Place, flag: VoteFlag) -> FlagView | None:
         """Return a flag as it is shown; None if its listing has gone meanwhile."""
-        row, user = self._state.listings.get(place.ref), user_of(flag.by)
-        if row is None:
-            return None
-        vote = self._state.votes.get(row.ref, int(user)) if user is not None else None
-        return FlagView(
-            ref=row.ref,
-            name=row.profile.name,
-            id=flag.id,
-            at=flag.at_ms,
-            by=flag.by,
-            rule=flag.rule,
-            votes=vote[0] if vote is not None else 0,
-        )
+        row = self._state.listings.get(place.ref)
+        return flag_view(self._state, row, flag) if row is not None else None
+
+
+def flag_view(state: State, row: Listing, flag: VoteFlag) -> FlagView:
+    user = user_of(flag.by)
+    vote = state.votes.get(row.ref, int(user)) if user is not None else None
+    return FlagView(
+        ref=row.ref,
+        name=row.profile.name,
+        id=flag.id,
+        at=flag.at_ms,
+        by=flag.by,
+        rule=flag.rule,
+        votes=vote[0] if vote is not None else 0,
+    )
 
 
 class _Search:

@@ -11,6 +11,7 @@ from web.texts import Text
 
 TABS: Mapping[str, Text] = {
     "overview": Text("Overview"),
+    "votes": Text("Votes"),
     "profile": Text("Profile"),
     "keys": Text("API keys"),
     "webhook": Text("Webhook"),

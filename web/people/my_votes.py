@@ -2,7 +2,8 @@
 public.
 
     /me/votes       what one voted for, the newest first, and when one may again
-    /me/reminders   turns a reminder on or off, for any page that shows one
+    /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
+                    reminder, to which a message about it leads
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from msgspec import Meta
 from core import due_reminders
 from core.clock import Clock
 from core.ledger import Ledger
-from core.refusals import Conflict
+from core.refusals import Conflict, NotFound
 from core.rows import Listing
 from core.state import State
 from core.user_rows import UserRow, user_ref
@@ -23,13 +24,13 @@ from handlers.manage_listings import kind_of_ref
 from handlers.reply import success
 from handlers.slices import in_slices
 from handlers.views import NEXT, Count, Success, View
-from people.reminders import clear_reminders, set_reminder
+from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedListings, VotedPage
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, signed_in
 from web.texts import Text
 
-VOTES, NOTICES = "/me/votes", "/me/notices"
+VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50
 """Listings on one page."""
 _CURSOR = re.compile(r"([0-9]{1,15})\.((?:bots|servers)/[0-9]{1,20})", re.ASCII)
@@ -92,6 +93,15 @@ class MyVotes:
         rows, following = await self._page(visit)
         return success(MyVotesAnswer(votes=tuple(map(_view, rows)), next=following))
 
+    def reminder(self, visit: PersonVisit) -> Shown:
+        """Ask what to do with the reminder of a listing. Raises NotFound."""
+        ref = "/".join(visit.request.params)
+        row, is_on = self._state.listings.get(ref), is_reminded(self._state, signed_in(visit).id, ref)
+        public = row if row is not None and row.is_public else None
+        if public is None and not is_on:
+            raise NotFound("listing")
+        return Page("people/reminder.html", Text("Reminder"), {"ref": ref, "row": public, "is_on": is_on})
+
     async def remind(self, visit: PersonVisit) -> Shown:
         """Turn the reminder of a listing on or off, and lead back to the page that asked."""
         person, form = signed_in(visit), visit.form()
@@ -142,7 +152,7 @@ class MyVotes:
         return MyVote(
             ref=vote.ref,
             kind=kind_of_ref(vote.ref),
-            row=row if row is not None and row.review == "approved" else None,
+            row=row if row is not None and row.is_public else None,
             votes=vote.votes,
             last_ms=vote.last_ms if vote.votes else None,
             next_ms=vote.last_ms + self._cooldown_ms if vote.votes else None,
@@ -176,5 +186,6 @@ def _view(vote: MyVote) -> MyVoteView:
 MY_VOTES = (
     PageRow("GET", VOTES, lambda to: to.my_votes.show, "signed in"),
     PageRow("GET", f"{VOTES}.json", lambda to: to.my_votes.twin, "signed in"),
-    PageRow("POST", "/me/reminders", lambda to: to.my_votes.remind, "signed in"),
+    PageRow("POST", REMINDERS, lambda to: to.my_votes.remind, "signed in"),
+    PageRow("GET", f"{REMINDERS}/{{kind}}/{{id}}", lambda to: to.my_votes.reminder, "signed in"),
 )

@@ -7,7 +7,7 @@ hold a code that this deployment alone can make.
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
@@ -27,6 +27,8 @@ from web.people.applications import Applications
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.people_audience import PersonVisit
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_checking import CONDITIONS
 from web.people.user_names import names_of
 from web.texts import Text, Words
 
@@ -59,6 +61,10 @@ DEEDS: Mapping[Deed, Text] = {
     "actual_count_set": Text("actual count set"),
     "ownership_proven": Text("ownership proven"),
     "handed_over": Text("handed over"),
+    "votes_struck": Text("votes struck out"),
+    "found_failing": Text("found failing"),
+    "hidden": Text("hidden"),
+    "shown_again": Text("shown again"),
 }
 
 
@@ -100,6 +106,7 @@ class OverviewPages:
         ownership: Ownership,
         applications: Applications,
         digest: Callable[[str], str],
+        server_checks: ServerCheckPages,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
@@ -107,6 +114,7 @@ class OverviewPages:
         self._ownership = ownership
         self._applications = applications
         self._digest = digest
+        self._server_checks = server_checks
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         return self._page(self._access.of(visit, kind, "see"))
@@ -152,6 +160,10 @@ class OverviewPages:
             "names": names_of(self._ledger.state, owners),
             "deeds": DEEDS,
             "me": f"users/{access.person.id}",
+            "eligibility": row.eligibility if row.eligibility is not UNSET else None,
+            "conditions": CONDITIONS,
+            "hides_ms": self._server_checks.hides_ms(row),
+            "bot_link": self._server_checks.bot_link(row),
             "code": self.code(row) if "prove" in access.rights and "ownership" in standing.missing else None,
         }
         return tab_page(access, "overview", values, status)

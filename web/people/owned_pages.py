@@ -35,5 +35,8 @@ OWNED_PAGES = (
     PageRow("POST", "/bots/{id}/manage/prove", lambda to: to.overview.prove, "signed in"),
     PageRow("GET", "/bots/{id}/manage/owners", lambda to: to.owners.show, "signed in"),
     PageRow("POST", "/bots/{id}/manage/owners", lambda to: to.owners.save, "signed in", gives_back=True),
+    PageRow("GET", "/servers/new", lambda to: to.server_submission.show, "signed in"),
+    PageRow("POST", "/servers/new", lambda to: to.server_submission.submit, "signed in", gives_back=True),
+    PageRow("POST", "/servers/{id}/manage/check", lambda to: to.server_checks.check, "signed in"),
     *(row for kind in KINDS for row in _rows(kind)),
 )

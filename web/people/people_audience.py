@@ -30,6 +30,8 @@ _NOTICES: Mapping[str, Notice] = {
     "submitted": Notice(
         Text("It is submitted. A moderator looks at it, and you read here what became of it.")
     ),
+    "listed": Notice(Text("It is listed: users can vote for it.")),
+    "checked": Notice(Text("It is checked. The conditions are as the chat platform tells them now.")),
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
     "handed-over": Notice(Text("The bot has a new owner. You are an extra owner now.")),
@@ -48,6 +50,10 @@ _NOTICES: Mapping[str, Notice] = {
     "released": Notice(Text("You are not at it any more.")),
     "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
     "quarantined": Notice(Text("The user is under quarantine, and sees the reason.")),
+    "struck": Notice(Text("The votes are struck out. Its owner reads why.")),
+    "struck-some": Notice(
+        Text("Votes are struck out, and there are more within that time: do it again."), is_problem=True
+    ),
     "reminder-on": Notice(Text("You are reminded when you can vote for it again.")),
     "reminder-off": Notice(Text("You are not reminded of it any more.")),
     "reminders-full": Notice(
@@ -63,6 +69,7 @@ FIELD_LABELS: Mapping[str, Text] = {
     "words": Text("In your words"),
     "note": Text("Note"),
     "reason": Text("Reason"),
+    "ids": Text("Ids of voters"),
 }
 """The fields of the forms of long texts, by their names."""
 

@@ -29,8 +29,12 @@ from web.people.queue_pages import QueuePages
 from web.people.removal_pages import RemovalPages
 from web.people.review_pages import ReviewPages
 from web.people.review_table import REVIEW_PAGES
+from web.people.server_check_pages import ServerCheckPages
+from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
+from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
+from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
@@ -47,6 +51,8 @@ class PeoplePages:
     my_votes: MyVotes
     data: MyData
     submission: SubmissionPages
+    server_submission: ServerSubmissionPages
+    server_checks: ServerCheckPages
     overview: OverviewPages
     profile: ProfilePages
     owners: OwnerPages
@@ -54,11 +60,13 @@ class PeoplePages:
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
+    numbers: Mapping[Kind, VoteNumbers]
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
     votes: Mapping[Kind, VotePages]
     flags: FlagPages
+    strikes: StrikePages
 
 
 SIGN_IN_PAGES = (
@@ -84,6 +92,7 @@ PEOPLE_PAGES = (
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
+    *NUMBER_PAGES,
     *REVIEW_PAGES,
     *VOTE_PAGES,
     *PUBLIC_PAGES,

@@ -28,7 +28,8 @@ PRIVATE = {"cache-control": "no-store"}
 
 
 class PublicListing:
-    def __init__(self, state: State, views: PublicViews, markdown: Markdown) -> None:
+    def __init__(self, state: State, views: PublicViews, markdown: Markdown, public_url: str) -> None:
+        self._public_url = public_url
         self._listings = state.listings
         self._views = views
         self._markdown = markdown
@@ -36,7 +37,7 @@ class PublicListing:
     async def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         row = self._row(visit, kind)
         profile, listed = row.profile, shown_in_lists(row.profile)
-        is_bot = isinstance(profile, BotProfile)
+        is_bot, address = isinstance(profile, BotProfile), f"{self._public_url}/{row.ref}"
         values = {
             "shown": self._views.listing(row),
             "kind": kind,
@@ -51,6 +52,7 @@ class PublicListing:
             ],
             "keywords": [(each, Wanted.of(kind, keyword=each).address()) for each in listed.keywords],
             "may_manage": self._may_see(visit, row),
+            "badge": f"[![Votes]({address}/badge.svg)]({address})",
         }
         return Page(
             "people/public_listing.html", profile.name, values, headers={} if row.is_public else NO_INDEX

@@ -18,6 +18,7 @@ from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import CATEGORIES, LABELS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
+from web.people.server_checking import CONDITIONS
 from web.texts import Text, Words
 
 Errors = Mapping[str, Words]
@@ -98,6 +99,7 @@ class ReviewDesk:
             "description": description,
             "labels": LABELS,
             "reasons": self.reasons,
+            "conditions": CONDITIONS,
             "values": values or {},
             "errors": errors or {},
         }

@@ -7,6 +7,7 @@ becomes of it. The callback is the one GET that changes something: it counts onl
 browser got a moment ago. A sign-in always opens a new session, and ends the one that the browser had.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -35,6 +36,7 @@ from web.links import way_back
 from web.pages import Page, Shown, see_other
 from web.people.browsers import browser_label
 from web.people.people_audience import HOME, SIGNED_OUT, PersonVisit
+from web.people.server_lists import ServerLists
 from web.people.visitors import People
 from web.sign_in_cookie import NONCE_BYTES, SignInSeal, SignInUnderWay
 from web.texts import Text, Words
@@ -126,6 +128,7 @@ class SignInPages:
     Args:
         attempts: how often an address may start a sign-in or come back from one.
         random: returns so many random bytes.
+        lists: take the servers of whoever comes to list one.
     """
 
     def __init__(
@@ -137,6 +140,7 @@ class SignInPages:
         attempts: Policy,
         clock: Clock,
         random: Callable[[int], bytes],
+        lists: ServerLists,
     ) -> None:
         self._people = people
         self._place = place
@@ -148,6 +152,7 @@ class SignInPages:
         self._finished = Buckets(MOST_ADDRESSES)
         self._clock = clock
         self._random = random
+        self._lists = lists
 
     def show(self, visit: PersonVisit) -> Shown:
         to = way_back(visit.request.query.get("to", HOME), HOME)
@@ -216,8 +221,15 @@ class SignInPages:
         platform = self._place.platform
         token = await platform.token(token_form(code, self._place.redirect_uri, request))
         user = await platform.user(token)
+        servers, is_wanted = None, under_way is not None and self._lists.is_wanted(under_way.return_to)
+        if is_wanted:
+            with contextlib.suppress(PlatformAway):  # the page says so, and the sign-in counts
+                servers = await platform.servers(token)
         label = browser_label(headers.get("User-Agent"))
-        return await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        session = await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        if is_wanted:
+            self._lists.keep(user.id, servers)
+        return session
 
     def _attempt(self, attempts: Buckets, visit: PersonVisit) -> Decision:
         key = address_key(visit.request.address)

@@ -1,5 +1,5 @@
-"""Whether the owner of a listing was told of a vote: what the deliveries of its webhook say. Law: what they
-do not say is called unknown.
+"""What the deliveries of a webhook say of a vote: was its bot or server told? Law: what they do not say is
+called unknown.
 """
 
 from collections.abc import Iterator
@@ -7,41 +7,64 @@ from typing import Literal, NamedTuple
 
 from core.rows import Delivery, Listing
 from core.state import State
-from handlers.views import delivery_view
 
-LOOKED_AT = 500
-"""The newest deliveries of each sort that are looked at: a vote that was cast just now is among them."""
+LOOKED_AT = 10_000
+"""The newest deliveries of each sort that are looked at: as many as wait for an endpoint by default."""
+SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 
-ToldState = Literal["no webhook", "waiting", "retrying", "told", "failed", "unknown", "no vote"]
+ToldState = Literal["no webhook", "waiting", "held", "retrying", "told", "failed", "unknown", "no vote"]
 
 
 class Telling(NamedTuple):
-    """What became of the delivery of a vote. `at_ms` is the time of its last attempt, or of the next one
-    while it is retried (Unix ms)."""
+    """The outcome of the delivery of a vote, so far.
+
+    `held` means that its endpoint is suspended. `at_ms` is the time of the last attempt, or of the next one
+    while it is retried (Unix ms).
+    """
 
     state: ToldState
     at_ms: int | None = None
     status: int | None = None
     error: str | None = None
 
+    @property
+    def is_open(self) -> bool:
+        return self.state in {"waiting", "held", "retrying"}
+
 
 NOT_TOLD = Telling("no vote")
 
 
 def telling_of(state: State, row: Listing, user: str, cast_ms: int) -> Telling:
-    """Return what became of the delivery of the vote that the user cast at that time."""
-    found = next(
-        (each for each in _newest(state, row.ref) if each.user == user and each.queued_ms == cast_ms), None
+    """Return the outcome of the delivery of the vote that the user cast at that time."""
+    found = next((each for each in _newest(state, row.ref) if _tells(each, user, cast_ms)), None)
+    if found is None:
+        is_told = row.webhook is not None and "vote" in row.webhook.taken
+        return Telling("unknown" if is_told else "no webhook")
+    last = found.attempts[-1] if found.attempts else None
+    status = last.status if last is not None else None
+    error = found.dropped or (last.error if last is not None else None)
+    if found.state != "pending":
+        at_ms = last.at_ms if last is not None else found.dropped_ms
+        return Telling("told" if found.state == "delivered" else "failed", at_ms, status, error)
+    if row.webhook is not None and row.webhook.suspension is not None:
+        return Telling("held")
+    return Telling("waiting") if last is None else Telling("retrying", found.next_attempt_ms, status, error)
+
+
+def look_again_seconds(cast_ms: int, now_ms: int) -> int:
+    """Return when a page looks again whether the owner was told: soon, and the later the older the vote. So
+    a page that stays open for hours costs nothing."""
+    return min(max((now_ms - cast_ms) // 4_000, SOONEST_SECONDS), LATEST_SECONDS)
+
+
+def _tells(delivery: Delivery, user: str, cast_ms: int) -> bool:
+    return (
+        delivery.user == user
+        and delivery.queued_ms == cast_ms
+        and delivery.event == "vote"
+        and not delivery.test
     )
-    if found is None or found.test:
-        return Telling("no webhook" if row.webhook is None else "unknown")
-    shown = delivery_view(found, row.webhook)
-    if found.state == "pending":
-        if not found.attempts:
-            return Telling("waiting")
-        return Telling("retrying", shown.next_attempt_at, shown.status, shown.error)
-    at_ms = found.attempts[-1].at_ms if found.attempts else found.dropped_ms
-    return Telling("told" if found.state == "delivered" else "failed", at_ms, shown.status, shown.error)
 
 
 def _newest(state: State, ref: str) -> Iterator[Delivery]:

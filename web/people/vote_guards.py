@@ -76,8 +76,8 @@ class VoteGuards:
         burst = self._bursts.peek(ref, self._policy.burst, now_ns)
         return None if burst.allowed else self._until("burst", burst.reset_seconds)
 
-    def counted(self, ref: str, user: str, address: str) -> None:
-        """Note a vote that was counted."""
+    def count(self, ref: str, user: str, address: str) -> None:
+        """Count a vote that is about to be taken."""
         now_ns = self._clock.monotonic_ns()
         self._bursts.take(ref, self._policy.burst, now_ns)
         self._crowds.add(address_key(address), user, self._policy.accounts, now_ns)

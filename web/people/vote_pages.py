@@ -4,7 +4,7 @@
            bot was told
     POST   guards -> the rule and the claim of POST /manage/.../votes -> durable -> 303 to the same page
 
-Only an approved listing has the page. For everybody else it is a 404, as an unknown id is.
+Only a public listing has the page. Of any other it is a 404, as of an unknown id.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,14 @@ from core.rows import Listing
 from core.state import State
 from handlers.manage_listings import Kind
 from handlers.manage_votes import ManageVotes
-from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, SignInRequired, success
+from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, success
 from handlers.views import Count, Moment, Success
+from people.reminders import is_reminded
 from web.page_policy import with_trusted_types
 from web.pages import Page, PageRow, Shown, see_other
-from web.people.delivery_words import words_of_error
+from web.people.delivery_words import words_for_voters
 from web.people.people_audience import PersonVisit, signed_in
-from web.people.tellings import NOT_TOLD, ToldState, telling_of
+from web.people.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import Tripped, VoteGuards
 from web.texts import Text
@@ -35,6 +36,7 @@ FROM_SIGN_IN = "from=sign-in"
 ProblemKind = Literal[
     "too soon", "quarantined", "too young", "unsaved", "signed out", "unproven", "late proof"
 ]
+_TRIED_AGAIN: frozenset[ProblemKind] = frozenset({"unsaved", "unproven", "late proof"})
 _STATUS: Mapping[ProblemKind, int] = {
     "too soon": 409,
     "quarantined": 403,
@@ -52,6 +54,18 @@ class Problem(NamedTuple):
     kind: ProblemKind
     until_ms: int | None = None
     reason: str = ""
+
+
+class _Standing(NamedTuple):
+    """A user's votes for a listing. `is_counted` is true during the cooldown of the last one."""
+
+    votes: int = 0
+    last_ms: int | None = None
+    is_counted: bool = False
+    told: Telling = NOT_TOLD
+    problem: Problem | None = None
+    tripped: Tripped | None = None
+    """The rule for which a proof of work is asked for."""
 
 
 class VoteStanding(Success):
@@ -97,58 +111,52 @@ class VotePages:
         self._guards = guards
         self._challenges = challenges
         self._cooldown_ms = cooldown_ms
-        self._content_policy = with_trusted_types(content_policy, "votegate-worker", "svelte-trusted-html")
+        self._content_policy = with_trusted_types(content_policy, "votegate-worker")
         self._asks = asks
 
     async def show(self, visit: PersonVisit) -> Shown:
-        row = self._approved(visit)
-        if visit.visitor is None:
-            return await self._page(visit, row)
-        problem = self._refusal(row.ref, visit.visitor.id)
-        return await self._page(visit, row, problem, is_answer=False)
+        row, user = self._public(visit), visit.visitor
+        problem = self._refusal(row.ref, user.id) if user is not None else None
+        return await self._page(visit, row, problem)
 
     def twin(self, visit: PersonVisit) -> Shown:
-        row = self._approved(visit)
-        if visit.visitor is None:
-            raise SignInRequired
-        user, ref = visit.visitor.id, row.ref
-        problem = self._refusal(ref, user)
-        count, last_ms = self._state.votes.get(ref, int(user)) or (0, None)
-        told = telling_of(self._state, row, user, last_ms) if last_ms is not None else NOT_TOLD
-        standing = VoteStanding(
+        row, user = self._public(visit), signed_in(visit).id
+        standing = self._standing(visit, row, user, self._refusal(row.ref, user))
+        problem, told = standing.problem, standing.told
+        answer = VoteStanding(
             name=row.profile.name,
-            votes=count,
-            last_vote_at=last_ms,
+            votes=standing.votes,
+            last_vote_at=standing.last_ms,
             may_vote=problem is None,
             why_not=problem.kind if problem is not None else None,
             until=problem.until_ms if problem is not None else None,
-            is_challenged=problem is None and self._asked(visit, ref) is not None,
+            is_challenged=standing.tripped is not None,
             told=told.state,
             told_at=told.at_ms,
             told_status=told.status,
         )
-        return success(standing)
+        return success(answer)
 
     async def cast(self, visit: PersonVisit) -> Shown:
-        row = self._approved(visit)
+        row = self._public(visit)
         if visit.visitor is None:
-            return await self._page(visit, row, Problem("signed out"))
-        user, address = visit.visitor.id, visit.request.address
+            return await self._page(visit, row, Problem("signed out"), is_answer=True)
+        ref, user, address = row.ref, visit.visitor.id, visit.request.address
         self._guards.take(user, address)
-        problem = self._refusal(row.ref, user)
-        tripped = self._guards.tripped(row.ref, user, address)
+        problem = self._refusal(ref, user)
+        tripped = self._guards.tripped(ref, user, address)
         if problem is None and tripped is not None and self._asks:
-            problem = await self._unproven(visit, row.ref, user)
+            problem = await self._unproven(visit, ref, user)
         if problem is None:
-            problem = await self._taken(row.ref, user, tripped)
+            self._guards.count(ref, user, address)  # before the disk: others press meanwhile
+            problem = await self._taken(ref, user, tripped)
         if problem is not None:
-            return await self._page(visit, row, problem)
-        self._guards.counted(row.ref, user, address)
-        return see_other(f"/{row.ref}/vote")
+            return await self._page(visit, row, problem, is_answer=True)
+        return see_other(f"/{ref}/vote")
 
-    def _approved(self, visit: PersonVisit) -> Listing:
+    def _public(self, visit: PersonVisit) -> Listing:
         row = self._state.listings.get(f"{self._kind}/{visit.request.params[0]}")
-        if row is None or row.review != "approved":
+        if row is None or not row.is_public:
             raise NotFound("listing")
         return row
 
@@ -179,39 +187,41 @@ class VotePages:
         verdict = await self._challenges.judge(solution, ref, user)
         return None if verdict == "solved" else Problem("late proof" if verdict == "late" else "unproven")
 
-    def _asked(self, visit: PersonVisit, ref: str) -> Tripped | None:
-        """Return the rule for which a proof of work is asked for."""
-        return self._guards.tripped(ref, signed_in(visit).id, visit.request.address) if self._asks else None
+    def _standing(self, visit: PersonVisit, row: Listing, user: str, problem: Problem | None) -> _Standing:
+        may_try = problem is None or problem.kind in _TRIED_AGAIN
+        tripped = (
+            self._guards.tripped(row.ref, user, visit.request.address) if may_try and self._asks else None
+        )
+        vote = self._state.votes.get(row.ref, int(user))
+        if vote is None:
+            return _Standing(problem=problem, tripped=tripped)
+        count, last_ms = vote
+        is_unsaved = problem is not None and problem.kind == "unsaved"  # the state may have it all the same
+        is_counted = not is_unsaved and self._clock.now_ms() - last_ms < self._cooldown_ms
+        told = telling_of(self._state, row, user, last_ms) if is_counted else NOT_TOLD
+        return _Standing(count, last_ms, is_counted, told, problem, tripped)
 
     async def _page(
-        self, visit: PersonVisit, row: Listing, problem: Problem | None = None, *, is_answer: bool = True
+        self, visit: PersonVisit, row: Listing, problem: Problem | None, *, is_answer: bool = False
     ) -> Page:
-        """Return the page.
-
-        Args:
-            is_answer: true if it answers to the button, and says by its status what became of that.
-        """
-        user = visit.visitor.id if visit.visitor is not None else None
-        vote = self._state.votes.get(row.ref, int(user)) if user is not None else None
-        is_counted = vote is not None and self._clock.now_ms() - vote[1] < self._cooldown_ms
-        may_try = problem is None or problem.kind in {"unsaved", "unproven", "late proof"}
-        tripped = self._asked(visit, row.ref) if user is not None and may_try else None
-        challenge = await self._challenges.new(row.ref, user) if user and tripped is not None else None
+        """Return the page. If it answers to the button, its status says what became of that."""
+        ref, user = row.ref, visit.visitor.id if visit.visitor is not None else None
+        standing = (
+            self._standing(visit, row, user, problem) if user is not None else _Standing(problem=problem)
+        )
+        challenge = await self._challenges.new(ref, user) if user and standing.tripped else None
         values: dict[str, Any] = {
             "row": row,
             "kind": self._kind,
-            "here": f"/{row.ref}/vote",
-            "back": f"/{row.ref}/vote?{FROM_SIGN_IN}",
+            "here": f"/{ref}/vote",
+            "back": f"/{ref}/vote?{FROM_SIGN_IN}",
             "is_back": visit.request.query.get("from") == "sign-in",
             "is_answer": is_answer,
-            "votes": vote[0] if vote is not None else 0,
-            "is_counted": is_counted,
-            "told": telling_of(self._state, row, user, vote[1]) if user and vote and is_counted else NOT_TOLD,
-            "problem": problem,
-            "may_try": may_try,
+            "is_reminded": user is not None and is_reminded(self._state, user, ref),
             "challenge": challenge,
-            "tripped": tripped,
-            "in_words": words_of_error,
+            "look_again": look_again_seconds(standing.last_ms or 0, self._clock.now_ms()),
+            "in_words": words_for_voters,
+            **standing._asdict(),
         }
         status = _STATUS[problem.kind] if problem is not None and is_answer else 200
         headers = {"content-security-policy": self._content_policy} if challenge is not None else NO_HEADERS

@@ -1,5 +1,7 @@
 """facts/merge.py: its laws, over anything that a fleet may do and any order in which it hears of it."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,8 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, OPERATOR, user_actor, user_of
+from core.clock import day_of, month_of
+from core.push_history import pushes_of
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
@@ -35,6 +39,7 @@ from tests.support.generated_events import (
     owner_messages,
     policies,
     profiles,
+    push_histories,
     reviews,
     user_rows,
 )
@@ -60,9 +65,9 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("remind", "remind", "forget", "remind by message", "check", "check"),
+    *("remind", "remind", "forget", "remind by message", "check", "check", "name"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
-    *("vote", "vote", "erase", "wait", "stop", "rename", *["hear"] * 14),
+    *("vote", "vote", "strike", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
 
 stamps = st.builds(Stamp, st.integers(0, 2), st.sampled_from(["a.1", "b.1"])) | st.just(UNSTAMPED)
@@ -113,6 +118,7 @@ rows = st.builds(
     denied_profile=st.none() | profiles,
     message=st.just(UNSET) | owner_messages,
     eligibility=st.just(UNSET) | eligibilities,
+    pushed=push_histories(),
     sent_ms=st.none() | st.integers(0, 2),
     flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
 ).map(lambda row: joined(row, row))
@@ -213,6 +219,7 @@ def test_whatever_a_fleet_does_it_agrees_on_it(script: Script) -> None:
 
 def assert_as_in(book: Book, node: Node) -> None:
     assert_votes(node, book)
+    assert_counts(node, book)
     assert_listings(node, book)
     assert_keys(node, book)
     assert_trails(node)
@@ -221,13 +228,14 @@ def assert_as_in(book: Book, node: Node) -> None:
 
 
 def assert_votes(node: Node, book: Book) -> None:
-    """Just those are counted that no removal or erasure took which their node did not know of."""
+    """Just those are counted that no removal, erasure or strike took which their node did not know of."""
     fleet, votes = node.state.fleet, node.state.votes
     standing = [
         vote
         for vote in book.votes
         if vote.life == fleet.removed.get(vote.ref, 0)
         and vote.forgotten == fleet.erased.get(DIGESTS.user(vote.user), 0)
+        and vote.struck == fleet.struck.get(vote.ref, {}).get(vote.user, 0)
     ]
     for ref in REFS:
         expected = {
@@ -240,6 +248,19 @@ def assert_votes(node: Node, book: Book) -> None:
         for ref in (ref for found in refs_that_know(node.state, user) for ref in found):
             assert votes.get(ref, int(user)) is None
             assert user not in {delivery.user for delivery in node.state.deliveries.of(ref)}
+
+
+def assert_counts(node: Node, book: Book) -> None:
+    """Each vote counts on its day and in its month unless it was struck out; those of erased users count,
+    because they name nobody."""
+    for ref in REFS:
+        life = node.state.fleet.removed.get(ref, 0)
+        times = [vote.at_ms for vote in book.votes if (vote.ref, vote.life) == (ref, life)]
+        days, months = Counter(map(day_of, times)), Counter(map(month_of, times))
+        for struck in book.struck[ref, life].values():
+            days, months = days - struck.days, months - struck.months
+        assert node.state.vote_counts.days(ref) == days
+        assert node.state.vote_counts.months(ref) == months
 
 
 def assert_sessions(node: Node, book: Book) -> None:
@@ -292,6 +313,7 @@ def assert_listings(node: Node, book: Book) -> None:
             windows = {window.node: (window.started_ms, window.used) for window in row.windows}
             if row.stats_window is not None:
                 windows[node.label] = (row.stats_window.started_ms, row.stats_window.used)
+            assert pushes_of(row.pushed) == book.pushed[life]
             assert windows == {
                 label: (window.started_ms, window.used) for label, window in book.windows[life].items()
             }

@@ -48,7 +48,7 @@ UNSET = (
 )
 NO_SOURCE = (
     "The bot cannot push server_count, only command_count: guild_counts.source is none. "
-    "Set it to operator or to http in the gateway's settings."
+    "Set it to operator, http or platform in the gateway's settings."
 )
 
 

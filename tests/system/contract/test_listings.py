@@ -87,6 +87,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
         "updated_at": now_ms,
         "reviewed_at": None,
         "has_webhook": False,
+        "eligibility": None,
     }
 
 

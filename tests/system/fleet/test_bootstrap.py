@@ -56,12 +56,14 @@ def test_an_empty_node_gets_all_that_the_fleet_has(
         fleet.converge(a, b)
         b.done("DELETE", f"/manage/bots/{OTHER_BOT}")
         b.done("DELETE", f"/manage/users/{OTHER_USER}")
+        b.done("POST", f"{BOT_PATH}/votes/strike", {"users": VOTERS[99:], "reason": "Bought."})
 
         c = fleet.edge("c")
 
         fleet.converge(a, b, c)
-        assert c.votes_of([*VOTERS, USER, OTHER_USER]) == [3] + [2] * 9 + [1] * 90 + [1, 0]
+        assert c.votes_of([*VOTERS, USER, OTHER_USER]) == [3] + [2] * 9 + [1] * 89 + [0, 1, 0]
         assert c.voters(key, user=VOTERS[1]).json()["vote"] == 2
+        assert a.votes_of(VOTERS[98:]) == [1, 0]
         assert c.operate("GET", f"/manage/bots/{OTHER_BOT}").status_code == 404
         assert c.done("GET", f"/manage/servers/{SERVER}") == a.done("GET", f"/manage/servers/{SERVER}")
         for path in (BOT_PATH, f"{BOT_PATH}/keys"):

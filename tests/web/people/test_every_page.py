@@ -23,12 +23,14 @@ OUTSIDE: tuple[Visitor, ...] = ("stranger", "operator", "expired")
 INSIDE: tuple[Visitor, ...] = ("user", "extra owner", "owner", "moderator")
 NEEDS: dict[str, Right] = {
     "": "see",
+    "votes": "see",
     "profile": "edit",
     "prove": "prove",
     "keys": "keys",
     "webhook": "webhook",
     "owners": "own",
     "danger": "remove",
+    "check": "edit",
 }
 """The right that a listing's page needs, by the word behind `manage`."""
 MAY: dict[Visitor, set[Right]] = {
@@ -82,7 +84,13 @@ def asked(visitor: PageVisitor, row: PageRow) -> int:
 
 
 def needed(row: PageRow) -> Right:
-    return NEEDS[row.path.partition("/manage")[2].lstrip("/").partition("/")[0].removesuffix(".json")]
+    return NEEDS[
+        row.path.partition("/manage")[2]
+        .lstrip("/")
+        .partition("/")[0]
+        .removesuffix(".json")
+        .removesuffix(".csv")
+    ]
 
 
 @every_row

@@ -101,6 +101,7 @@ def unmarked(page: str, data: list[str]) -> list[str]:
 
 DATA = [
     *("Votegate", "Jukebox", "Wallflower", "Ready bot", "Unknown", "It answers no command.", "production"),
+    "Quiz night",
     *("Plays music in voice channels.", "Fresh bot", "dan", "Firefox", "Linux"),
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),

@@ -1,5 +1,7 @@
 """web/people/flag_pages.py: flagged votes as moderators see them."""
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,29 @@ def test_moderators_see_flagged_votes_the_newest_first_with_the_rule_in_words(cr
     assert "Many accounts voted from its address." in words(page)
     assert page.index(EMIL) < page.index(BEN)
     assert f'href="{FLAGS}"' in cleo.page("/review")
+
+
+def test_accounts_that_press_at_once_are_counted_one_by_one(
+    gateway: PeopleGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway.clock.advance(86_400)
+    list_bot(gateway, BOT, owner=ADA, decision="approve")
+    people = [gateway.person(user) for user in (ADA, BEN, CLEO, DAN, EMIL)]
+    ledger, durable = gateway.gateway.ledger, gateway.gateway.ledger.durable
+    waiting, all_wait = list[int](), asyncio.Event()
+
+    async def wait_for_all(position: int) -> None:
+        waiting.append(position)
+        if len(waiting) == len(people):
+            all_wait.set()
+        await all_wait.wait()
+        await durable(position)
+
+    with ThreadPoolExecutor(len(people)) as threads, monkeypatch.context() as patch:
+        patch.setattr(ledger, "durable", wait_for_all)
+        answers = list(threads.map(lambda person: person.post(VOTE).status_code, people))
+    assert answers == [303] * len(people)
+    assert len(flagged(gateway)) == len(people) - 1
 
 
 def test_an_erased_voter_has_no_name_among_flagged_votes(crowd: PeopleGateway) -> None:

@@ -24,9 +24,9 @@ def tabs(page: str) -> list[str]:
 @pytest.mark.parametrize(
     ("user", "shown"),
     [
-        (ADA, ["Overview", "Profile", "API keys", "Webhook", "Owners", "Danger zone"]),
-        (BEN, ["Overview", "Profile", "API keys", "Webhook"]),
-        (CLEO, ["Overview"]),
+        (ADA, ["Overview", "Votes", "Profile", "API keys", "Webhook", "Owners", "Danger zone"]),
+        (BEN, ["Overview", "Votes", "Profile", "API keys", "Webhook"]),
+        (CLEO, ["Overview", "Votes"]),
     ],
 )
 def test_tabs_are_those_that_one_may_open(gateway: PeopleGateway, user: str, shown: list[str]) -> None:
@@ -35,7 +35,7 @@ def test_tabs_are_those_that_one_may_open(gateway: PeopleGateway, user: str, sho
 
 def test_a_server_has_no_keys_and_one_owner(gateway: PeopleGateway) -> None:
     page = gateway.person(ADA).page(f"/servers/{SERVER}/manage")
-    assert tabs(page) == ["Overview", "Profile", "Webhook", "Danger zone"]
+    assert tabs(page) == ["Overview", "Votes", "Profile", "Webhook", "Danger zone"]
 
 
 def test_the_tab_that_is_open_is_said_and_titles_name_the_listing(gateway: PeopleGateway) -> None:

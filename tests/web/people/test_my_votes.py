@@ -2,16 +2,19 @@
 
 import html
 import re
+from functools import partial
 from typing import Any
 
 import pytest
 
-from core.events import ListingReviewed
+from core.events import EligibilityChecked, ListingReviewed, ReminderSet
+from core.user_rows import user_ref
 from people.reminders import REMINDERS_MOST
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, DAN
+from tests.support.sample_rows import listed as listed_events
 from web.people.my_votes import VOTED
 
 HOUR, DAY = 3_600, 86_400
@@ -209,6 +212,82 @@ def test_one_press_turns_it_off_on_each_page_that_shows_it(gateway: PeopleGatewa
     assert votes(ben)["votes"][0]["reminder"] is False
 
 
+def test_the_page_that_a_message_leads_to_asks_and_its_button_turns_the_reminder_off(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    remind(ben, BOT_REF)
+    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    asked = ben.page(f"/me/reminders/{BOT_REF}")
+    assert "You are reminded when you can vote for Test bot again." in words(asked)
+    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert votes(ben)["votes"][0]["reminder"] is True
+    form = asked.partition('action="/me/reminders"')[2].partition("</form>")[0]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]+)">', form))
+    assert fields == {"listing": BOT_REF, "to": "/me/votes", "remind": "off"}
+    assert "You are not reminded of it any more." in ben.acted("/me/reminders", fields)
+    assert "You are not reminded of Test bot." in words(ben.page(f"/me/reminders/{BOT_REF}"))
+    assert votes(ben)["votes"] == []
+
+
+def test_who_is_not_signed_in_comes_back_to_the_page_that_asks_and_nothing_is_off_by_that(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    remind(ben, BOT_REF)
+    here = f"/me/reminders/{BOT_REF}"
+    stranger = gateway.person(None)
+    answer = stranger.get(here)
+    assert answer.status_code == 303
+    assert answer.headers["Location"] == f"/signin?to={here}"
+    back = stranger.sign_in_as(BEN, here)
+    assert back.headers["Location"] == here
+    assert "Turn the reminder off" in stranger.page(here)
+    assert votes(ben)["votes"][0]["reminder"] is True
+
+
+def test_the_page_of_a_reminder_says_nothing_of_what_is_not_public(
+    gateway: PeopleGateway, ada: Person, ben: Person
+) -> None:
+    remind(ben, BOT_REF)
+    hidden = ListingReviewed(BOT_REF, "denied", "A secret reason.", gateway.clock.now_ms())
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([hidden]))
+    asked = words(ben.page(f"/me/reminders/{BOT_REF}"))
+    assert "Turn the reminder off" in asked
+    for secret in ("Test bot", "denied", "secret"):
+        assert secret not in asked
+    assert ada.get(f"/me/reminders/{BOT_REF}").status_code == 404
+    remind(ben, BOT_REF, "off")
+    assert ben.get(f"/me/reminders/{BOT_REF}").status_code == 404
+    assert ben.get("/me/reminders/bots/999999999999999999").status_code == 404
+
+
+def test_of_a_server_that_is_hidden_no_notice_comes_until_it_is_shown_again(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    vote(gateway, SERVER_REF)
+    remind(ben, SERVER_REF)
+    gateway.clock.advance(13 * HOUR)
+    now_ms = gateway.clock.now_ms()
+    hidden, shown = (EligibilityChecked(SERVER_REF, (), now_ms, *since) for since in ((now_ms, now_ms), ()))
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([hidden]))
+    assert "You can vote for" not in words(ben.page("/me/notices"))
+    assert "1 reminder" not in words(ben.page("/"))
+    assert votes(ben)["votes"][0]["name"] is None
+    assert ben.post("/me/reminders", {"listing": SERVER_REF, "remind": "on"}).status_code == 404
+    gateway.on_loop(lambda: gateway.gateway.ledger.commit([shown]))
+    assert words(ben.page("/me/notices")).count("You can vote for Test server again.") == 1
+
+
+def test_below_a_vote_that_counted_one_press_turns_the_reminder_on_and_off(ben: Person) -> None:
+    here = f"/{BOT_REF}/vote"
+    assert "Remind me" not in ben.page(here)
+    ben.acted(here)
+    assert "Remind me" in ben.page(here)
+    assert "You are reminded when you can vote for it again." in remind(ben, BOT_REF, to=here)
+    assert "Turn the reminder off" in ben.page(here)
+    assert "Remind me" in remind(ben, BOT_REF, "off", here)
+    assert votes(ben)["votes"][0]["votes"] == 1
+
+
 def test_opting_out_before_the_end_leaves_no_notice(gateway: PeopleGateway, ben: Person) -> None:
     vote(gateway, BOT_REF)
     remind(ben, BOT_REF)
@@ -234,9 +313,10 @@ def test_one_is_reminded_of_a_listing_before_the_first_vote(ben: Person) -> None
 
 def test_a_full_list_says_so_and_changes_nothing(gateway: PeopleGateway, ben: Person) -> None:
     refs = [f"bots/{700_000_000_000_000_000 + number}" for number in range(REMINDERS_MOST)]
+    now_ms = gateway.clock.now_ms()
     for ref in refs:
-        listed(gateway, ref, BOT_SUBMISSION)
-        ben.post("/me/reminders", {"listing": ref, "remind": "on"})
+        events = [*listed_events(ref), ReminderSet(user_ref(BEN), ref, now_ms)]
+        gateway.on_loop(partial(gateway.gateway.ledger.commit, events))
     assert "You have as many reminders as one can have." in remind(ben, BOT_REF)
     assert len(gateway.done("GET", f"/manage/users/{BEN}/reminders")["reminders"]) == REMINDERS_MOST
     remind(ben, refs[0], "off")

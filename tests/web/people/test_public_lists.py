@@ -2,41 +2,20 @@
 
 import html
 import re
-from functools import partial
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
-from core.events import Event, ListingSaved
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN
-from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
+from tests.support.public_scene import BOTS, COUNT, SERVERS, list_many
 from web.people.public_lists import LISTED
-
-COUNT = LISTED + 6
-BOTS = [str(600_000_000_000_000_000 + number) for number in range(COUNT)]
-SERVERS = [str(700_000_000_000_000_000 + number) for number in range(2)]
 
 
 @pytest.fixture(scope="module")
 def gateway(gateway: PeopleGateway) -> PeopleGateway:
-    """Bots of which the first have votes, each one more than the next, and two servers."""
-    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
-    events: list[Event] = []
-    for number, bot in enumerate(BOTS):
-        categories = ("Music" if number % 10 == 0 else "Utility", "Other")
-        profile = replace(BOT_PROFILE, name=f"Bot {number:02}", categories=categories)
-        events.append(ListingSaved(f"bots/{bot}", ADA, profile, "approved", now_ms + number))
-    for number, server in enumerate(SERVERS):
-        own = replace(SERVER_PROFILE, name=f"Server {number}", keywords=("Rust & C", f"word{number}"))
-        events.append(ListingSaved(f"servers/{server}", ADA, own, "approved", now_ms))
-    gateway.on_loop(partial(ledger.commit, events))
-    for number, bot in enumerate(BOTS[:3]):
-        for voter in range(3 - number):
-            gateway.cast(str(800_000_000_000_000_000 + voter), f"/manage/bots/{bot}")
-    gateway.clock.advance(60)
+    list_many(gateway)
     return gateway
 
 

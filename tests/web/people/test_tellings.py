@@ -7,15 +7,16 @@ from core.events import (
     DeliveryDropped,
     DeliveryMerged,
     DeliveryQueued,
+    EndpointHealthSet,
     Event,
     ListingSaved,
     VoteCast,
     WebhookSaved,
 )
-from core.rows import Attempt, Delivery, Webhook
+from core.rows import Attempt, Delivery, Suspension, Webhook
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
-from web.people.tellings import Telling, telling_of
+from web.people.tellings import Telling, look_again_seconds, telling_of
 
 LISTED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
 HOOKED = WebhookSaved(BOT_REF, Webhook("https://receiver.example/votes", NOW_MS))
@@ -54,10 +55,30 @@ def test_every_state_of_a_delivery_is_told() -> None:
     assert told(HOOKED, CAST, QUEUED, dropped) == Telling("failed", NOW_MS, None, "overflow")
 
 
+def test_a_vote_waits_as_long_as_its_endpoint_is_suspended() -> None:
+    suspended = EndpointHealthSet(BOT_REF, 10, Suspension(NOW_MS, "http_503", 1, NOW_MS + 60_000))
+    failed_once = attempted(ATTEMPT, "held", NOW_MS + 5_000)
+    assert told(HOOKED, CAST, QUEUED, suspended) == Telling("held")
+    assert told(HOOKED, CAST, QUEUED, failed_once, suspended) == Telling("held")
+
+
+def test_a_webhook_that_takes_no_votes_is_none() -> None:
+    of_reviews = WebhookSaved(BOT_REF, replace(HOOKED.webhook, events=("review.approved",)))
+    assert told(of_reviews, CAST) == Telling("no webhook")
+
+
+def test_an_open_page_looks_again_soon_and_then_ever_more_rarely() -> None:
+    ages = [0, 7, 12, 100, 239, 240, 100_000]
+    seconds = [look_again_seconds(NOW_MS, NOW_MS + age * 1_000) for age in ages]
+    assert seconds == [2, 2, 3, 25, 59, 60, 60]
+    assert look_again_seconds(NOW_MS, NOW_MS - 5_000) == 2
+
+
 def test_deliveries_of_others_of_other_votes_and_tests_say_nothing() -> None:
     assert told(HOOKED, QUEUED, user=OTHER_USER) == Telling("unknown")
     assert told(HOOKED, QUEUED, cast_ms=NOW_MS + 1) == Telling("unknown")
     assert told(HOOKED, replace(QUEUED, test=True)) == Telling("unknown")
+    assert told(HOOKED, replace(QUEUED, kind="vote.struck")) == Telling("unknown")
 
 
 def test_a_delivery_that_another_node_sends_is_known() -> None:

@@ -24,7 +24,7 @@ def test_a_further_account_of_an_address_is_suspicious_for_an_hour() -> None:
     some = guards(clock)
     for user in (*USERS[:2], *USERS[:2]):
         assert some.tripped(BOT_REF, user, HOME) is None
-        some.counted(BOT_REF, user, HOME)
+        some.count(BOT_REF, user, HOME)
     clock.advance(60)
     ends_ms = NOW_MS + CROWD_SECONDS * 1_000
     assert some.tripped(OTHER_REF, USERS[2], HOME) == Tripped("crowded_address", ends_ms)
@@ -37,7 +37,7 @@ def test_a_further_account_of_an_address_is_suspicious_for_an_hour() -> None:
 def test_an_ipv6_network_of_56_bits_is_one_address() -> None:
     some = guards(FakeClock(NOW_MS))
     for user, address in zip(USERS, ("2001:db8:0:1::1", "2001:db8:0:ff::9"), strict=False):
-        some.counted(BOT_REF, user, address)
+        some.count(BOT_REF, user, address)
     assert some.tripped(BOT_REF, USERS[2], "2001:db8:0:7::1") is not None
     assert some.tripped(BOT_REF, USERS[2], "2001:db8:0:100::1") is None
 
@@ -46,7 +46,7 @@ def test_a_burst_makes_votes_for_that_listing_suspicious_until_its_minute_ends()
     clock = FakeClock(NOW_MS)
     some = guards(clock, burst=Policy(2, 60), accounts=100)
     for user in USERS[:2]:
-        some.counted(BOT_REF, user, HOME)
+        some.count(BOT_REF, user, HOME)
     clock.advance(20)
     assert some.tripped(BOT_REF, USERS[2], ELSEWHERE) == Tripped("burst", NOW_MS + 60_000)
     assert some.tripped(OTHER_REF, USERS[2], ELSEWHERE) is None
@@ -77,9 +77,9 @@ def test_so_many_addresses_are_counted_and_the_oldest_make_room(monkeypatch: pyt
     clock = FakeClock(NOW_MS)
     some = guards(clock, accounts=1)
     for number in range(4):
-        some.counted(BOT_REF, USERS[0], f"192.0.2.{number}")
+        some.count(BOT_REF, USERS[0], f"192.0.2.{number}")
     tripped = [some.tripped(BOT_REF, USERS[1], f"192.0.2.{number}") is not None for number in range(4)]
     assert tripped == [True, True, False, False]
     clock.advance(CROWD_SECONDS)
-    some.counted(BOT_REF, USERS[0], "192.0.2.3")
+    some.count(BOT_REF, USERS[0], "192.0.2.3")
     assert some.tripped(BOT_REF, USERS[1], "192.0.2.3") is not None

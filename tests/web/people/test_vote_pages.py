@@ -6,7 +6,9 @@ from urllib.parse import quote
 
 import pytest
 
-from core.actors import OPERATOR
+from core.actors import GATEWAY, OPERATOR
+from core.events import EligibilityChecked
+from core.refusals import Unavailable
 from people.quarantine import impose
 from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
 from tests.support.owned_listings import list_bot, list_server
@@ -46,7 +48,7 @@ def test_the_button_casts_a_vote_and_leads_to_the_same_page(gateway: PeopleGatew
     assert (answer.status_code, answer.headers["Location"]) == (303, VOTE)
     page = words(ben.page(VOTE))
     assert "Counted. You have voted once." in page
-    assert "No webhook is set, so nobody is told." in page
+    assert "No webhook is set for votes, so nobody is told." in page
     assert votes_of(gateway) == 1
 
 
@@ -79,6 +81,19 @@ def test_a_server_is_voted_for_as_a_bot_is(gateway: PeopleGateway) -> None:
     page = words(gateway.person(BEN).acted(OF_SERVER))
     assert "Counted." in page
     assert votes_of(gateway, listing=f"servers/{SERVER}") == 1
+
+
+def test_a_server_that_is_hidden_has_no_vote_page(gateway: PeopleGateway) -> None:
+    list_server(gateway)
+    gateway.done("POST", f"/manage/servers/{SERVER}/approve", {})
+    ben = gateway.person(BEN)
+    assert ben.get(OF_SERVER).status_code == 200
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    hidden = EligibilityChecked(f"servers/{SERVER}", (), now_ms, now_ms, now_ms, by=GATEWAY)
+    gateway.on_loop(lambda: ledger.commit([hidden]))
+    for answer in (ben.get(OF_SERVER), ben.get(f"{OF_SERVER}.json"), ben.post(OF_SERVER)):
+        assert answer.status_code == 404
+    assert votes_of(gateway, listing=f"servers/{SERVER}") == 0
 
 
 # -- Signing in for it ------------------------------------------------------------------------------------
@@ -157,12 +172,12 @@ def test_two_tabs_at_once_cast_one_vote(gateway: PeopleGateway, ben: Person) -> 
 
 def test_who_erased_the_own_data_waits_for_the_end_of_the_cooldown(gateway: PeopleGateway) -> None:
     list_bot(gateway, BOT, owner=ADA, decision="approve")
-    emil = gateway.person(EMIL)
-    emil.acted(VOTE)
+    emil = gateway.person(EMIL)  # he reads German
+    assert "Gezählt." in emil.acted(VOTE)
     assert emil.post("/me/data", {"word": "erase"}).status_code == 303
     again = gateway.person(EMIL)
-    assert "Counted." not in again.page(VOTE)
-    assert "You can vote again in" in words(again.page(VOTE))
+    assert "Gezählt." not in again.page(VOTE)
+    assert "Du kannst in 1 Tag wieder abstimmen" in words(again.page(VOTE))
     assert again.post(VOTE).status_code == 409
     assert votes_of(gateway, EMIL) == 0
 
@@ -197,6 +212,23 @@ def test_who_presses_too_often_waits(gateway: PeopleGateway, ben: Person) -> Non
     assert "The next attempt is possible" in words(refused.text)
     gateway.clock.advance(60)
     assert ben.post(VOTE).status_code == 409
+
+
+def test_while_nothing_can_be_saved_a_voter_is_not_told_that_the_vote_counts(
+    gateway: PeopleGateway, ben: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: int) -> None:
+        raise Unavailable("no space left on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gateway.gateway.ledger, "durable", refuse)
+        answer = ben.post(VOTE)
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    page = words(answer.text)
+    assert "This site cannot save anything right now, so your vote may not count." in page
+    assert "Counted." not in page
+    assert "<button>Vote</button>" in answer.text
 
 
 # -- Whether the bot was told -----------------------------------------------------------------------------
@@ -238,6 +270,30 @@ def test_the_page_says_why_the_bot_was_not_told_yet_and_then_not_at_all(
     page = words(ben.page(VOTE))
     assert "Test bot was not told: the answer had status 503. Your vote counts all the same." in page
     assert receiver.url not in page
+
+
+def test_a_voter_reads_that_no_answer_came_and_not_what_is_wrong_with_the_webhook(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    gateway.done("PUT", f"/manage/bots/{BOT}/webhook", {"url": "http://127.0.0.1:9/votes"})
+    ben.acted(VOTE)
+    eventually(lambda: ben.get(TWIN).json()["told"] == "retrying")
+    assert "Test bot was not told yet: no answer came. It is tried again at" in words(ben.page(VOTE))
+
+
+def test_while_the_webhook_is_suspended_the_page_says_that_the_bot_is_told_later(
+    gateway: PeopleGateway, ben: Person, receiver: Receiver
+) -> None:
+    tell(gateway, receiver)
+    receiver.default = status(410)
+    ben.acted(VOTE)
+    eventually(lambda: ben.get(TWIN).json()["told"] == "held")
+    page = ben.page(VOTE)
+    assert "Test bot does not answer at the moment, and is told later." in words(page)
+    assert 'hx-trigger="every' in page
+    receiver.default = status(204)
+    gateway.done("POST", f"/manage/bots/{BOT}/webhook/resume", {})
+    eventually(lambda: ben.get(TWIN).json()["told"] == "told")
 
 
 def test_a_vote_of_which_the_log_no_longer_knows_says_so(

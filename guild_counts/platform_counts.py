@@ -1,0 +1,191 @@
+"""The actual server count of a bot, as the chat platform tells it. Law: nobody waits for the platform.
+
+    a push, an approval, a start -> wanted -> asked beside -> told -> the next push takes it
+
+A count that was told holds for `kept_seconds`. A push that finds one older than `cache_seconds` takes it, and
+has it asked for again. What is told is lost with a restart, so the bots that push are asked for behind every
+start. Of most bots the platform tells nothing: then the count that the operator has set is taken.
+"""
+
+import asyncio
+import logging
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from chatplatform.platform_client import PlatformAway
+from core.clock import NS_PER_SECOND, Clock
+from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed
+from core.rows import BOTS
+from core.state import State
+from guild_counts.counts import OperatorCounts, how_to_set
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 4
+PACE_SECONDS = 0.5
+"""Between two questions of one worker. All together ask 4,800 times in 10 minutes at most: the platform bans
+an address with 10,000 refused questions in that time, and most of these may be refused."""
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+"""The pauses of a worker while the platform is away."""
+TRIES = 3
+FAILURES_TOLD = 3
+"""Questions in a row without an answer, before the log says so."""
+MOST_WANTED = 10_000
+MOST_TOLD = 100_000
+"""About 20 MB. Beyond that, what was told first is forgotten."""
+SLICE = 32
+"""Rows that the survey looks at before others have their turn: each may have to be unpacked."""
+SURVEYED = 64
+
+Ask = Callable[[str], Awaitable[int | None]]
+"""Return the count of an application, or None if the platform does not tell it. Raises PlatformAway."""
+
+
+class _Told(NamedTuple):
+    """What the platform told: a number, or that it tells none. `at_ns` is monotonic."""
+
+    servers: int | None
+    at_ns: int
+
+
+class PlatformCounts:
+    """The source `platform`."""
+
+    def __init__(
+        self,
+        state: State,
+        clock: Clock,
+        cache_seconds: float,
+        kept_seconds: float,
+        *,
+        pace_seconds: float = PACE_SECONDS,
+        first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+    ) -> None:
+        self._state = state
+        self._clock = clock
+        self._cache_ns = round(min(cache_seconds, kept_seconds) * NS_PER_SECOND)
+        self._kept_ns = round(kept_seconds * NS_PER_SECOND)
+        self._pace_seconds = pace_seconds
+        self._first_pause_seconds = first_pause_seconds
+        self._of_operator = OperatorCounts(state)
+        self._told = OrderedDict[str, _Told]()
+        self._wanted = OrderedDict[str, int]()
+        """The bots to ask for, in this order, and how often each was asked for in vain."""
+        self._surveyed = asyncio.Queue[str](SURVEYED)
+        self._asking = set[str]()
+        self._ready = asyncio.Event()
+        self._failures = 0
+        """Questions without an answer since the last one."""
+
+    async def actual(self, ref: str) -> int | None:
+        """Return the count at once. It may be asked for beside."""
+        told, now_ns = self._told.get(ref), self._clock.monotonic_ns()
+        age_ns = now_ns - told.at_ns if told is not None else self._kept_ns
+        if told is None or age_ns >= self._cache_ns:
+            self._want(ref)
+        if told is not None and told.servers is not None and age_ns < self._kept_ns:
+            return told.servers
+        return await self._of_operator.actual(ref)
+
+    def missing(self, ref: str) -> str | None:
+        told = self._told.get(ref)
+        if (told is not None and told.servers is not None) or self._of_operator.missing(ref) is None:
+            return None
+        if told is None:
+            return (
+                "The chat platform is asked how many servers the bot is in, and has not told it yet. "
+                f"If it does not tell it in a few minutes, set the count yourself. {how_to_set(ref)}"
+            )
+        return (
+            "The bot cannot push server_count before its actual server count is set: the chat platform tells "
+            f"the counts of applications in its directory alone. {how_to_set(ref)}"
+        )
+
+    def on_record(self, _: int, events: Sequence[Event]) -> None:
+        """Ask for a bot once it is approved, so that its first push finds a count."""
+        for event in events:
+            match event:
+                case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS):
+                    self._want(ref)
+                case ListingMerged(row=row) if row.review == "approved" and row.ref.startswith(BOTS):
+                    if row.ref not in self._told:
+                        self._want(row.ref)
+                case ListingRemoved(ref=ref):
+                    self._told.pop(ref, None)
+                    self._wanted.pop(ref, None)
+
+    def _want(self, ref: str, tries: int = 0) -> None:
+        if ref in self._wanted or ref in self._asking:
+            return
+        self._wanted[ref] = tries
+        if len(self._wanted) > MOST_WANTED:
+            self._wanted.popitem(last=False)
+        self._ready.set()
+
+    # -- Asking -------------------------------------------------------------------------------------------
+
+    async def run(self, ask: Ask) -> None:
+        """Ask until it is cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._survey())
+            for _ in range(AT_ONCE):
+                tasks.create_task(self._work(ask))
+
+    async def _survey(self) -> None:
+        """Find the bots that have pushed a server count. Those that are pushed for meanwhile come first."""
+        refs, after, looked = self._state.listings.refs, BOTS, 0
+        while (at := bisect_right(refs, after)) < len(refs) and refs[at].startswith(BOTS):
+            after = refs[at]
+            row = self._state.listings.peek(after)
+            if row.review == "approved" and row.server_count is not None and after not in self._told:
+                await self._surveyed.put(after)
+                self._ready.set()
+            looked += 1
+            if looked % SLICE == 0:
+                await asyncio.sleep(0)
+
+    async def _work(self, ask: Ask) -> None:
+        while True:
+            ref, tries = await self._next()
+            await asyncio.sleep(await self._step(ref, tries, ask))
+
+    async def _next(self) -> tuple[str, int]:
+        while True:
+            if self._wanted:
+                return self._wanted.popitem(last=False)
+            if not self._surveyed.empty():
+                return self._surveyed.get_nowait(), 0
+            self._ready.clear()
+            await self._ready.wait()
+
+    async def _step(self, ref: str, tries: int, ask: Ask) -> float:
+        """Ask for a bot, and return how long to pause behind it (seconds)."""
+        if ref not in self._state.listings:
+            return 0
+        self._asking.add(ref)
+        try:
+            count = await ask(ref.removeprefix(BOTS))
+        except PlatformAway as away:
+            return self._failed(ref, tries + 1, away)
+        finally:
+            self._asking.discard(ref)
+        if self._failures >= FAILURES_TOLD:
+            log.info("the chat platform answers questions for server counts again")
+        self._failures = 0
+        if ref in self._state.listings:  # it may have been removed meanwhile
+            self._told.pop(ref, None)
+            self._told[ref] = _Told(count, self._clock.monotonic_ns())
+            if len(self._told) > MOST_TOLD:
+                self._told.popitem(last=False)
+        return self._pace_seconds
+
+    def _failed(self, ref: str, tries: int, away: PlatformAway) -> float:
+        if tries < TRIES:
+            self._wanted.setdefault(ref, tries)
+        self._failures += 1
+        if self._failures == FAILURES_TOLD:
+            log.warning("the chat platform answers no questions for server counts: %s", away.reason)
+        backoff = self._first_pause_seconds * 2.0 ** min(self._failures - 1, 10)
+        return min(max(backoff, away.retry_seconds or 0.0), LONGEST_PAUSE_SECONDS)

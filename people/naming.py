@@ -1,0 +1,18 @@
+"""Whether owners may see a voter's name. Law: nobody is named who has not asked for it."""
+
+from core.actors import Actor
+from core.events import Event, NamingSet
+from core.refusals import NotFound
+from core.state import State
+from core.user_rows import user_ref
+
+
+def set_naming(state: State, user_id: str, is_allowed: bool, now_ms: int, *, by: Actor) -> list[Event]:
+    """Let owners see the user's name among their top voters, or not any more.
+
+    Changes nothing if that is so already. Raises NotFound.
+    """
+    row = state.users.get(user_ref(user_id))
+    if row is None:
+        raise NotFound("user")
+    return [NamingSet(row.ref, is_allowed, now_ms, by=by)] if row.lets_name != is_allowed else []

@@ -1,0 +1,86 @@
+"""core/push_history.py: of each day the greatest count stands, in whatever order pushes come."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from core.clock import day_of
+from core.push_history import (
+    KEPT,
+    MAX_COMMANDS,
+    MAX_DAY,
+    MAX_SERVERS,
+    History,
+    Pushed,
+    joined_histories,
+    pushes_of,
+    with_push,
+)
+from tests.support.examples import examples
+from tests.support.sample_rows import NOW_MS
+
+TODAY = day_of(NOW_MS)
+Push = tuple[int, int | None, int | None]
+
+counts = st.none() | st.integers(0, 3) | st.integers(0, MAX_SERVERS)
+commands = st.none() | st.integers(0, 3) | st.integers(0, MAX_COMMANDS)
+days = st.integers(TODAY - 2, TODAY) | st.integers(TODAY - 200, TODAY) | st.integers(0, MAX_DAY)
+pushes = st.lists(st.tuples(days, counts, commands), max_size=120)
+
+
+def pushed(found: Sequence[Push]) -> History:
+    history: History = UNSET
+    for each in found:
+        history = with_push(history, *each)
+    return history
+
+
+def greatest(found: Sequence[Push]) -> dict[int, Pushed]:
+    by_day: dict[int, Pushed] = {}
+    for day, servers, commands_ in found:
+        known = by_day.get(day, Pushed(None, None))
+        both = ((known.servers, servers), (known.commands, commands_))
+        by_day[day] = Pushed(
+            *(max((each for each in pair if each is not None), default=None) for pair in both)
+        )
+    return {day: by_day[day] for day in sorted(by_day)[-KEPT:]}
+
+
+@examples(150)
+@given(pushes, st.data())
+def test_the_greatest_of_each_day_stands_in_any_order_and_again(
+    found: list[Push], choice: st.DataObject
+) -> None:
+    again = choice.draw(st.lists(st.sampled_from(found), max_size=20)) if found else []
+    history = pushed(choice.draw(st.permutations([*found, *again])))
+    assert dict(pushes_of(history)) == greatest(found)
+    assert list(pushes_of(history)) == sorted(pushes_of(history))
+    assert history == pushed(found)
+
+
+@examples(150)
+@given(pushes, pushes, pushes)
+def test_histories_join_into_that_of_all_pushes(
+    one: list[Push], other: list[Push], third: list[Push]
+) -> None:
+    joined = joined_histories(pushed(one), pushed(other))
+    assert joined == pushed([*one, *other]) == joined_histories(pushed(other), pushed(one))
+    assert joined_histories(joined, pushed(third)) == joined_histories(
+        pushed(one), joined_histories(pushed(other), pushed(third))
+    )
+    assert joined_histories(joined, joined) == joined
+
+
+def test_a_count_that_does_not_fit_stays_at_its_end() -> None:
+    history = with_push(UNSET, MAX_DAY + 1, MAX_SERVERS + 1, MAX_COMMANDS + 9)
+    assert dict(pushes_of(history)) == {MAX_DAY: Pushed(MAX_SERVERS, MAX_COMMANDS)}
+
+
+def test_a_listing_that_pushes_each_day_takes_little() -> None:
+    """Its server count goes up and down by hundreds, and its command count changes every week."""
+    history = pushed([(TODAY - ago, 50_000 + ago * 131 % 700, 40 + ago // 7) for ago in range(200)])
+    assert len(pushes_of(history)) == KEPT
+    assert history is not UNSET
+    assert history.__sizeof__() <= 400

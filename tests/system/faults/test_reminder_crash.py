@@ -1,0 +1,136 @@
+"""A gateway that is killed reminds a user of each vote that it has kept, and of nothing else.
+
+Law: one message. The outcome of an attempt may be lost with the process. Then the message is sent again under
+its nonce, and the platform, or the stand-in for it, posts it once.
+"""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.failing_disk import Action, Fault, Moment, Point
+from tests.support.gateways import BOT, OPERATOR_TOKEN, Client, eventually
+from tests.support.killable_gateway import KillableGateway
+from tests.support.people_gateway import Person, site_settings
+from tests.support.platform_stand_in import BEN, BOT_TOKEN, StandIn, messages_path, standing_in
+
+MOST_STEPS = 30
+"""A journal that takes more steps for a start, a vote and its message is another one than this."""
+PUBLIC_URL = "http://127.0.0.1:8080"
+BOT_REF = f"bots/{BOT}"
+
+
+@pytest.fixture(scope="module")
+def stand_in() -> Iterator[StandIn]:
+    with standing_in() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def settings(stand_in: StandIn) -> dict[str, object]:
+    own = {"chat_platform.bot_token": BOT_TOKEN, "votes.cooldown_seconds": 0.1}
+    return {**site_settings(PUBLIC_URL, stand_in), **own}
+
+
+class Operator(Client):
+    """Speaks to a gateway that may be gone."""
+
+    def __init__(self, base_url: str) -> None:
+        super().__init__()
+        self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
+
+    def prepare(self) -> None:
+        """List a bot, of which Ben wants to be reminded."""
+        self.list_bot()
+        ben = Person(self)
+        assert ben.sign_in_as(BEN).status_code == 303
+        assert ben.post("/me/reminders", {"listing": BOT_REF, "remind": "on"}).status_code == 303
+        # Its owner is unknown to the platform, and no message is under way any more.
+        eventually(lambda: self.done("GET", f"/manage/{BOT_REF}/history")["message"]["state"] == "failed")
+
+    def vote(self) -> bool:
+        """Ben votes. Return true if that is acknowledged."""
+        try:
+            self.cast(BEN)
+        except requests.ConnectionError:
+            return False
+        return True
+
+    def message(self) -> str:
+        (reminder,) = self.done("GET", f"/manage/users/{BEN}/reminders")["reminders"]
+        state: str = reminder["message"]
+        return state
+
+    def sees_it_told(self) -> bool:
+        """Waits until Ben is told, and that is on disk; False when the gateway goes before."""
+
+        def told() -> bool:
+            is_told = self.message() == "delivered"  # asked first: it is told before that is on disk
+            positions = self.done("GET", "/debug/state")["positions"]
+            return is_told and bool(positions["durable"] == positions["head"])
+
+        try:
+            eventually(told)
+        except requests.ConnectionError:
+            return False
+        return True
+
+    def votes(self) -> Any:
+        checked = self.done("POST", f"/manage/{BOT_REF}/votes/check", {"users": [BEN]})
+        return checked["votes"][0]["vote"]
+
+
+@contextlib.contextmanager
+def launched(gateway: KillableGateway, *plan: Fault) -> Iterator[Operator | None]:
+    """Who speaks to it, until it is killed; None when it was killed before it served."""
+    gateway.launch(*plan)
+    base_url = gateway.served()
+    operator = Operator(base_url) if base_url is not None else None
+    try:
+        yield operator
+    finally:
+        if operator is not None:
+            operator.session.close()
+        gateway.kill()
+
+
+@pytest.mark.parametrize("moment", Moment)
+@pytest.mark.parametrize(
+    "point", [Point.JOURNAL_WRITE, pytest.param(Point.JOURNAL_SYNC, marks=pytest.mark.long)]
+)
+def test_whatever_step_of_the_journal_a_kill_hits_a_user_is_reminded_of_a_vote_that_is_kept_and_once(
+    tmp_path: Path, stand_in: StandIn, settings: dict[str, object], point: Point, moment: Moment
+) -> None:
+    prepared = KillableGateway(tmp_path / "prepared", **settings)
+    with launched(prepared) as operator:
+        assert operator is not None
+        operator.prepare()
+    sent_twice = False
+    for nth in range(1, MOST_STEPS):
+        before, asked = len(stand_in.messages(BEN)), stand_in.asked(messages_path(BEN))
+        gateway = KillableGateway(shutil.copytree(prepared.folder, tmp_path / str(nth)), **settings)
+        with launched(gateway, Fault(point, Action.KILL, moment, nth)) as operator:
+            acknowledged = operator is not None and operator.vote()
+            if operator is not None and acknowledged and operator.sees_it_told():
+                break  # all steps were taken
+
+        with launched(gateway) as operator:
+            assert operator is not None
+            votes = operator.votes()
+            if votes:
+                assert operator.sees_it_told()
+            assert operator.done("POST", "/debug/verify")["equal"] is True
+            assert operator.message() == ("delivered" if votes else "none")
+
+        assert votes or not acknowledged
+        assert len(stand_in.messages(BEN)) - before == votes
+        sent_twice |= stand_in.asked(messages_path(BEN)) - asked == 2
+    else:
+        pytest.fail("the gateway was killed at every step")
+    # A kill takes what was not written: then the outcome of an attempt was lost once.
+    assert sent_twice == ((point, moment) == (Point.JOURNAL_WRITE, Moment.BEFORE))

@@ -1,0 +1,60 @@
+"""votes/numbers.py: what owners are told of the votes for their listing, with nobody's name."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.clock import day_of, month_of
+from core.events import VoteCast
+from core.ledger import Ledger
+from core.state import State
+from tests.support.committed_rows import a_listing
+from tests.support.examples import examples
+from tests.support.memory_ledger import empty_state
+from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, USER
+from votes.numbers import DAYS, HOURS, MONTHS, VoteHours, counted_votes
+
+
+def hours(state: State) -> tuple[int, ...]:
+    counted = VoteHours(state, BOT_REF)
+    for _ in counted.slices():
+        pass
+    return counted.voters
+
+
+def test_days_and_months_have_no_gaps_and_end_today(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    for ago in (40, 0):
+        ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS - ago * DAY_MS, of_day=1, of_month=1)])
+    counted = counted_votes(state, BOT_REF, NOW_MS)
+    today, month = day_of(NOW_MS), month_of(NOW_MS)
+    assert list(counted.days) == list(range(today - DAYS + 1, today + 1))
+    assert list(counted.months) == list(range(month - MONTHS + 1, month + 1))
+    assert [day for day, votes in counted.days.items() if votes] == [today - 40, today]
+    assert sum(counted.months.values()) == 2
+
+
+def test_what_is_too_old_or_not_yet_is_not_shown(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    for ago in (DAYS, -2):
+        ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS - ago * DAY_MS, of_day=1, of_month=1)])
+    assert not sum(counted_votes(state, BOT_REF, NOW_MS).days.values())
+
+
+@examples(50)
+@given(st.dictionaries(st.integers(1, 5_000), st.integers(0, 40 * HOURS), max_size=60))
+def test_each_voter_counts_once_at_the_hour_of_the_latest_vote(latest: dict[int, int]) -> None:
+    state = empty_state()
+    for user, hour in latest.items():
+        for earlier in (7, 0):
+            state.apply(VoteCast(BOT_REF, str(user), 1, (hour - earlier) * HOUR_MS + 5, "b.1"))
+    model = [sum(1 for hour in latest.values() if hour % HOURS == at) for at in range(HOURS)]
+    assert list(hours(state)) == model
+
+
+def test_a_listing_with_many_voters_is_counted_leaf_by_leaf() -> None:
+    state = empty_state()
+    for user in range(5_000):
+        state.apply(VoteCast(BOT_REF, str(user), 1, NOW_MS, "b.1"))
+    counted = VoteHours(state, BOT_REF)
+    assert sum(1 for _ in counted.slices()) > 1
+    assert sum(counted.voters) == 5_000

@@ -1,0 +1,107 @@
+"""Every listed server, checked once a day. Law: one question at a time, and none that must wait.
+
+A round walks through the listings of servers that were checked before, in slices; a listing that came without
+a check, such as an operator's, is never hidden for one. Of each that was last checked a day ago, the
+deployment's bot is asked; without a bot, or while it is not in the server, what was known stays known. In a
+fleet one node asks, and the others merge what it found.
+
+The first question without an answer ends a round, so that a platform that is away is not asked on. The next
+round begins behind that server: one of which there is never an answer stops no other.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import UNSET
+
+from chatplatform.platform_client import PlatformAway
+from core.actors import GATEWAY
+from core.clock import Clock
+from core.ledger import Ledger
+from core.refusals import NotFound, Unavailable
+from core.rows import SERVERS, Listing
+from listings.eligibility import check
+from listings.finding import ref_slices
+from web.people.server_checking import ServerChecking
+
+AGE_MS = 86_400_000
+"""How old a check is when the next one is due."""
+EVERY_SECONDS = 600.0
+
+
+class ServerRechecks:
+    """Checks again.
+
+    Args:
+        grace_ms: how long a listing may fail before it is hidden.
+        asks: returns True for a listing of which this node asks.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        clock: Clock,
+        checking: ServerChecking,
+        grace_ms: int,
+        asks: Callable[[str], bool],
+    ) -> None:
+        self._ledger = ledger
+        self._clock = clock
+        self._checking = checking
+        self._grace_ms = grace_ms
+        self._asks = asks
+        self._after = SERVERS
+        """Where the next round begins: behind this listing, or before all servers."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Make a round now and then, until `stop` is set."""
+        while not stop.is_set():
+            await self.round()
+            try:
+                async with asyncio.timeout(EVERY_SECONDS):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def round(self) -> None:
+        """Check what is due. While the platform gives no answer, or the journal takes no writes, the next
+        round goes on."""
+        begin = self._after
+        try:
+            await self._check_between(begin, "")
+            await self._check_between(SERVERS, begin)
+        except (PlatformAway, Unavailable):
+            return
+        self._after = SERVERS
+
+    async def _check_between(self, after: str, last: str) -> None:
+        """Check what is due of the servers behind one up to another, which is the last one if it is empty.
+        Raises PlatformAway and Unavailable."""
+        listings = self._ledger.state.listings
+        for refs in ref_slices(listings.refs, after):
+            wanted = [ref for ref in refs if ref.startswith(SERVERS) and (not last or ref <= last)]
+            due = [ref for ref in wanted if self._is_due(listings.peek(ref))]
+            for ref in due:
+                self._after = ref
+                if ref in listings:
+                    await self._check(ref)
+            if len(wanted) < len(refs):
+                return
+            await asyncio.sleep(0)
+
+    def _is_due(self, row: Listing) -> bool:
+        known, now_ms = row.eligibility, self._clock.now_ms()
+        if known is UNSET or row.review == "denied":
+            return False
+        is_old = now_ms - known.at_ms >= AGE_MS and self._checking.has_bot
+        is_over = known.failing_ms is not None and now_ms - known.failing_ms >= self._grace_ms
+        return (is_old or (is_over and known.hidden_ms is None)) and self._asks(row.ref)
+
+    async def _check(self, ref: str) -> None:
+        """Check one listing. Raises PlatformAway and Unavailable."""
+        now = await self._checking.look(ref.removeprefix(SERVERS))
+        try:
+            events = check(self._ledger.state, ref, now, self._clock.now_ms(), self._grace_ms, by=GATEWAY)
+        except NotFound:
+            return  # removed while the platform was asked
+        self._ledger.commit(events)
