@@ -49,7 +49,7 @@ from web.people.people_pages import PEOPLE_PAGES, PeoplePages
 from web.people.previews import Previews
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
-from web.people.public_lists import PublicLists
+from web.people.public_lists import HOME_ORDERS, PublicLists
 from web.people.public_views import PublicViews
 from web.people.quarantine_pages import QuarantinePages
 from web.people.queue_pages import QueuePages
@@ -239,6 +239,7 @@ class PeopleSite:
             tasks.create_task(self._icons.run())
             tasks.create_task(self.index.run())
             await in_slices(self._catalogue.survey())
+            await self._keeper.prepare(HOME_ORDERS)
             await in_slices(self._ownership.survey())
             tasks.create_task(self._rechecks.run(stop))
             await self._sweeping.run(stop)

@@ -28,11 +28,12 @@ import msgspec
 from core.refusals import Invalid
 from listings.catalogue import Catalogue, Shelf
 from listings.finding import ref_slices
+from listings.long_lists import LongList
 
 Sort = Literal["month", "votes", "newest", "name"]
 SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
 FRESH_SECONDS = 5
-"""No order is made anew sooner than that."""
+"""No order is made anew sooner than that; `web/people/list_keeper.py` may take longer, to spare the loop."""
 STALE_SECONDS = 60
 """An order that is older is shown to nobody who begins to read a list."""
 KEPT_SECONDS = 600
@@ -75,8 +76,8 @@ class Edition(NamedTuple):
 
     number: int
     order: ListOrder
-    refs: Sequence[str]
-    keys: Sequence[Key]
+    refs: LongList[str]
+    keys: LongList[Key]
     changes: tuple[int, int]
     month: int
     made_ns: int
@@ -160,21 +161,26 @@ class ListOrders:
                 elif group is not ref:
                     groups[key] = [group, ref]
             yield
-        refs: list[str] = []
-        keys: list[Key] = []
+        refs, keys = LongList[str](), LongList[Key]()
         ordered = yield from _sorted_in_slices([*groups])
         for start in range(0, len(ordered), SLICE):
             for key in ordered[start : start + SLICE]:
                 group = groups.pop(key)
                 if isinstance(group, list):
-                    refs += group
-                    keys += [key] * len(group)
+                    for first in range(0, len(group), SLICE):
+                        some = group[first : first + SLICE]
+                        refs.extend(some)
+                        keys.extend([key] * len(some))
+                        yield
                 else:
-                    refs.append(group)
-                    keys.append(key)
+                    refs.extend((group,))
+                    keys.extend((key,))
             yield
-        self._keep(Edition(self._number, order, refs, keys, changes, month, now_ns, is_whole), now_ns)
+        edition = Edition(self._number, order, refs, keys, changes, month, now_ns, is_whole)
         self._number += 1
+        for gone in self._keep(edition, now_ns):
+            yield from gone.refs.freed()
+            yield from gone.keys.freed()
 
     def _key(self, sort: Sort, ref: str, month: int) -> Key:
         """Return what a listing is sorted by: the least first."""
@@ -208,7 +214,9 @@ class ListOrders:
         behind = bisect_right(range(len(refs)), (cursor.key, cursor.ref), key=lambda at: (keys[at], refs[at]))
         return newest, behind
 
-    def _keep(self, edition: Edition, now_ns: int) -> None:
+    def _keep(self, edition: Edition, now_ns: int) -> list[Edition]:
+        """Keep an edition, and return those that leave for it."""
+        left: list[Edition] = []
         self._newest[edition.order] = edition
         self._kept[edition.number] = edition, now_ns
         self.places += len(edition.refs)
@@ -216,11 +224,13 @@ class ListOrders:
             oldest, used_ns = next(iter(self._kept.values()))
             is_late = now_ns - used_ns >= KEPT_SECONDS * 1_000_000_000
             if oldest.number == edition.number or not (is_late or self.places > self._most_places):
-                return
+                break
+            left.append(oldest)
             del self._kept[oldest.number]
             self.places -= len(oldest.refs)
             if self._newest.get(oldest.order) is oldest:
                 del self._newest[oldest.order]
+        return left
 
     def _use(self, edition: Edition, now_ns: int) -> None:
         if edition.number in self._kept:

@@ -8,7 +8,7 @@ the first page in a language its catalog is read, in a thread, too.
 import asyncio
 import threading
 from collections.abc import Mapping, MutableMapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,6 +34,8 @@ MACROS = {
     "servers_parts": "people/servers.html",
 }
 """The templates of shared parts, by the name that others use. A block that is drawn alone sees no import."""
+KEPT, MOST_KEPT = (("public", "card"),), 2_000
+"""Macros whose outcome is the same for the same arguments, and how many outcomes of each are kept."""
 BLOCK = "content"
 """The part of a page that is its fragment."""
 FRAME = "base.html"
@@ -122,6 +124,9 @@ def drawing_with(spoken: "Localization") -> Drawing:
     environment.loader = CompiledLoader()
     for name, macros in MACROS.items():
         environment.globals[name] = environment.get_template(macros).module
+    for name, macro in KEPT:
+        module = environment.globals[name]
+        setattr(module, macro, lru_cache(MOST_KEPT)(getattr(module, macro)))
     return Drawing(environment, shipped.files)
 
 

@@ -19,6 +19,7 @@ from core.events import (
     UserErased,
     UserMerged,
     VotesMerged,
+    VotesStruck,
 )
 from core.ledger import Ledger
 from core.state import State
@@ -152,8 +153,13 @@ def test_another_vote_before_the_end_moves_the_message() -> None:
 
 @pytest.mark.parametrize(
     "event",
-    [ReminderCleared(REF, BOT_REF, NOW_MS), ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF, REF))],
-    ids=["turned off", "removed", "erased"],
+    [
+        ReminderCleared(REF, BOT_REF, NOW_MS),
+        ListingRemoved(BOT_REF),
+        UserErased(USER, (BOT_REF, REF)),
+        VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS),
+    ],
+    ids=["turned off", "removed", "erased", "struck out"],
 )
 def test_what_does_not_hold_any_more_is_never_sent(event: Event) -> None:
     async def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged
+from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import PlaceLost
 from core.state import State
 from handlers.reply import NotReady, Reply
@@ -151,6 +151,25 @@ def test_a_vote_of_another_node_tells_the_count_over_all_nodes() -> None:
         place.log.commit(voted(int(USER), 2))
         place.log.commit(VoteCast(BOT_REF, USER, 1, NOW_MS + 1, "b.1", total=3))
         assert (await place.told(behind(1), 10))[0] == [("vote", USER, 2), ("vote", USER, 3)]
+
+    run(main())
+
+
+def test_votes_that_are_struck_out_are_a_line_a_user_and_tell_of_the_votes_before_no_more() -> None:
+    async def main() -> None:
+        place = Place()
+        users = [str(FIRST + number) for number in range(3)]
+        place.log.commit(*(voted(int(user), 4) for user in users))
+        place.log.commit(VotesStruck(BOT_REF, tuple(users[:2]), "bought", NOW_MS))
+        place.log.commit(voted(FIRST, 1, NOW_MS + 1))
+        assert (await place.told(behind(2), 1))[0] == [
+            *(("struck", user, None) for user in users[:2]),
+            ("vote", users[0], 1),
+        ]
+        assert [user for its_type, user, _ in (await place.told(behind(1), 9))[0] if its_type == "vote"] == [
+            *(users[0], users[2]),
+            users[0],
+        ]
 
     run(main())
 

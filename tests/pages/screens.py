@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, ThreadGateway
-from tests.support.people_filled import FRESH_BOT, READY_BOT, filled_site, signed_in
+from tests.support.people_filled import FRESH_BOT, QUIZ_BOT, READY_BOT, filled_site, signed_in
 from tests.support.platform_stand_in import ADA, BEN, CLEO
 from tests.support.webhook_receiver import receiving
 
@@ -45,6 +45,9 @@ OF_PEOPLE = (
     Screen("home", "/"),
     Screen("sign-in", "/signin?to=/me", 390, 844),
     Screen("my-listings", "/me", user=ADA),
+    Screen("vote", f"/bots/{QUIZ_BOT}/vote", user=BEN),
+    Screen("voted-phone", f"/bots/{BOT}/vote", 360, 740, "dark", BEN),
+    Screen("flagged-votes", "/review/votes", user=CLEO),
     Screen("my-votes", "/me/votes", user=BEN),
     Screen("my-votes-phone", "/me/votes", 360, 800, "dark", BEN),
     Screen("notices", "/me/notices", theme="dark", user=ADA),

@@ -7,6 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
+from core.events import VoteFlagged
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
@@ -62,6 +63,7 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         gateway.done("POST", "/manage/bots", shy)
         gateway.clock.advance(3_600)
         gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It answers no command."})
+        flag_votes(gateway)
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
@@ -78,6 +80,16 @@ def remind_ben(gateway: PeopleGateway) -> None:
     ben.acted("/me/reminders", {"listing": f"bots/{QUIZ_BOT}", "remind": "on"})
     ben.acted(f"/bots/{QUIZ_BOT}/vote")
     gateway.clock.advance(86_400)
+
+
+def flag_votes(gateway: PeopleGateway) -> None:
+    """Two votes of those above were suspicious."""
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    flags = (
+        VoteFlagged(f"bots/{BOT}", CLEO, "crowded_address", "0" * 23 + "1", now_ms - 60_000),
+        VoteFlagged(f"bots/{QUIZ_BOT}", BEN, "burst", "0" * 23 + "2", now_ms - 86_400_000),
+    )
+    gateway.on_loop(lambda: ledger.commit(flags))
 
 
 @contextmanager
@@ -104,7 +116,7 @@ def pages() -> list[tuple[str | None, str]]:
     tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
         *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
-        (None, f"/bots/{BOT}"),
+        *((None, path) for path in (f"/bots/{BOT}", f"/bots/{BOT}/vote")),
         *((ADA, path) for path in (f"/bots/{BOT}", f"/bots/{OTHER_BOT}")),
         (DAN, f"/servers/{SERVER}"),
         *((ADA, path) for path in ("/", "/me", "/me/notices", "/me/sessions", "/me/data")),
@@ -112,6 +124,8 @@ def pages() -> list[tuple[str | None, str]]:
         *((ADA, bots + tab) for tab in tabs),
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
+        *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
+        *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
         *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),

@@ -44,6 +44,10 @@ LONGEST = 200
 LOOKED_THROUGH = 500
 """How many results are looked through for those of a category or with a keyword."""
 PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
+HOME_ORDERS = tuple(
+    ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
+)
+"""The orders of the first page, which whoever comes first after a start finds made."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
@@ -197,7 +201,7 @@ class PublicLists:
         return wanted.address(after=cursor) if cursor is not None else None
 
     def _whole(self) -> Mapping[str, Any]:
-        return {"is_complete": self._catalogue.is_complete, "category_names": CATEGORIES}
+        return {"is_complete": self._catalogue.is_complete, "category_name": CATEGORIES.get}
 
 
 def _title(wanted: Wanted) -> Text:

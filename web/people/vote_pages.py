@@ -196,7 +196,8 @@ class VotePages:
         if vote is None:
             return _Standing(problem=problem, tripped=tripped)
         count, last_ms = vote
-        is_counted = self._clock.now_ms() - last_ms < self._cooldown_ms
+        is_unsaved = problem is not None and problem.kind == "unsaved"  # the state may have it all the same
+        is_counted = not is_unsaved and self._clock.now_ms() - last_ms < self._cooldown_ms
         told = telling_of(self._state, row, user, last_ms) if is_counted else NOT_TOLD
         return _Standing(count, last_ms, is_counted, told, problem, tripped)
 

@@ -2,13 +2,15 @@
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
+from core.events import VoteCast
+from serving import application
 from tests.support.contract import refusal, wrong_fields
 from tests.support.gateways import (
     BOT,
@@ -19,8 +21,10 @@ from tests.support.gateways import (
     USER,
     WAIT_SECONDS,
     ThreadGateway,
+    eventually,
     running,
 )
+from tests.support.raw_http_client import OPERATOR, calling, request
 
 FEED = "/manage/votes"
 SERVER_PATH = f"/manage/servers/{SERVER}"
@@ -64,6 +68,22 @@ def stream(
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
         with answer:
             yield events(answer)
+
+
+def has_room(gateway: ThreadGateway) -> bool:
+    """Tell whether a stream can be opened."""
+    with requests.Session() as session:
+        session.trust_env = False
+        url = f"{gateway.base_url}{FEED}?after=now"
+        with session.get(url, headers=EVENTS, stream=True, timeout=WAIT_SECONDS) as answer:
+            return answer.ok
+
+
+def committed(gateway: ThreadGateway, users: Sequence[str]) -> None:
+    """Vote without a request for each, and wait until all is durable."""
+    ledger, now_ms = gateway.gateway.ledger, gateway.clock.now_ms()
+    gateway.on_loop(lambda: [ledger.commit([VoteCast(f"bots/{BOT}", user, 1, now_ms)]) for user in users])
+    gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1})
 
 
 def events(answer: requests.Response) -> Iterator[tuple[str, Any]]:
@@ -175,6 +195,20 @@ def test_an_erasure_and_a_removal_are_lines_and_take_their_votes_along(gateway: 
     ]
 
 
+def test_votes_that_moderators_strike_out_are_lines(gateway: ThreadGateway) -> None:
+    gateway.cast()
+    gateway.cast(OTHER_USER)
+    _, cursor = all_from(gateway, None)
+    gateway.done("POST", f"/manage/bots/{BOT}/votes/strike", {"users": [USER], "reason": "They were bought."})
+
+    (line,) = all_from(gateway, cursor)[0]
+
+    assert {name: value for name, value in line.items() if value is not None} == {
+        **{"type": "struck", "kind": "bots", "id": BOT, "user": USER},
+    }
+    assert [line["user"] for line in all_from(gateway, None)[0]] == [OTHER_USER]
+
+
 BAD = [
     *("", "x", "1", "1-0", "1-0-zzzzzzzz", "-1-0-00000000", "1-0-00000000-bots-1", "1-0-00000000-cats-1-1"),
     *("1-0-0000000", "１-0-00000000", "1-0-00000000\n", f"1-0-00000000-bots-{BOT}-{1 << 64}", "9" * 19),
@@ -241,6 +275,21 @@ def test_a_cursor_from_before_the_journal_is_410_and_a_new_reader_has_everything
     assert all_from(gateway, cursor)[0] == []
 
 
+def test_a_reader_goes_on_while_the_journal_begins_new_files(tmp_path: Path) -> None:
+    settings = {"journal.segment_bytes": 65_536, "journal.kept_bytes": 50_000_000}
+    with running(tmp_path / "own", **settings) as gateway:
+        gateway.list_bot()
+        _, cursor = all_from(gateway, None)
+        users = [str(FIRST_USER + number) for number in range(3_000)]
+        told: list[str] = []
+        for first in range(0, len(users), 300):
+            committed(gateway, users[first : first + 300])
+            lines, cursor = all_from(gateway, cursor, 50)
+            told += [line["user"] for line in lines]
+        assert told == users
+        assert len(list((tmp_path / "own").glob("journal-*"))) > 3
+
+
 def test_kept_bytes_keep_the_journal_for_readers_within_the_bound(tmp_path: Path) -> None:
     with running(tmp_path / "own", **{"journal.kept_bytes": 20_000}) as gateway:
         gateway.list_bot()
@@ -295,6 +344,21 @@ def test_streams_are_bounded_and_end_with_the_gateway(tmp_path: Path) -> None:
         gateway.stop()
         for each in several:
             assert list(each) == []
+
+
+def test_who_does_not_read_a_stream_is_cut_off_and_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(application, "STALLED_SECONDS", 0.2)
+    with (
+        running(tmp_path / "own", **{"votes.feed_streams": 1}) as gateway,
+        calling(gateway.base_url, receive_bytes=4_096) as idle,
+    ):
+        gateway.list_bot()
+        committed(gateway, [str(FIRST_USER + number) for number in range(40_000)])
+        idle.send(request("GET", FEED, OPERATOR, "Accept: text/event-stream"))
+        eventually(lambda: "an answer was cut off" in caplog.text)
+        eventually(lambda: has_room(gateway))
 
 
 def test_the_feed_knows_bots_beside_each_other(gateway: ThreadGateway) -> None:

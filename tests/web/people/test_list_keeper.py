@@ -8,11 +8,28 @@ from core.clock import FakeClock
 from core.refusals import Invalid
 from listings.catalogue import Catalogue, Shelf
 from listings.list_orders import FRESH_SECONDS, STALE_SECONDS, ListOrder, ListOrders
+from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import state_after
 from tests.support.sample_rows import BOT_REF, OTHER_REF, listed, voted
 from web.people.list_keeper import ListKeeper
 
-ORDER = ListOrder(Shelf("bots/"), "votes")
+ORDER, BY_NAME = ListOrder(Shelf("bots/"), "votes"), ListOrder(Shelf("bots/"), "name")
+
+
+class SlowVotes:
+    """Votes of which each look takes long, by the clock."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self.looks = 0
+
+    def total(self, _: str) -> int:
+        self.looks += 1
+        self._clock.advance(FRESH_SECONDS)
+        return self.looks
+
+    def in_month(self, ref: str, _: int) -> int:
+        return self.total(ref)
 
 
 def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:
@@ -50,3 +67,25 @@ def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:
         keeping.cancel()
 
     asyncio.run(main())
+
+
+def test_what_nobody_waits_for_rests_and_whoever_waits_is_served_at_once() -> None:
+    clock, state = FakeClock(), state_after(listed())
+    catalogue, votes = Catalogue(state), SlowVotes(clock)
+    for _ in catalogue.survey():
+        pass
+    keeper = ListKeeper(ListOrders(catalogue, votes, 1), clock)
+
+    async def main() -> None:
+        keeping = asyncio.create_task(keeper.run())
+        assert [*(await keeper.page(ORDER, None, 9)).refs] == [BOT_REF]
+        catalogue.on_record(1, [voted(1)])
+        clock.advance(FRESH_SECONDS)
+        await keeper.page(ORDER, None, 9)  # a newer one is wanted, and comes after the rest
+        await turns()
+        assert votes.looks == 1
+        pages = await asyncio.gather(keeper.page(BY_NAME, None, 9), keeper.page(BY_NAME, None, 9))
+        assert [[*page.refs] for page in pages] == [[BOT_REF]] * 2
+        keeping.cancel()
+
+    run(main())

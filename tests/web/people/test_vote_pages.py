@@ -8,6 +8,7 @@ import pytest
 
 from core.actors import GATEWAY, OPERATOR
 from core.events import EligibilityChecked
+from core.refusals import Unavailable
 from people.quarantine import impose
 from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
 from tests.support.owned_listings import list_bot, list_server
@@ -171,12 +172,12 @@ def test_two_tabs_at_once_cast_one_vote(gateway: PeopleGateway, ben: Person) -> 
 
 def test_who_erased_the_own_data_waits_for_the_end_of_the_cooldown(gateway: PeopleGateway) -> None:
     list_bot(gateway, BOT, owner=ADA, decision="approve")
-    emil = gateway.person(EMIL)
-    emil.acted(VOTE)
+    emil = gateway.person(EMIL)  # he reads German
+    assert "Gezählt." in emil.acted(VOTE)
     assert emil.post("/me/data", {"word": "erase"}).status_code == 303
     again = gateway.person(EMIL)
-    assert "Counted." not in again.page(VOTE)
-    assert "You can vote again in" in words(again.page(VOTE))
+    assert "Gezählt." not in again.page(VOTE)
+    assert "Du kannst in 1 Tag wieder abstimmen" in words(again.page(VOTE))
     assert again.post(VOTE).status_code == 409
     assert votes_of(gateway, EMIL) == 0
 
@@ -211,6 +212,23 @@ def test_who_presses_too_often_waits(gateway: PeopleGateway, ben: Person) -> Non
     assert "The next attempt is possible" in words(refused.text)
     gateway.clock.advance(60)
     assert ben.post(VOTE).status_code == 409
+
+
+def test_while_nothing_can_be_saved_a_voter_is_not_told_that_the_vote_counts(
+    gateway: PeopleGateway, ben: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(_: int) -> None:
+        raise Unavailable("no space left on the disk")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gateway.gateway.ledger, "durable", refuse)
+        answer = ben.post(VOTE)
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    page = words(answer.text)
+    assert "This site cannot save anything right now, so your vote may not count." in page
+    assert "Counted." not in page
+    assert "<button>Vote</button>" in answer.text
 
 
 # -- Whether the bot was told -----------------------------------------------------------------------------
