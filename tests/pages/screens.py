@@ -55,6 +55,8 @@ OF_PEOPLE = (
     Screen("my-data", "/me/data", theme="dark", user=ADA),
     Screen("new-bot", f"/bots/new?id={FRESH_BOT}", height=1_400, user=ADA),
     Screen("manage", f"/bots/{BOT}/manage", user=ADA),
+    Screen("numbers", f"/bots/{BOT}/manage/votes", height=1_800, user=ADA),
+    Screen("numbers-phone", f"/bots/{BOT}/manage/votes", 360, 1_000, "dark", ADA),
     Screen("profile", f"/bots/{BOT}/manage/profile", height=1_400, theme="dark", user=ADA),
     Screen("keys", f"/bots/{BOT}/manage/keys", user=ADA),
     Screen("webhook", f"/bots/{BOT}/manage/webhook", height=1_400, user=ADA),

@@ -1,13 +1,17 @@
 """A site with something on every page for people, and browsers that are signed in."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser
 
-from core.events import VoteFlagged
+from core.clock import MS_PER_DAY, day_of, month_of
+from core.events import Event, StatsUpdated, VoteCast, VoteFlagged
+from core.rows import StatsWindow
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
@@ -18,6 +22,7 @@ from tests.support.webhook_receiver import Receiver, status
 QUIZ_BOT = "600000000000000001"
 READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
+PAST_DAYS = 75
 DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
 
 ## Commands
@@ -51,9 +56,11 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
         gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1_200})
         key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "production"})["key"]
+        live_through(gateway, PAST_DAYS)
         gateway.stats(key, {"server_count": 1_210, "commands_count": 42})
         set_webhook(gateway, f"{receiver.url}/votes", token="token-of-the-owner")
         gateway.person(BEN).acted("/me/reminders", {"listing": f"bots/{BOT}", "remind": "on"})
+        gateway.person(BEN).acted("/me/naming", {"name": "on"})
         for user in (BEN, CLEO):
             gateway.cast(user)
             eventually(lambda: webhook(gateway)["pending"] == 0)
@@ -80,6 +87,25 @@ def remind_ben(gateway: PeopleGateway) -> None:
     ben.acted("/me/reminders", {"listing": f"bots/{QUIZ_BOT}", "remind": "on"})
     ben.acted(f"/bots/{QUIZ_BOT}/vote")
     gateway.clock.advance(86_400)
+
+
+def live_through(gateway: PeopleGateway, days: int) -> None:
+    """Votes and pushes of the last days, by users of whom nothing else is known."""
+    ledger, now_ms, ref = gateway.gateway.ledger, gateway.clock.now_ms(), f"bots/{BOT}"
+    voters, of_month, events = count(7 * 10**17), Counter[int](), list[Event]()
+    for ago in reversed(range(1, days)):
+        begins_ms = (day_of(now_ms) - ago) * MS_PER_DAY
+        for number in range(ago * 7 % 13 + days // ago % 9):
+            at_ms = begins_ms + (number * number + 11) % 24 * 3_600_000
+            of_month[month_of(at_ms)] += 1
+            voter = str(next(voters))
+            events.append(
+                VoteCast(ref, voter, 1, at_ms, of_day=number + 1, of_month=of_month[month_of(at_ms)])
+            )
+        if ago < days // 2:
+            servers = 1_200 - 6 * ago + ago % 7
+            events.append(StatsUpdated(ref, servers, 40, StatsWindow(begins_ms, 1), begins_ms))
+    gateway.on_loop(lambda: ledger.commit(events))
 
 
 def flag_votes(gateway: PeopleGateway) -> None:
@@ -113,7 +139,7 @@ def signed_in(
 def pages() -> list[tuple[str | None, str]]:
     """Every page of the site that shows something, and whose browser sees it."""
     bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
-    tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
+    tabs = ("", "/votes", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
         *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
         *((None, path) for path in (f"/bots/{BOT}", f"/bots/{BOT}/vote")),
@@ -127,7 +153,7 @@ def pages() -> list[tuple[str | None, str]]:
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
         *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
-        *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
+        *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/danger")),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),
