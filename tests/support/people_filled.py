@@ -15,8 +15,9 @@ from core.rows import StatsWindow
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
+from tests.support.listed_servers import listed
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, EMIL
+from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, CLEO, DAN, EMIL, WITHOUT_BOT
 from tests.support.webhook_receiver import Receiver, status
 
 QUIZ_BOT = "600000000000000001"
@@ -40,8 +41,9 @@ DESCRIPTION = """Jukebox plays music in voice channels, from any source you like
 @contextmanager
 def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
     """Ada owns a bot that people vote for, one that was denied, and one in review. Dan owns the first with
-    her, and a server."""
-    with serving(folder, **{"webhooks.retries": 0}) as gateway:
+    her, and a server. Ada has a server in review, of which not all can be seen."""
+    settings: dict[str, object] = {"webhooks.retries": 0, "chat_platform.bot_token": BOT_TOKEN}
+    with serving(folder, **settings) as gateway:
         remind_ben(gateway)
         jukebox = {
             **BOT_SUBMISSION,
@@ -74,6 +76,8 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
+        library = {"name": "The quiet library", "description": "Books, and those who read them."}
+        listed(gateway, WITHOUT_BOT, **library, keywords="books")
         gateway.clock.advance(3_600)
         yield gateway
 
@@ -151,9 +155,11 @@ def pages() -> list[tuple[str | None, str]]:
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
-        *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
+        (CLEO, f"/bots/{BOT}/vote"),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
         *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/danger")),
+        *((ADA, path) for path in ("/servers/new", f"/servers/{WITHOUT_BOT}/manage")),
+        (CLEO, f"/review/servers/{WITHOUT_BOT}"),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),
