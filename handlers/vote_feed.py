@@ -73,8 +73,8 @@ class VoteLine(View):
         LineType,
         Meta(
             description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
-            "`struck`: the user's votes for the listing are struck out. `erased`: the user's votes are gone. "
-            "`removed`: the listing and its votes are gone."
+            "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
+            "user's votes are gone. `removed`: the listing and its votes are gone."
         ),
     ]
     kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None
