@@ -25,9 +25,10 @@ from typing import NamedTuple, Protocol
 
 import uvloop
 
-from bench.beside_pages import with_site
+from bench.beside_pages import with_settings
 from bench.charts import machine
 from bench.markdown import Turns
+from bench.people_pages import SITE
 from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
 from core.events import ListingSaved
@@ -335,7 +336,7 @@ def starts(count: int, rounds: int) -> None:
         place = Path(folder)
         (place / "data").mkdir(mode=0o700)
         seed_folder(place / "data", [(f"bots/{last - number}", 0) for number in reversed(range(count))])
-        plain, site = votegate(place / "data"), with_site(votegate(place / "data"))
+        plain, site = votegate(place / "data"), with_settings(votegate(place / "data"), "with pages", SITE)
         pairs = [
             (start(plain, place / "plain.log", None), start(site, place / "site.log", str(last)))
             for _ in range(rounds)
