@@ -1,12 +1,11 @@
 """What search costs: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
 
-    python -m bench.search [--listings 100000] [--rounds 3]
+    python -m bench.search [--listings 100000] [--rounds 3] [--parts starts tables work]
 
 The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most
 of them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
 their sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is
-measured as in `bench/markdown.py`. At last, gateways start on the same data folder, with pages for people
-and without.
+measured as in `bench/markdown.py`. Gateways start on one data folder, with pages for people and without.
 """
 
 import argparse
@@ -25,9 +24,10 @@ from typing import NamedTuple, Protocol
 
 import uvloop
 
-from bench.beside_pages import with_site
+from bench.beside_pages import with_settings
 from bench.charts import machine
 from bench.markdown import Turns
+from bench.people_pages import SITE
 from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
 from core.events import ListingSaved
@@ -53,6 +53,7 @@ ASKED = 300
 ASKED_OF_PLAIN = 10
 """As many for a table that is there to compare: some of its queries take half a second."""
 CHANGES = 300
+PARTS = ("starts", "tables", "work")
 
 
 class Texts:
@@ -335,7 +336,8 @@ def starts(count: int, rounds: int) -> None:
         place = Path(folder)
         (place / "data").mkdir(mode=0o700)
         seed_folder(place / "data", [(f"bots/{last - number}", 0) for number in reversed(range(count))])
-        plain, site = votegate(place / "data"), with_site(votegate(place / "data"))
+        plain = votegate(place / "data")
+        site = with_settings(plain, "with pages", SITE)
         pairs = [
             (start(plain, place / "plain.log", None), start(site, place / "site.log", str(last)))
             for _ in range(rounds)
@@ -348,33 +350,40 @@ def starts(count: int, rounds: int) -> None:
     row("memory with pages and their index, MB", [f"{other.bytes / 1e6:.0f}" for _, other in pairs])
 
 
+def work(listings: Sequence[Listing], asked: Sequence[str], rounds: int) -> None:
+    done = [uvloop.run(at_work(listings, asked)) for _ in range(rounds)]
+    head("the index at work", [f"round {number + 1}" for number in range(rounds)])
+    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in done])
+    row("seconds of the processor meanwhile", [f"{each.busy_seconds:.2f}" for each in done])
+    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in done])
+    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in done])
+    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in done])
+    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in done])
+    row(
+        "from a change until it is found, p50 ms",
+        [f"{statistics.median(each.found_ms):.1f}" for each in done],
+    )
+    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in done])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.search")
     parser.add_argument("--listings", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     tune_interpreter()
     print(f"{machine()}, SQLite {sqlite3.sqlite_version}")
+    if "starts" in given.parts:
+        starts(given.listings, given.rounds)
     listings = rows(given.listings)
     listed = [each for each in map(findable_of, listings) if each is not None]
-    compare(listed)
-    asked = [text for texts in queries(listed).values() for text in texts]
-    random.Random(4).shuffle(asked)
-    rounds = [uvloop.run(at_work(listings, asked)) for _ in range(given.rounds)]
-    head("the index at work", [f"round {number + 1}" for number in range(given.rounds)])
-    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in rounds])
-    row("seconds of the processor meanwhile", [f"{each.busy_seconds:.2f}" for each in rounds])
-    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in rounds])
-    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in rounds])
-    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in rounds])
-    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in rounds])
-    row("the slowest search afterwards, ms", [f"{each.ms[-1]:.1f}" for each in rounds])
-    row(
-        "from a change until it is found, p50 ms",
-        [f"{statistics.median(each.found_ms):.1f}" for each in rounds],
-    )
-    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in rounds])
-    starts(given.listings, given.rounds)
+    if "tables" in given.parts:
+        compare(listed)
+    if "work" in given.parts:
+        asked = [text for texts in queries(listed).values() for text in texts]
+        random.Random(4).shuffle(asked)
+        work(listings, asked, given.rounds)
 
 
 if __name__ == "__main__":
