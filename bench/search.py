@@ -278,7 +278,7 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
     beside = []
     while not index.is_complete:
         beside.append(await _search_ms(index, chance.choice(asked)))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
     seconds, busy = time.perf_counter() - began, time.process_time() - busy
     turning.cancel()
     calm = [await _search_ms(index, text) for text in asked]
@@ -310,24 +310,26 @@ class Started(NamedTuple):
 
     seconds: float
     """From the start of the process until it serves."""
-    found_seconds: float | None
-    """From then until its search has found the last listing."""
+    cpu_seconds: float
+    """The processor's time until then."""
+    found_seconds: float
+    """From then until its search has found the last listing; 0 without a search."""
+    found_cpu_seconds: float
     bytes: int
 
 
 def start(server: Server, log: Path, last: str | None) -> Started:
     began = time.perf_counter()
     with running(server, log) as gateway:
-        seconds, found_seconds = time.perf_counter() - began, None
-        if last is None:
-            return Started(seconds, None, gateway.resident())
+        seconds, cpu, found_seconds, found_cpu = time.perf_counter() - began, gateway.cpu_seconds(), 0.0, 0.0
         connection = HTTPConnection("127.0.0.1", gateway.port)
-        while found_seconds is None:
-            connection.request("GET", f"/bots.json?q=a+bot+{last}")
+        while last is not None and not found_seconds:
+            connection.request("GET", f"/bots.json?q={last}")
             if f'"id":"{last}"'.encode() in connection.getresponse().read():
                 found_seconds = time.perf_counter() - began - seconds
-            time.sleep(0.02)
-        return Started(seconds, found_seconds, gateway.resident())
+                found_cpu = gateway.cpu_seconds() - cpu
+            time.sleep(0.25)
+        return Started(seconds, cpu, found_seconds, found_cpu, gateway.resident())
 
 
 def starts(count: int, rounds: int) -> None:
@@ -345,6 +347,12 @@ def starts(count: int, rounds: int) -> None:
     head(f"a start with {count:,} bots", [f"round {number + 1}" for number in range(rounds)])
     row("seconds until it serves, without pages", [f"{one.seconds:.2f}" for one, _ in pairs])
     row("seconds until it serves, with pages", [f"{other.seconds:.2f}" for _, other in pairs])
+    row("processor seconds until then, without pages", [f"{one.cpu_seconds:.2f}" for one, _ in pairs])
+    row("processor seconds until then, with pages", [f"{other.cpu_seconds:.2f}" for _, other in pairs])
+    row(
+        "processor seconds from then until the last is found",
+        [f"{other.found_cpu_seconds:.2f}" for _, other in pairs],
+    )
     row("seconds from then until the last is found", [f"{other.found_seconds:.2f}" for _, other in pairs])
     row("memory without pages, MB", [f"{one.bytes / 1e6:.0f}" for one, _ in pairs])
     row("memory with pages and their index, MB", [f"{other.bytes / 1e6:.0f}" for _, other in pairs])
