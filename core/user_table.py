@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from msgspec import UNSET
 
@@ -24,8 +25,8 @@ class UsersView(Mapping[str, UserRow]):
 
     @property
     @abstractmethod
-    def named(self) -> Collection[str]:
-        """The ids of users whose names owners may see among their top voters."""
+    def named(self) -> AbstractSet[int]:
+        """The ids, as the vote table has them, of users whose names owners may see among their top voters."""
 
     @property
     @abstractmethod
@@ -40,7 +41,7 @@ class UserTable(UsersView):
         self._by_session: dict[str, str] = {}
         self._with_role: set[str] = set()
         self._with_reminders: set[str] = set()
-        self._named: set[str] = set()
+        self._named: set[int] = set()
         self.refs = self._refs
         self.by_session = self._by_session
 
@@ -49,7 +50,7 @@ class UserTable(UsersView):
         return self._with_reminders
 
     @property
-    def named(self) -> Collection[str]:
+    def named(self) -> AbstractSet[int]:
         return self._named
 
     @property
@@ -96,11 +97,11 @@ class UserTable(UsersView):
         if row.reminders is not UNSET and row.reminders_on:
             self._with_reminders.add(row.ref)
         if row.lets_name:
-            self._named.add(row.id)
+            self._named.add(int(row.id))
 
     def _forget_indexes(self, row: UserRow) -> None:
         for session in row.sessions:
             self._by_session.pop(session.digest, None)
         self._with_role.discard(row.ref)
         self._with_reminders.discard(row.ref)
-        self._named.discard(row.id)
+        self._named.discard(int(row.id))

@@ -1,6 +1,7 @@
 """The part of people's pages in the composition root. No logic. It is imported only where there are some."""
 
 import asyncio
+import gc
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -241,6 +242,8 @@ class PeopleSite:
             await in_slices(self._catalogue.survey())
             await self._keeper.prepare(HOME_ORDERS)
             await in_slices(self._ownership.survey())
+            if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
+                gc.freeze()
             tasks.create_task(self._rechecks.run(stop))
             await self._sweeping.run(stop)
 

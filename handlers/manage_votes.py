@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
+from core.push_history import pushes_of
 from core.rows import FlagRule
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
@@ -13,17 +14,19 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import (
     CastVote,
+    DayPushes,
     DayVotes,
     HourVoters,
+    ListingNumbers,
     MonthVotes,
+    TopVoterView,
     UserVote,
     UserVotes,
-    VotesByTime,
 )
 from listings.forms import Voter, Voters, read
 from listings.rules import listing_of
 from people.quarantine import refuse_quarantined
-from votes.numbers import VoteHours, counted_votes
+from votes.numbers import VoterSurvey, votes_to_now
 from votes.queries import vote_status
 from votes.rules import cast_vote
 
@@ -89,21 +92,28 @@ class ManageVotes:
 
         return await self._context.commit(events, cast)
 
-    async def counts(self, request: Request) -> Reply:
-        ref = self._ref(request)
+    async def numbers(self, request: Request) -> Reply:
+        ref, now_ms = self._ref(request), self._clock.now_ms()
         listing_of(self._state, ref)
-        hours = VoteHours(self._state, ref)
-        await in_slices(hours.slices())
-        counted = counted_votes(self._state, ref, self._clock.now_ms())
+        voters = VoterSurvey(self._state, ref)
+        await in_slices(voters.slices())
+        listing, counted = listing_of(self._state, ref), votes_to_now(self._state, ref, now_ms)
         return success(
-            VotesByTime(
+            ListingNumbers(
                 total=counted.total,
                 days=tuple(DayVotes(day=date_of(day), votes=votes) for day, votes in counted.days.items()),
                 months=tuple(
                     MonthVotes(month=month_name(month), votes=votes)
                     for month, votes in counted.months.items()
                 ),
-                hours=tuple(HourVoters(hour=hour, voters=voters) for hour, voters in enumerate(hours.voters)),
+                hours=tuple(HourVoters(hour=hour, voters=found) for hour, found in enumerate(voters.hours)),
+                top_voters=tuple(
+                    TopVoterView(user=each.user, name=each.name, votes=each.votes) for each in voters.top
+                ),
+                pushes=tuple(
+                    DayPushes(day=date_of(day), server_count=pushed.servers, command_count=pushed.commands)
+                    for day, pushed in pushes_of(listing.pushed).items()
+                ),
             )
         )
 

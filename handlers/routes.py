@@ -36,6 +36,7 @@ from handlers.views import (
     IssuedKey,
     KeyList,
     LimitsAnswer,
+    ListingNumbers,
     Redelivered,
     RotatedKey,
     RotatedSecret,
@@ -46,7 +47,6 @@ from handlers.views import (
     ShownBot,
     Success,
     UserVotes,
-    VotesByTime,
     WebhookAnswer,
 )
 from handlers.vote_feed import FeedQuery, VotePage
@@ -610,17 +610,18 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
         ),
         Route(
             "GET",
-            f"{one}/counts",
+            f"/manage/{kind}/{{id}}/numbers",
             f"count{form}Votes",
-            endpoint=lambda to: to.votes[kind].counts,
+            endpoint=lambda to: to.votes[kind].numbers,
             access="operator",
             tag="Votes",
             summary=f"Count a {thing}'s votes by day and month",
             description=(
                 "For each of the last 90 days and 24 months (UTC), and of all time. The hours are those of "
-                "the latest vote of each voter. Days and months count since the version that keeps them."
+                "the latest vote of each voter. Days and months count since the version that keeps them; "
+                "so do the counts that a bot has pushed."
             ),
-            answer=VotesByTime,
+            answer=ListingNumbers,
             outcome="The numbers.",
             refuses=(NO_LISTING,),
         ),

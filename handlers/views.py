@@ -756,7 +756,23 @@ class HourVoters(View):
     voters: Count
 
 
-class VotesByTime(Success):
+class TopVoterView(View):
+    """A voter who lets owners see this."""
+
+    user: Snowflake
+    name: str
+    votes: Positive
+
+
+class DayPushes(View):
+    """The counts that a bot has pushed on a day: the greatest of each, or null for one that it has not."""
+
+    day: Day
+    server_count: Count | None
+    command_count: Count | None
+
+
+class ListingNumbers(Success):
     """The votes for a listing by day and month. Votes that were struck out are not among them."""
 
     total: Annotated[
@@ -778,4 +794,20 @@ class VotesByTime(Success):
     hours: Annotated[
         tuple[HourVoters, ...],
         Meta(description="The latest vote of each voter, by hour.", examples=[[{"hour": 18, "voters": 64}]]),
+    ]
+    top_voters: Annotated[
+        tuple[TopVoterView, ...],
+        Meta(
+            description="Up to 10 who have voted most, of those who let owners see their names. Nobody does "
+            "unless they chose so on their own page.",
+            examples=[[{"user": "444444444444444444", "name": "Ada", "votes": 31}]],
+        ),
+    ]
+    pushes: Annotated[
+        tuple[DayPushes, ...],
+        Meta(
+            description="The last 90 days on which the bot has pushed counts, the oldest first. A server has "
+            "none.",
+            examples=[[{"day": "2026-01-31", "server_count": 1_250, "command_count": 42}]],
+        ),
     ]

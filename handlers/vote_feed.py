@@ -42,7 +42,7 @@ PAGE, MAX_PAGE = 500, 1_000
 STREAM_PAGE = 250
 MOST_READERS = 64
 """Pages that may be under way at once."""
-SLICE = 256
+SLICE = 128
 """Lines or listings between two breaths of the loop."""
 MOST_LISTINGS = 20_000
 """Listings that one page looks at: most may be without votes."""
@@ -73,8 +73,8 @@ class VoteLine(View):
         LineType,
         Meta(
             description="`vote`: the user has voted. `standing`: how the user stands with the listing. "
-            "`struck`: the user's votes for the listing are struck out. `erased`: the user's votes are gone. "
-            "`removed`: the listing and its votes are gone."
+            "`struck`: moderators have struck out the user's votes for the listing. `erased`: all the "
+            "user's votes are gone. `removed`: the listing and its votes are gone."
         ),
     ]
     kind: Annotated[Kind | None, Meta(description="What the listing is.")] = None

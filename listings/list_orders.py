@@ -16,10 +16,11 @@ was made.
 """
 
 import heapq
+from array import array
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
@@ -69,19 +70,24 @@ class ListOrder(msgspec.Struct, frozen=True, gc=False):
 
 
 class Edition(NamedTuple):
-    """An order as it was at one moment. `keys` are those of `refs`, and both are sorted by them.
+    """An order as it was at one moment. `keys` are those of the listings with the `ids`, and both are sorted
+    by them. Numbers in arrays burden no garbage collection.
 
     `changes` is what the catalogue had counted then. `made_ns` is monotonic time.
     """
 
     number: int
     order: ListOrder
-    refs: LongList[str]
-    keys: LongList[Key]
+    ids: "array[int]"
+    keys: "array[int] | LongList[str]"
     changes: tuple[int, int]
     month: int
     made_ns: int
     is_whole: bool
+
+    def ref(self, at: int) -> str:
+        """Return the listing in a place."""
+        return f"{self.order.shelf.prefix}{self.ids[at]}"
 
 
 class ListPage(NamedTuple):
@@ -136,51 +142,39 @@ class ListOrders:
         if after is not None:
             edition, place = self._place(newest, _read(after))
         self._use(edition, now_ns)
-        refs, keys, shelf = edition.refs, edition.keys, edition.order.shelf
         found: list[int] = []
-        for at in range(place, min(len(refs), place + most + SKIPPED)):
-            if self._is_on(shelf, refs[at]):
+        for at in range(place, min(len(edition.ids), place + most + SKIPPED)):
+            if self._is_on(edition.order.shelf, edition.ref(at)):
                 if len(found) == most:
                     last = found[-1]
-                    cursor = _Cursor(edition.number, last + 1, keys[last], refs[last])
-                    return ListPage([refs[each] for each in found], _written(cursor))
+                    cursor = _Cursor(edition.number, last + 1, edition.keys[last], edition.ref(last))
+                    return ListPage([*map(edition.ref, found)], _written(cursor))
                 found.append(at)
-        return ListPage([refs[each] for each in found], None)
+        return ListPage([*map(edition.ref, found)], None)
 
     def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
         """Make a new edition, in slices. It is the newest once the iterator has ended."""
         catalogue = self._catalogue
         changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
-        groups: dict[Key, str | list[str]] = {}  # a list only for several: the collector looks at each
+        groups: dict[Key, int | array[int]] = {}
         for sliced in ref_slices(catalogue.on_shelf(order.shelf)):
             for ref in sliced:
-                key = self._key(order.sort, ref, month)
-                group = groups.setdefault(key, ref)
-                if isinstance(group, list):
-                    group.append(ref)
-                elif group is not ref:
-                    groups[key] = [group, ref]
+                _add(groups, self._key(order.sort, ref, month), _id_of(ref))
             yield
-        refs, keys = LongList[str](), LongList[Key]()
-        ordered = yield from _sorted_in_slices([*groups])
-        for start in range(0, len(ordered), SLICE):
-            for key in ordered[start : start + SLICE]:
-                group = groups.pop(key)
-                if isinstance(group, list):
-                    for first in range(0, len(group), SLICE):
-                        some = group[first : first + SLICE]
-                        refs.extend(some)
-                        keys.extend([key] * len(some))
-                        yield
-                else:
-                    refs.extend((group,))
-                    keys.extend((key,))
-            yield
-        edition = Edition(self._number, order, refs, keys, changes, month, now_ns, is_whole)
+        ids = array("Q")
+        keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
+        for number, key in enumerate((yield from _sorted_in_slices(groups))):
+            group = groups.pop(key)
+            some = group if isinstance(group, array) else (group,)
+            ids.extend(some)
+            keys.extend([key] * len(some))  # type: ignore[list-item] # all keys have one type
+            if number % SLICE == 0:
+                yield
+        edition = Edition(self._number, order, ids, keys, changes, month, now_ns, is_whole)
         self._number += 1
         for gone in self._keep(edition, now_ns):
-            yield from gone.refs.freed()
-            yield from gone.keys.freed()
+            if isinstance(gone.keys, LongList):
+                yield from gone.keys.freed()
 
     def _key(self, sort: Sort, ref: str, month: int) -> Key:
         """Return what a listing is sorted by: the least first."""
@@ -207,19 +201,18 @@ class ListOrders:
     def _place(self, newest: Edition, cursor: _Cursor) -> tuple[Edition, int]:
         kept = self._kept.get(cursor.edition)
         if kept is not None and kept[0].order == newest.order:
-            return kept[0], min(max(cursor.place, 0), len(kept[0].refs))
+            return kept[0], min(max(cursor.place, 0), len(kept[0].ids))
         if isinstance(cursor.key, str) != (newest.order.sort == "name"):
             raise Invalid(NO_CURSOR)
-        keys, refs = newest.keys, newest.refs
-        behind = bisect_right(range(len(refs)), (cursor.key, cursor.ref), key=lambda at: (keys[at], refs[at]))
-        return newest, behind
+        places, after = range(len(newest.ids)), (cursor.key, cursor.ref)
+        return newest, bisect_right(places, after, key=lambda at: (newest.keys[at], newest.ref(at)))
 
     def _keep(self, edition: Edition, now_ns: int) -> list[Edition]:
         """Keep an edition, and return those that leave for it."""
         left: list[Edition] = []
         self._newest[edition.order] = edition
         self._kept[edition.number] = edition, now_ns
-        self.places += len(edition.refs)
+        self.places += len(edition.ids)
         while self._kept:
             oldest, used_ns = next(iter(self._kept.values()))
             is_late = now_ns - used_ns >= KEPT_SECONDS * 1_000_000_000
@@ -227,7 +220,7 @@ class ListOrders:
                 break
             left.append(oldest)
             del self._kept[oldest.number]
-            self.places -= len(oldest.refs)
+            self.places -= len(oldest.ids)
             if self._newest.get(oldest.order) is oldest:
                 del self._newest[oldest.order]
         return left
@@ -238,17 +231,27 @@ class ListOrders:
             self._kept.move_to_end(edition.number)
 
 
-def _sorted_in_slices(keys: list[Key]) -> Generator[None, None, list[Key]]:
+def _add(groups: "dict[Key, int | array[int]]", key: Key, id_: int) -> None:
+    group = groups.setdefault(key, id_)
+    if isinstance(group, array):
+        group.append(id_)
+    elif group != id_:
+        groups[key] = array("Q", (group, id_))
+
+
+def _id_of(ref: str) -> int:
+    return int(ref.partition("/")[2])
+
+
+def _sorted_in_slices(keys: Iterable[Key]) -> Generator[None, None, LongList[Key]]:
     """Sort keys of one type: runs by themselves, then all of them merged."""
-    runs = []
-    for start in range(0, len(keys), RUN):
-        runs.append(sorted(keys[start : start + RUN]))
+    rest, runs = iter(keys), list[tuple[Key, ...]]()
+    while run := tuple(sorted(islice(rest, RUN))):
+        runs.append(run)
         yield
-    if len(runs) <= 1:
-        return runs[0] if runs else []
-    merged, found = heapq.merge(*runs), list[Key]()
+    merged, found = heapq.merge(*runs), LongList[Key]()
     while taken := list(islice(merged, SLICE)):
-        found += taken
+        found.extend(taken)
         yield
     return found
 

@@ -1,20 +1,24 @@
-"""The numbers of a listing's votes, for its owners. Law: they name nobody.
+"""The numbers of a listing's votes, for its owners. Law: they name nobody who has not asked for it.
 
 Days, months and the total are those of `core/vote_counts.py`. The hours are of the latest vote of each voter:
-the vote table has no other times. They are counted in slices, because a listing may have a million voters.
+the vote table has no other times. Voters are surveyed in slices, because a listing may have a million.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from heapq import nsmallest
 from typing import NamedTuple
 
 from core.clock import day_of, month_of
 from core.state import State
+from core.user_rows import user_ref
 from core.vote_port import leaves_of
 
 DAYS = 90
 MONTHS = 24
 HOURS = 24
+TOP = 10
 _MS_PER_HOUR = 3_600_000
 
 
@@ -26,7 +30,15 @@ class VotesToNow(NamedTuple):
     months: Mapping[int, int]
 
 
-def counted_votes(state: State, ref: str, now_ms: int) -> VotesToNow:
+class TopVoter(NamedTuple):
+    """A voter who lets owners see this."""
+
+    user: str
+    name: str
+    votes: int
+
+
+def votes_to_now(state: State, ref: str, now_ms: int) -> VotesToNow:
     counts, today, month = state.vote_counts, day_of(now_ms), month_of(now_ms)
     days, months = counts.days(ref), counts.months(ref)
     return VotesToNow(
@@ -36,20 +48,39 @@ def counted_votes(state: State, ref: str, now_ms: int) -> VotesToNow:
     )
 
 
-class VoteHours:
-    """The latest votes of all voters by hour of day (UTC), counted in slices."""
+class VoterSurvey:
+    """A look at all voters of a listing, in slices. What it has found is complete when `slices` has ended."""
 
     def __init__(self, state: State, ref: str) -> None:
-        self._votes = state.votes
+        self._state = state
         self._ref = ref
-        self._found: Counter[int] = Counter()
+        self._hours: Counter[int] = Counter()
+        self._top: list[tuple[int, int]] = []  # the votes below 0, and the user: so the first are on top
 
     @property
-    def voters(self) -> tuple[int, ...]:
-        """The number of voters for each hour. It is complete when `slices` has ended."""
-        return tuple(self._found[hour] for hour in range(HOURS))
+    def hours(self) -> tuple[int, ...]:
+        """The number of voters by the hour of the day (UTC) of their latest votes."""
+        return tuple(self._hours[hour] for hour in range(HOURS))
+
+    @property
+    def top(self) -> tuple[TopVoter, ...]:
+        """Those who have voted most, of those who let owners see their names."""
+        found = []
+        for votes, user in self._top:
+            row = self._state.users.get(user_ref(str(user)))
+            if row is not None and row.profile is not None and row.lets_name:
+                found.append(TopVoter(row.id, row.profile.shown_name, -votes))
+        return tuple(found)
 
     def slices(self) -> Iterator[None]:
-        for leaf in leaves_of(self._votes, self._ref):
-            self._found.update(at_ms // _MS_PER_HOUR % HOURS for at_ms in self._votes.times(leaf))
+        votes, named = self._state.votes, self._state.users.named
+        for leaf in leaves_of(votes, self._ref):
+            self._hours.update(at_ms // _MS_PER_HOUR % HOURS for at_ms in votes.times(leaf))
+            if named:
+                self._rank(named & set(votes.users(leaf)))
             yield
+
+    def _rank(self, users: AbstractSet[int]) -> None:
+        known = ((user, self._state.votes.get(self._ref, user)) for user in users)
+        found = [(-vote[0], user) for user, vote in known if vote is not None]
+        self._top = nsmallest(TOP, [*self._top, *found]) if found else self._top

@@ -15,7 +15,7 @@ from tests.support.browser import browsing, visiting
 from tests.support.debug_scene import filled_scene
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, ThreadGateway
 from tests.support.people_filled import FRESH_BOT, QUIZ_BOT, READY_BOT, filled_site, signed_in
-from tests.support.platform_stand_in import ADA, BEN, CLEO
+from tests.support.platform_stand_in import ADA, BEN, CLEO, OPEN_NSFW, WITHOUT_BOT
 from tests.support.webhook_receiver import receiving
 
 FOLDER = ROOT / "docs" / "screens"
@@ -32,6 +32,8 @@ class Screen(NamedTuple):
     height: int = 900
     theme: Any = "light"
     user: str | None = None
+    press: str | None = None
+    """The button that leads to what is shown."""
 
 
 SCREENS = (
@@ -55,12 +57,18 @@ OF_PEOPLE = (
     Screen("my-data", "/me/data", theme="dark", user=ADA),
     Screen("new-bot", f"/bots/new?id={FRESH_BOT}", height=1_400, user=ADA),
     Screen("manage", f"/bots/{BOT}/manage", user=ADA),
+    Screen("numbers", f"/bots/{BOT}/manage/votes", height=1_800, user=ADA),
+    Screen("numbers-phone", f"/bots/{BOT}/manage/votes", 360, 1_000, "dark", ADA),
     Screen("profile", f"/bots/{BOT}/manage/profile", height=1_400, theme="dark", user=ADA),
     Screen("keys", f"/bots/{BOT}/manage/keys", user=ADA),
     Screen("webhook", f"/bots/{BOT}/manage/webhook", height=1_400, user=ADA),
     Screen("deliveries", f"/bots/{BOT}/manage/webhook/deliveries", theme="dark", user=ADA),
     Screen("owners", f"/bots/{BOT}/manage/owners", 390, 844, user=ADA),
     Screen("danger", f"/bots/{BOT}/manage/danger", 390, 844, "dark", ADA),
+    Screen("choose-server", "/servers/new", user=ADA, press="Read my servers"),
+    Screen("new-server", f"/servers/new?id={OPEN_NSFW}", user=ADA),  # with the list of before
+    Screen("server", f"/servers/{WITHOUT_BOT}/manage", height=1_400, user=ADA),
+    Screen("server-phone", f"/servers/{WITHOUT_BOT}/manage", 360, 1_400, "dark", ADA),
     Screen("queue", "/review", user=CLEO),
     Screen("review", f"/review/bots/{READY_BOT}", height=1_400, user=CLEO),
     Screen("review-phone", f"/review/bots/{READY_BOT}", 360, 1_200, "dark", CLEO),
@@ -119,7 +127,13 @@ def people_screens(browser: Browser) -> None:
         for screen in OF_PEOPLE:
             with signed_in(browser, gateway, screen.user, color_scheme=screen.theme) as visitor:
                 visitor.page.set_viewport_size({"width": screen.width, "height": screen.height})
-                visitor.see(screen.path).screenshot(path=FOLDER / f"{screen.name}.png")
+                page = visitor.see(screen.path)
+                if screen.press is not None:
+                    visitor.expected.add(404)  # an icon of the stand-in
+                    page.get_by_role("button", name=screen.press).click()
+                    page.wait_for_url(f"**{screen.path}")
+                    page.wait_for_load_state()
+                page.screenshot(path=FOLDER / f"{screen.name}.png")
 
 
 def main() -> None:

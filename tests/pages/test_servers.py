@@ -57,7 +57,7 @@ def test_a_manager_lists_a_server_and_a_user_votes_for_it(
         gateway.clock.advance(61)
         page.get_by_role("button", name="Check again").click()
         expect(page.get_by_role("link", name="Add our bot")).to_have_count(0)
-        assert "unknown" not in page.get_by_role("table", name="Conditions").inner_text()
+        assert "unknown" not in page.get_by_role("table", name="The last check").inner_text()
 
         page.get_by_label("Description").fill("Quiet.")
         page.get_by_label("Keywords").fill("books")

@@ -30,7 +30,7 @@ def test_a_choice_is_one_event_and_the_same_choice_again_is_none(state: State) -
     assert events == [NamingSet(user_ref(USER), True, NOW_MS, by=BY)]
     state.apply(events[0])
     assert state.users[user_ref(USER)].lets_name
-    assert list(state.users.named) == [USER]
+    assert list(state.users.named) == [int(USER)]
     assert set_naming(state, USER, True, NOW_MS, by=BY) == []
 
 

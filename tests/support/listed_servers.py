@@ -39,11 +39,13 @@ def unlist(gateway: PeopleGateway, *servers: str) -> None:
         gateway.operate("DELETE", f"/manage/servers/{server}")
 
 
-def listed(gateway: PeopleGateway, server: str = GOOD_SERVER, *, decision: str | None = None) -> Person:
+def listed(
+    gateway: PeopleGateway, server: str = GOOD_SERVER, *, decision: str | None = None, **typed: str
+) -> Person:
     """List a server anew through the pages. Return the browser of its owner."""
     unlist(gateway, server)
     person = reader(gateway)
-    answer = person.post(NEW, {**TYPED, "id": server})
+    answer = person.post(NEW, {**TYPED, "id": server, **typed})
     assert answer.status_code == 303, answer.text
     if decision is not None:
         gateway.done("POST", f"/manage/servers/{server}/{decision}", {})

@@ -1,23 +1,29 @@
 """A site with something on every page for people, and browsers that are signed in."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser
 
-from core.events import VoteFlagged
+from core.clock import MS_PER_DAY, day_of, month_of
+from core.events import Event, StatsUpdated, VoteCast, VoteFlagged
+from core.rows import StatsWindow
 from tests.support.browser import Visitor, visiting
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
+from tests.support.listed_servers import listed
 from tests.support.people_gateway import PeopleGateway, serving
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, EMIL
+from tests.support.platform_stand_in import ADA, BEN, BOT_TOKEN, CLEO, DAN, EMIL, WITHOUT_BOT
 from tests.support.webhook_receiver import Receiver, status
 
 QUIZ_BOT = "600000000000000001"
 READY_BOT, FRESH_BOT = "400000000000000001", "400000000000000005"
 """Bots that the stand-in knows: one in review, and one that nobody has submitted."""
+PAST_DAYS = 75
 DESCRIPTION = """Jukebox plays music in voice channels, from any source you like.
 
 ## Commands
@@ -35,8 +41,9 @@ DESCRIPTION = """Jukebox plays music in voice channels, from any source you like
 @contextmanager
 def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
     """Ada owns a bot that people vote for, one that was denied, and one in review. Dan owns the first with
-    her, and a server."""
-    with serving(folder, **{"webhooks.retries": 0}) as gateway:
+    her, and a server. Ada has a server in review, of which not all can be seen."""
+    settings: dict[str, object] = {"webhooks.retries": 0, "chat_platform.bot_token": BOT_TOKEN}
+    with serving(folder, **settings) as gateway:
         remind_ben(gateway)
         jukebox = {
             **BOT_SUBMISSION,
@@ -51,9 +58,11 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
         gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1_200})
         key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "production"})["key"]
+        live_through(gateway, PAST_DAYS)
         gateway.stats(key, {"server_count": 1_210, "commands_count": 42})
         set_webhook(gateway, f"{receiver.url}/votes", token="token-of-the-owner")
         gateway.person(BEN).acted("/me/reminders", {"listing": f"bots/{BOT}", "remind": "on"})
+        gateway.person(BEN).acted("/me/naming", {"name": "on"})
         for user in (BEN, CLEO):
             gateway.cast(user)
             eventually(lambda: webhook(gateway)["pending"] == 0)
@@ -67,6 +76,8 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
+        library = {"name": "The quiet library", "description": "Books, and those who read them."}
+        listed(gateway, WITHOUT_BOT, **library, keywords="books")
         gateway.clock.advance(3_600)
         yield gateway
 
@@ -80,6 +91,25 @@ def remind_ben(gateway: PeopleGateway) -> None:
     ben.acted("/me/reminders", {"listing": f"bots/{QUIZ_BOT}", "remind": "on"})
     ben.acted(f"/bots/{QUIZ_BOT}/vote")
     gateway.clock.advance(86_400)
+
+
+def live_through(gateway: PeopleGateway, days: int) -> None:
+    """Votes and pushes of the last days, by users of whom nothing else is known."""
+    ledger, now_ms, ref = gateway.gateway.ledger, gateway.clock.now_ms(), f"bots/{BOT}"
+    voters, of_month, events = count(7 * 10**17), Counter[int](), list[Event]()
+    for ago in reversed(range(1, days)):
+        begins_ms = (day_of(now_ms) - ago) * MS_PER_DAY
+        for number in range(ago * 7 % 13 + days // ago % 9):
+            at_ms = begins_ms + (number * number + 11) % 24 * 3_600_000
+            of_month[month_of(at_ms)] += 1
+            voter = str(next(voters))
+            events.append(
+                VoteCast(ref, voter, 1, at_ms, of_day=number + 1, of_month=of_month[month_of(at_ms)])
+            )
+        if ago < days // 2:
+            servers = 1_200 - 6 * ago + ago % 7
+            events.append(StatsUpdated(ref, servers, 40, StatsWindow(begins_ms, 1), begins_ms))
+    gateway.on_loop(lambda: ledger.commit(events))
 
 
 def flag_votes(gateway: PeopleGateway) -> None:
@@ -113,7 +143,7 @@ def signed_in(
 def pages() -> list[tuple[str | None, str]]:
     """Every page of the site that shows something, and whose browser sees it."""
     bots, server = f"/bots/{BOT}/manage", f"/servers/{SERVER}/manage"
-    tabs = ("", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
+    tabs = ("", "/votes", "/profile", "/keys", "/webhook", "/webhook/deliveries", "/owners", "/danger")
     return [
         *((None, path) for path in ("/", "/bots", "/servers", "/bots?sort=name&category=Music", "/signin")),
         *((None, path) for path in (f"/bots/{BOT}", f"/bots/{BOT}/vote")),
@@ -125,9 +155,11 @@ def pages() -> list[tuple[str | None, str]]:
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
-        *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
+        (CLEO, f"/bots/{BOT}/vote"),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
-        *((DAN, server + tab) for tab in ("", "/profile", "/webhook", "/danger")),
+        *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/danger")),
+        *((ADA, path) for path in ("/servers/new", f"/servers/{WITHOUT_BOT}/manage")),
+        (CLEO, f"/review/servers/{WITHOUT_BOT}"),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
         (CLEO, f"/review/bots/{READY_BOT}"),
         (CLEO, f"/review/servers/{SERVER}"),

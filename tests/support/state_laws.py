@@ -134,7 +134,7 @@ def _assert_users_agree(state: State) -> None:
     assert dict(users.by_session) == {
         session.digest: row.ref for row in users.values() for session in row.sessions
     }
-    assert set(users.named) == {row.id for row in users.values() if row.lets_name}
+    assert set(users.named) == {int(row.id) for row in users.values() if row.lets_name}
     assert set(users.with_role) == {row.ref for row in users.values() if row.role is not None}
     assert all({each.digest for each in row.ended}.isdisjoint(_open(row)) for row in users.values())
 

@@ -2,6 +2,7 @@
 public.
 
     /me/votes       what one voted for, the newest first, and when one may again
+    /me/naming      lets owners see one's name among their top voters, or not any more
     /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
                     reminder, to which a message about it leads
 """
@@ -24,6 +25,7 @@ from handlers.manage_listings import kind_of_ref
 from handlers.reply import success
 from handlers.slices import in_slices
 from handlers.views import NEXT, Count, Success, View
+from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedListings, VotedPage
 from web.pages import Page, PageRow, Shown, see_other
@@ -64,6 +66,9 @@ class MyVotesAnswer(Success):
     """A page of a user's votes, the newest first."""
 
     votes: tuple[MyVoteView, ...]
+    is_named: Annotated[
+        bool, Meta(description="True if owners may see the user's name among their top voters.")
+    ]
     next: Annotated[str | None, Meta(description=NEXT)]
 
 
@@ -86,12 +91,25 @@ class MyVotes:
 
     async def show(self, visit: PersonVisit) -> Shown:
         rows, following = await self._page(visit)
-        values = {"votes": rows, "next": following}
+        values = {"votes": rows, "next": following, "is_named": self._is_named(visit)}
         return Page("people/my_votes.html", Text("My votes"), values)
 
     async def twin(self, visit: PersonVisit) -> Shown:
         rows, following = await self._page(visit)
-        return success(MyVotesAnswer(votes=tuple(map(_view, rows)), next=following))
+        return success(
+            MyVotesAnswer(votes=tuple(map(_view, rows)), next=following, is_named=self._is_named(visit))
+        )
+
+    async def name(self, visit: PersonVisit) -> Shown:
+        """Let owners see the person's name among their top voters, or not any more."""
+        person, is_allowed = signed_in(visit), visit.form().text("name") == "on"
+        events = set_naming(self._state, person.id, is_allowed, self._clock.now_ms(), by=visit.request.by)
+        await self._ledger.durable(self._ledger.commit(events))
+        return see_other(f"{VOTES}?notice=name-{'on' if is_allowed else 'off'}")
+
+    def _is_named(self, visit: PersonVisit) -> bool:
+        row = self._state.users.get(user_ref(signed_in(visit).id))
+        return row is not None and row.lets_name
 
     def reminder(self, visit: PersonVisit) -> Shown:
         """Ask what to do with the reminder of a listing. Raises NotFound."""
@@ -186,6 +204,7 @@ def _view(vote: MyVote) -> MyVoteView:
 MY_VOTES = (
     PageRow("GET", VOTES, lambda to: to.my_votes.show, "signed in"),
     PageRow("GET", f"{VOTES}.json", lambda to: to.my_votes.twin, "signed in"),
+    PageRow("POST", "/me/naming", lambda to: to.my_votes.name, "signed in"),
     PageRow("POST", REMINDERS, lambda to: to.my_votes.remind, "signed in"),
     PageRow("GET", f"{REMINDERS}/{{kind}}/{{id}}", lambda to: to.my_votes.reminder, "signed in"),
 )

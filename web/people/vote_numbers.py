@@ -2,7 +2,7 @@
 
 .../votes         three charts as SVG, drawn here, each with its numbers as a table
 .../votes.json    the answer of the API
-.../votes.csv     the same, a line for each day, month and hour
+.../votes.csv     its numbers, a line for each
 """
 
 import csv
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from handlers.manage_listings import Kind
 from handlers.reply import Reply
-from handlers.views import VotesByTime
+from handlers.views import ListingNumbers
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
@@ -40,7 +40,10 @@ class Chart(NamedTuple):
     bars: tuple[Bar, ...]
     most: int
     """The count of the highest bar."""
-    total: int
+
+    @property
+    def total(self) -> int:
+        return sum(bar.votes for bar in self.bars)
 
 
 class VoteNumbers:
@@ -60,6 +63,9 @@ class VoteNumbers:
             "days": chart_of((each.day, each.votes) for each in counts.days),
             "months": chart_of((each.month, each.votes) for each in counts.months),
             "hours": chart_of((f"{each.hour:02}:00", each.voters) for each in counts.hours),
+            "pushes": _pushed(counts) if counts.pushes else None,
+            "pushed": counts.pushes[::-1],
+            "top": counts.top_voters,
             "size": (WIDTH, HEIGHT),
         }
         return tab_page(access, "votes", values)
@@ -72,18 +78,21 @@ class VoteNumbers:
         access = self._of(visit)
         counts, text = await self._counts(visit, access), io.StringIO()
         lines = csv.writer(text)
-        lines.writerow(("period", "begins", "votes"))
-        lines.writerows(("day", each.day, each.votes) for each in counts.days)
-        lines.writerows(("month", each.month, each.votes) for each in counts.months)
-        lines.writerows(("latest vote in hour", f"{each.hour:02}:00", each.voters) for each in counts.hours)
+        lines.writerow(("what", "when", "count"))
+        lines.writerows(("votes_of_day", each.day, each.votes) for each in counts.days)
+        lines.writerows(("votes_of_month", each.month, each.votes) for each in counts.months)
+        lines.writerows(("last_votes_in_hour", f"{each.hour:02}:00", each.voters) for each in counts.hours)
+        for each in counts.pushes:
+            both = (("server_count", each.server_count), ("command_count", each.command_count))
+            lines.writerows((name, each.day, count) for name, count in both if count is not None)
         headers = {"content-disposition": f'attachment; filename="votes-{access.row.id}.csv"'}
         return Reply(200, text.getvalue().encode(), headers, content_type="text/csv; charset=utf-8")
 
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, self._kind, "see")
 
-    async def _counts(self, visit: PersonVisit, access: Access) -> VotesByTime:
-        return await self._answers.ask(VotesByTime, self._name, visit.request, access.row.id)
+    async def _counts(self, visit: PersonVisit, access: Access) -> ListingNumbers:
+        return await self._answers.ask(ListingNumbers, self._name, visit.request, access.row.id)
 
 
 def chart_of(counts: Iterable[tuple[str, int]]) -> Chart:
@@ -95,7 +104,13 @@ def chart_of(counts: Iterable[tuple[str, int]]) -> Chart:
         height = max(round(HEIGHT * count / most, 1), 1.0) if count else 0.0
         width = round(step * (1 - GAP), 2)
         bars.append(Bar(round(step * number, 2), round(HEIGHT - height, 1), width, height, name, count))
-    return Chart(tuple(bars), most, sum(count for _, count in named))
+    return Chart(tuple(bars), most)
+
+
+def _pushed(counts: ListingNumbers) -> Chart:
+    """Return the server counts of the days that the chart of votes has; a day without a push has no bar."""
+    servers = {each.day: each.server_count or 0 for each in counts.pushes}
+    return chart_of((each.day, servers.get(each.day, 0)) for each in counts.days)
 
 
 def _rows(kind: Kind) -> tuple[PageRow, ...]:

@@ -17,6 +17,7 @@ from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
 from tests.support.visited_listings import named, stranger_status
 from web.pages import PageRow
 from web.people.people_pages import PEOPLE_PAGES
+from web.people.public_table import PUBLIC_PAGES
 
 Visitor = Literal["stranger", "operator", "expired", "user", "extra owner", "owner", "moderator"]
 OUTSIDE: tuple[Visitor, ...] = ("stranger", "operator", "expired")
@@ -136,6 +137,19 @@ def test_every_page_can_be_drawn_alone(visitors: dict[Visitor, PageVisitor], row
     if whole.headers["Content-Type"].startswith("text/html"):
         assert "<!doctype html>" in whole.text
         assert "<!doctype html>" not in part.text
+
+
+@pytest.mark.parametrize("row", PUBLIC_PAGES, ids=named)
+def test_a_public_page_is_for_everybody_and_one_of_what_is_in_review_for_those_who_may_see_it(
+    visitors: dict[Visitor, PageVisitor], row: PageRow
+) -> None:
+    insiders = set[str]()
+    if row.path.startswith("/servers/"):  # it is in review
+        insiders = {"owner", "moderator"} if not row.path.endswith("badge.svg") else set()
+        expected = {who: 200 if who in insiders else 404 for who in visitors}
+    else:
+        expected = dict.fromkeys(visitors, 200)
+    assert {who: asked(visitors[who], row) for who in visitors} == expected
 
 
 def test_there_are_pages_of_each_kind() -> None:

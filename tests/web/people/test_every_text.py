@@ -15,9 +15,10 @@ from markupsafe import Markup
 from core.rows import Language
 from settings.model import ReviewSettings
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
+from tests.support.listed_servers import listed
 from tests.support.people_filled import FRESH_BOT, READY_BOT, filled_site, pages
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
 from tests.support.webhook_receiver import receiving
 from web import templates
 from web.localization import Localization, localization
@@ -101,7 +102,9 @@ def unmarked(page: str, data: list[str]) -> list[str]:
 
 DATA = [
     *("Votegate", "Jukebox", "Wallflower", "Ready bot", "Unknown", "It answers no command.", "production"),
-    "Quiz night",
+    *("Quiz night", "The quiet library", "Books, and those who read them.", "books"),
+    *("Ada's workshop", "A small circle", "The night market", "Without a second factor", "Emil's garden"),
+    *("Made yesterday", "after-dark"),
     *("Plays music in voice channels.", "Fresh bot", "dan", "Firefox", "Linux"),
     *("Ada, who owns bots", "Ben, who votes", "Cleo, who moderates"),
     *(str(value) for value in (*BOT_SUBMISSION.values(), *SERVER_SUBMISSION.values()) if value),
@@ -205,6 +208,37 @@ def test_every_delivery_is_marked(gateway: PeopleGateway) -> None:
         check(ada.page(f"{BOTS}/webhook/deliveries/{delivery['id']}"))
     for state in ("pending", "delivered", "failed"):
         check(ada.page(f"{BOTS}/webhook/deliveries?state={state}"))
+
+
+def test_every_answer_about_a_server_is_marked(gateway: PeopleGateway) -> None:
+    ada = visitor(gateway, None)
+    assert ada.sign_in_as(ADA, "/servers/new").status_code == 303
+    for path in (
+        "/servers/new",
+        *(f"/servers/new?id={server}" for server in (GOOD_SERVER, SMALL, OPEN_NSFW)),
+    ):
+        check(ada.page(path))
+    for fields, status in (
+        ({"id": GOOD_SERVER, "description": "x" * 257, "webhook_url": "x"}, 400),
+        ({"id": SMALL, "name": "Jukebox", "category": "Other"}, 409),
+        ({"id": "1", "name": "Jukebox"}, 409),
+    ):
+        answer = ada.post("/servers/new", fields)
+        assert answer.status_code == status, answer.text
+        check(answer.text)
+
+
+def test_every_notice_about_a_server_is_marked(gateway: PeopleGateway) -> None:
+    ada = visitor(gateway, ADA)
+    manage = f"/servers/{GOOD_SERVER}/manage"
+    listed(gateway, decision="approve")
+    for changed, seconds in ((0, 0), (0, 8 * 86_400), (1, 1)):
+        gateway.stand_in.change_server(GOOD_SERVER, mfa_level=changed)
+        gateway.clock.advance(seconds)
+        ada.acted(f"{manage}/check")
+        for path in (manage, "/me", "/me/notices"):
+            check(ada.page(path))
+    gateway.done("DELETE", f"/manage/servers/{GOOD_SERVER}")
 
 
 def test_every_listing_of_a_moderator_is_marked(gateway: PeopleGateway) -> None:

@@ -63,7 +63,7 @@ def test_one_sees_what_one_voted_for_the_newest_first_and_when_one_may_again(
     gateway: PeopleGateway, ben: Person
 ) -> None:
     assert "You have not voted yet" in words(ben.page("/me/votes"))
-    assert votes(ben) == {"success": True, "votes": [], "next": None}
+    assert votes(ben) == {"success": True, "votes": [], "next": None, "is_named": False}
     vote(gateway, BOT_REF)
     gateway.clock.advance(12 * HOUR)
     vote(gateway, BOT_REF)

@@ -2,12 +2,13 @@
 
 import html
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from tests.support.page_visitor import words
-from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN
 from tests.support.public_scene import BOTS, COUNT, SERVERS, list_many
 from web.people.public_lists import LISTED
@@ -142,3 +143,27 @@ def test_lists_are_whole_again_after_a_restart(gateway: PeopleGateway, stranger:
     gateway.restart()
     gateway.clock.advance(60)
     assert ids(stranger, "/bots.json?sort=name&limit=100") == before
+
+
+def test_a_list_speaks_the_language_of_each_of_its_readers(stranger: Person) -> None:
+    said = {"en": "votes this month", "de": "Stimmen in diesem Monat", "tr": "Bu ay"}
+    for _ in range(2):  # a card is kept once it was drawn
+        for language, words_of_it in said.items():
+            page = stranger.get("/bots", **{"Accept-Language": language, "Accept": "text/html"}).text
+            assert [each for each in said.values() if each in page] == [words_of_it]
+
+
+def test_the_canonical_address_is_that_of_the_public_url(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", **{"web.public_url": "https://127.0.0.1"}) as gateway:
+        list_many(gateway)
+        stranger = gateway.person(None)
+        for path, address in {
+            "/": "/",
+            "/bots?sort=name": "/bots",
+            "/bots?category=Music&sort=newest": "/bots?category=Music",
+            f"/bots/{BOTS[0]}": f"/bots/{BOTS[0]}",
+            f"/servers/{SERVERS[0]}": f"/servers/{SERVERS[0]}",
+        }.items():
+            page = stranger.page(path)
+            assert f'<link rel="canonical" href="https://127.0.0.1{address}">' in page
+            assert f'<meta property="og:url" content="https://127.0.0.1{address}">' in page

@@ -59,6 +59,7 @@ def test_a_failing_listing_says_when_it_is_hidden_and_its_owner_has_a_notice(gat
     text = words(ada.page(HERE))
     assert "It is hidden" in text
     assert "found failing" in text
+    assert "hidden you Moderators need a second factor" in text
     assert "is hidden until it meets every condition again" in words(ada.page("/me/notices"))
     assert "hidden" in words(ada.page("/me"))
     gateway.stand_in.change_server(GOOD_SERVER, mfa_level=1)

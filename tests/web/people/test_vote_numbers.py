@@ -54,7 +54,7 @@ def test_a_bar_says_what_it_stands_for(ada: Person) -> None:
 
 def test_the_json_is_the_answer_of_the_api(voted: PeopleGateway, ada: Person) -> None:
     told = ada.get(f"{HERE}.json").json()
-    assert told == voted.done("GET", f"/manage/bots/{READY}/votes/counts")
+    assert told == voted.done("GET", f"/manage/bots/{READY}/numbers")
     assert [each["votes"] for each in told["days"][-3:]] == [0, 2, 3]
     assert (len(told["days"]), len(told["months"]), len(told["hours"])) == (90, 24, 24)
     assert sum(each["votes"] for each in told["months"]) == told["total"] == 5
@@ -67,9 +67,9 @@ def test_the_file_has_a_line_for_each_number(ada: Person) -> None:
     assert answer.headers["Content-Type"].startswith("text/csv")
     assert f'filename="votes-{READY}.csv"' in answer.headers["Content-Disposition"]
     lines = list(csv.reader(io.StringIO(answer.text)))
-    assert lines[0] == ["period", "begins", "votes"]
+    assert lines[0] == ["what", "when", "count"]
     told = ada.get(f"{HERE}.json").json()
-    assert lines[90] == ["day", told["days"][-1]["day"], "3"]
+    assert lines[90] == ["votes_of_day", told["days"][-1]["day"], "3"]
     assert len(lines) == 1 + 90 + 24 + 24
 
 
@@ -83,6 +83,54 @@ def test_a_listing_without_votes_has_empty_charts(gateway: PeopleGateway, ada: P
 def test_who_may_not_see_the_listing_sees_no_numbers(voted: PeopleGateway) -> None:
     stranger = voted.person(BEN)
     assert {stranger.get(f"{HERE}{end}").status_code for end in ("", ".json", ".csv")} == {404}
+
+
+@pytest.mark.usefixtures("voted")
+def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway, ada: Person) -> None:
+    ben = gateway.person(BEN)
+    gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
+    assert ada.get(f"{HERE}.json").json()["top_voters"] == []
+    assert "Only voters who let owners see their names are here." in words(ada.page(HERE))
+
+    assert "Your name is not among the top voters that owners see." in words(ben.page("/me/votes"))
+    told = words(ben.acted("/me/naming", {"name": "on"}))
+    assert "Owners may see your name now." in told
+    assert ben.get("/me/votes.json").json()["is_named"] is True
+    (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
+    assert top == {"user": BEN, "name": top["name"], "votes": 1}
+    assert f"{top['name']} {BEN} 1" in words(ada.page(HERE))
+    assert top["name"] not in ada.get(f"{HERE}.csv").text
+
+    assert "Owners do not see your name any more." in words(ben.acted("/me/naming", {"name": "off"}))
+    assert ada.get(f"{HERE}.json").json()["top_voters"] == []
+    assert BEN not in ada.page(HERE)
+
+
+@pytest.mark.usefixtures("voted")
+def test_the_choice_is_part_of_what_is_known_of_a_person(gateway: PeopleGateway) -> None:
+    ben = gateway.person(BEN)
+    ben.acted("/me/naming", {"name": "on"})
+    assert ben.get("/me/data.json").json()["account"]["naming"] == {"set_ms": gateway.clock.now_ms()}
+    ben.acted("/me/naming", {"name": "off"})
+
+
+def test_the_counts_that_a_bot_pushes_stand_beside_its_votes(voted: PeopleGateway, ada: Person) -> None:
+    assert "Server counts pushed" not in ada.page(HERE)
+    key = voted.done("POST", f"/manage/bots/{READY}/keys", {"name": "main"})["key"]
+    for day in ({"server_count": 40, "command_count": 7}, {"server_count": 43}):
+        voted.clock.advance(DAY_SECONDS)
+        voted.done("PUT", f"/manage/bots/{READY}/actual-server-count", {"server_count": 41})
+        assert voted.stats(key, day, READY).status_code == 200
+        assert voted.stats(key, {"server_count": 5}, READY).status_code == 200
+    pushes = ada.get(f"{HERE}.json").json()["pushes"]
+    assert [(each["server_count"], each["command_count"]) for each in pushes] == [(40, 7), (43, 7)]
+    page = ada.page(HERE)
+    assert page.count("<svg") == 4
+    assert f'height="{HEIGHT:.1f}"' in page.partition("Server counts pushed")[2]
+    assert "Counts pushed Day Servers Commands" in words(page)
+    lines = list(csv.reader(io.StringIO(ada.get(f"{HERE}.csv").text)))
+    assert [line[0] for line in lines[-4:]] == ["server_count", "command_count"] * 2
+    assert lines[-2:] == [["server_count", pushes[1]["day"], "43"], ["command_count", pushes[1]["day"], "7"]]
 
 
 def test_bars_stand_on_the_ground_and_none_is_lost() -> None:

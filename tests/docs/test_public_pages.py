@@ -1,0 +1,37 @@
+"""docs/public-pages.md names every address, every order and every field, with the numbers of the code."""
+
+import re
+
+import msgspec
+import pytest
+
+from handlers.manage import MAX_PAGE
+from listings.list_orders import FRESH_SECONDS, KEPT_SECONDS, SORTS
+from tests.support.gateways import ROOT
+from web.people.listing_icons import HOLDS_MS
+from web.people.public_listing import OF_BADGES
+from web.people.public_lists import FOR_PROGRAMS, FOUND, LISTED
+from web.people.public_table import PUBLIC_PAGES
+from web.people.public_views import PublicBot, PublicCard, PublicHome, PublicList, PublicServer
+
+TEXT = (ROOT / "docs/public-pages.md").read_text()
+NAMED = {each for code in re.findall(r"`([^`\n]+)`", TEXT) for each in re.split(r",? ", code)}
+
+
+@pytest.mark.parametrize("view", [PublicBot, PublicCard, PublicHome, PublicList, PublicServer])
+def test_every_field_is_named(view: type) -> None:
+    assert {field.name for field in msgspec.structs.fields(view)} - NAMED <= {"success"}
+
+
+def test_every_address_and_every_order_is_named() -> None:
+    assert {row.path for row in PUBLIC_PAGES} - NAMED == set()
+    assert {*SORTS} - NAMED == set()
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"{FOUND} at most" in TEXT
+    assert f"1 to {MAX_PAGE}, {LISTED} by default" in TEXT
+    assert f"every {FRESH_SECONDS} seconds" in TEXT
+    assert (KEPT_SECONDS, HOLDS_MS) == (600, 86_400_000)
+    assert "max-age=10" in FOR_PROGRAMS["cache-control"]
+    assert "max-age=60" in OF_BADGES["cache-control"]
