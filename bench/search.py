@@ -1,12 +1,11 @@
 """What search costs: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
 
-    python -m bench.search [--listings 100000] [--rounds 3]
+    python -m bench.search [--listings 100000] [--rounds 3] [--parts starts tables work]
 
 The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most
 of them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
 their sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is
-measured as in `bench/markdown.py`. At last, gateways start on the same data folder, with pages for people
-and without.
+measured as in `bench/markdown.py`. Gateways start on one data folder, with pages for people and without.
 """
 
 import argparse
@@ -54,6 +53,7 @@ ASKED = 300
 ASKED_OF_PLAIN = 10
 """As many for a table that is there to compare: some of its queries take half a second."""
 CHANGES = 300
+PARTS = ("starts", "tables", "work")
 
 
 class Texts:
@@ -278,7 +278,7 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
     beside = []
     while not index.is_complete:
         beside.append(await _search_ms(index, chance.choice(asked)))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
     seconds, busy = time.perf_counter() - began, time.process_time() - busy
     turning.cancel()
     calm = [await _search_ms(index, text) for text in asked]
@@ -310,24 +310,26 @@ class Started(NamedTuple):
 
     seconds: float
     """From the start of the process until it serves."""
-    found_seconds: float | None
-    """From then until its search has found the last listing."""
+    cpu_seconds: float
+    """The processor's time until then."""
+    found_seconds: float
+    """From then until its search has found the last listing; 0 without a search."""
+    found_cpu_seconds: float
     bytes: int
 
 
 def start(server: Server, log: Path, last: str | None) -> Started:
     began = time.perf_counter()
     with running(server, log) as gateway:
-        seconds, found_seconds = time.perf_counter() - began, None
-        if last is None:
-            return Started(seconds, None, gateway.resident())
+        seconds, cpu, found_seconds, found_cpu = time.perf_counter() - began, gateway.cpu_seconds(), 0.0, 0.0
         connection = HTTPConnection("127.0.0.1", gateway.port)
-        while found_seconds is None:
-            connection.request("GET", f"/bots.json?q=a+bot+{last}")
+        while last is not None and not found_seconds:
+            connection.request("GET", f"/bots.json?q={last}")
             if f'"id":"{last}"'.encode() in connection.getresponse().read():
                 found_seconds = time.perf_counter() - began - seconds
-            time.sleep(0.02)
-        return Started(seconds, found_seconds, gateway.resident())
+                found_cpu = gateway.cpu_seconds() - cpu
+            time.sleep(0.25)
+        return Started(seconds, cpu, found_seconds, found_cpu, gateway.resident())
 
 
 def starts(count: int, rounds: int) -> None:
@@ -336,7 +338,8 @@ def starts(count: int, rounds: int) -> None:
         place = Path(folder)
         (place / "data").mkdir(mode=0o700)
         seed_folder(place / "data", [(f"bots/{last - number}", 0) for number in reversed(range(count))])
-        plain, site = votegate(place / "data"), with_settings(votegate(place / "data"), "with pages", SITE)
+        plain = votegate(place / "data")
+        site = with_settings(plain, "with pages", SITE)
         pairs = [
             (start(plain, place / "plain.log", None), start(site, place / "site.log", str(last)))
             for _ in range(rounds)
@@ -344,38 +347,51 @@ def starts(count: int, rounds: int) -> None:
     head(f"a start with {count:,} bots", [f"round {number + 1}" for number in range(rounds)])
     row("seconds until it serves, without pages", [f"{one.seconds:.2f}" for one, _ in pairs])
     row("seconds until it serves, with pages", [f"{other.seconds:.2f}" for _, other in pairs])
+    row("processor seconds until then, without pages", [f"{one.cpu_seconds:.2f}" for one, _ in pairs])
+    row("processor seconds until then, with pages", [f"{other.cpu_seconds:.2f}" for _, other in pairs])
+    row(
+        "processor seconds from then until the last is found",
+        [f"{other.found_cpu_seconds:.2f}" for _, other in pairs],
+    )
     row("seconds from then until the last is found", [f"{other.found_seconds:.2f}" for _, other in pairs])
     row("memory without pages, MB", [f"{one.bytes / 1e6:.0f}" for one, _ in pairs])
     row("memory with pages and their index, MB", [f"{other.bytes / 1e6:.0f}" for _, other in pairs])
+
+
+def work(listings: Sequence[Listing], asked: Sequence[str], rounds: int) -> None:
+    done = [uvloop.run(at_work(listings, asked)) for _ in range(rounds)]
+    head("the index at work", [f"round {number + 1}" for number in range(rounds)])
+    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in done])
+    row("seconds of the processor meanwhile", [f"{each.busy_seconds:.2f}" for each in done])
+    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in done])
+    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in done])
+    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in done])
+    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in done])
+    row(
+        "from a change until it is found, p50 ms",
+        [f"{statistics.median(each.found_ms):.1f}" for each in done],
+    )
+    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in done])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.search")
     parser.add_argument("--listings", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     tune_interpreter()
     print(f"{machine()}, SQLite {sqlite3.sqlite_version}")
+    if "starts" in given.parts:
+        starts(given.listings, given.rounds)
     listings = rows(given.listings)
     listed = [each for each in map(findable_of, listings) if each is not None]
-    compare(listed)
-    asked = [text for texts in queries(listed).values() for text in texts]
-    random.Random(4).shuffle(asked)
-    rounds = [uvloop.run(at_work(listings, asked)) for _ in range(given.rounds)]
-    head("the index at work", [f"round {number + 1}" for number in range(given.rounds)])
-    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in rounds])
-    row("seconds of the processor meanwhile", [f"{each.busy_seconds:.2f}" for each in rounds])
-    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in rounds])
-    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in rounds])
-    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in rounds])
-    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in rounds])
-    row("the slowest search afterwards, ms", [f"{each.ms[-1]:.1f}" for each in rounds])
-    row(
-        "from a change until it is found, p50 ms",
-        [f"{statistics.median(each.found_ms):.1f}" for each in rounds],
-    )
-    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in rounds])
-    starts(given.listings, given.rounds)
+    if "tables" in given.parts:
+        compare(listed)
+    if "work" in given.parts:
+        asked = [text for texts in queries(listed).values() for text in texts]
+        random.Random(4).shuffle(asked)
+        work(listings, asked, given.rounds)
 
 
 if __name__ == "__main__":

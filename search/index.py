@@ -57,7 +57,7 @@ class SearchIndex:
         self._table: SearchTable | None = None
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
-        self._is_outdated = False
+        self._is_outdated = self._has_failed = False
         self._in_hand = self._waiting = 0
         self._pause_seconds = pause_seconds
         self.is_complete = False
@@ -112,7 +112,9 @@ class SearchIndex:
                 try:
                     await self._follow()
                 except Exception:
-                    log.exception("search is not available")
+                    if not self._has_failed:
+                        self._has_failed = True
+                        log.exception("search is not available")
                     self._table, self.is_complete, self._in_hand = None, False, 0
                     await asyncio.sleep(self._pause_seconds)
         finally:
@@ -141,6 +143,9 @@ class SearchIndex:
             await self._hand_over([table], refs)
             await self._catch_up(tables)
         self._table, self.is_complete = table, True
+        if self._has_failed:
+            self._has_failed = False
+            log.error("search is available again")
         if before is not None:
             await self._in_thread(before.close)
         return table

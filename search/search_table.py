@@ -69,8 +69,17 @@ class SearchTable:
         """Take entries in place of those of their refs, and forget those that are gone."""
         for ref in gone:
             self._remove(ref)
-        for entry in entries:
-            self._put(entry)
+        rows, texts = [], []
+        for entry in {entry.ref: entry for entry in entries}.values():
+            content = hash(entry)
+            if self._holds(entry.ref, content):
+                continue  # something of the listing has changed that is not searched
+            self._remove(entry.ref)
+            row = self._new_row(entry.ref)
+            rows.append((row, entry.ref, content))
+            texts.append((row, _words(entry)))
+        self._sql.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+        self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
     def find(self, text: str, kind: Kind | None, most: int) -> list[list[str]]:
         """Return the refs that match every word of a text, by how well they match: the best sort first.
@@ -96,19 +105,19 @@ class SearchTable:
         (refs,) = self._sql.execute(_MATCH, (expression, first, first + _MOST_ROWS, CANDIDATES)).fetchone()
         return refs.split(",") if refs else ()
 
-    def _put(self, entry: Findable) -> None:
-        content, before = hash(entry), self._rows.get(entry.ref)
-        if before is not None:
-            if self._sql.execute("SELECT content FROM entries WHERE id = ?", (before,)).fetchone() == (
-                content,
-            ):
-                return  # something of the listing has changed that is not searched
-            self._remove(entry.ref)
-        kind: Kind = "bots" if entry.ref.startswith("bots/") else "servers"
-        self._rows[entry.ref] = row = self._next[kind]
+    def _holds(self, ref: str, content: int) -> bool:
+        row = self._rows.get(ref)
+        if row is None:
+            return False
+        return bool(
+            self._sql.execute("SELECT content = ? FROM entries WHERE id = ?", (content, row)).fetchone()[0]
+        )
+
+    def _new_row(self, ref: str) -> int:
+        kind: Kind = "bots" if ref.startswith("bots/") else "servers"
+        self._rows[ref] = row = self._next[kind]
         self._next[kind] += 1
-        self._sql.execute("INSERT INTO entries VALUES (?, ?, ?)", (row, entry.ref, content))
-        self._sql.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (row, _words(entry)))
+        return row
 
     def _remove(self, ref: str) -> None:
         row = self._rows.pop(ref, None)

@@ -14,7 +14,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-TERMS = 5
+TERMS = 4
 """How many words of a text that is searched for count. More make a query slow and hardly better."""
 TEXT = 256
 """How many characters of it count."""

@@ -243,6 +243,7 @@ def test_without_fts5_search_is_refused_and_nothing_else(
                 await index.find("music", None, 10)
             monkeypatch.setattr(index_module, "SearchTable", SearchTable)
             assert await refs(index, "music") == [BOT_REF], "it comes back by itself"
+            assert caplog.messages == ["search is not available", "search is available again"]
 
     run(follow())
 
