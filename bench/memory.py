@@ -6,20 +6,31 @@ before, by the number of what was added.
 
 import argparse
 import http.client
+import sys
 import tempfile
+import tracemalloc
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec import UNSET
 
 from bench.charts import machine
 from bench.load import idle_bytes
 from bench.servers import OPERATOR, Running, running, votegate
 from bench.state_disk import seed_folder
+from core.clock import month_of_day
+from core.push_history import History, with_push
+from core.vote_counts import VoteCounts
+from votes.table import VoteTable
 
 LISTINGS = 100_000
 VOTES_EACH = 20
 ASKED = 10_000
 """Listings that are asked for, so that their rows are decoded."""
 CONNECTIONS = 1_000
+TODAY = 20_780
+"""A day as `core/clock.day_of` counts it."""
 ALIVE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
@@ -53,6 +64,31 @@ def _ask(gateway: Running, refs: Sequence[str]) -> None:
     connection.close()
 
 
+def _counted() -> float:
+    """Return the bytes that the counts of one listing take, of many; the interpreter's own count."""
+    of_one = VoteCounts(VoteTable())
+    of_day, of_month = Counter[int](), Counter[int]()
+    for day in range(TODAY - 730, TODAY):
+        of_day[day] = 40 + day * 13 % 90
+        of_month[month_of_day(day)] += of_day[day]
+        of_one.count("bots/1", 0, day, of_day[day], of_month[month_of_day(day)])
+    refs = [f"bots/{number}" for number in range(LISTINGS)]
+    tracemalloc.start()
+    counts = VoteCounts(VoteTable())
+    counts.load((ref, [bytes(bytearray(row)) for row in of_one.rows("bots/1")]) for ref in refs)
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return taken / LISTINGS
+
+
+def _pushed() -> int:
+    """Return the bytes of a history in the row of a listing."""
+    history: History = UNSET
+    for day in range(TODAY - 200, TODAY):
+        history = with_push(history, day, 50_000 + day * 131 % 700, 40 + day // 7 % 5)
+    return sys.getsizeof(history)
+
+
 def main() -> None:
     argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__).parse_args()
     refs = [f"bots/{2 * 10**17 + number}" for number in range(LISTINGS)]
@@ -68,6 +104,8 @@ def main() -> None:
         ("the process, without data", empty),
         ("a bot with one key", (listed - empty) / LISTINGS),
         ("the same bot, once a request has asked for it", (listed - empty) / LISTINGS + decoded),
+        ("its votes by day and month, with votes each day for two years", _counted()),
+        ("its pushed counts by day, with pushes each day", _pushed()),
         (f"a vote, of {VOTES_EACH} a bot", (voted - listed) / (LISTINGS * VOTES_EACH)),
         ("an idle connection", idle),
     ]

@@ -188,7 +188,7 @@ async def once(settings: Settings, count: int, users: int, *, fills: bool) -> No
         print(f"started in {time.perf_counter() - began:.2f} s")
         watch = HeldLoop()
         watching = asyncio.create_task(watch.run())
-        await asyncio.sleep(3)  # the gateway learns whose the listings are, and what everybody may see
+        await asyncio.sleep(10)  # the gateway learns whose the listings are, and what is in them
         print(f"after the start, {watch.said()}")
         clock_id = time.pthread_getcpuclockid(threading.get_ident())
         await asyncio.to_thread(asked, held[0].base_url, clock_id, PAGES)

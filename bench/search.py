@@ -1,11 +1,11 @@
 """What search costs: its tables beside SQLite's own tokenizers, and the index at work beside the loop.
 
-    python -m bench.search [--listings 100000] [--rounds 3]
+    python -m bench.search [--listings 100000] [--rounds 3] [--parts starts tables work]
 
 The listings are made up: words of a language that nobody speaks, some of them in nearly every text and most
 of them in few, as in a natural one; one listing in ten is Japanese. The queries are those that cost most of
 their sort. A time of the tables is the processor time of the thread that asks. The stall of the loop is
-measured as in `bench/markdown.py`.
+measured as in `bench/markdown.py`. Gateways start on one data folder, with pages for people and without.
 """
 
 import argparse
@@ -14,15 +14,22 @@ import gc
 import random
 import sqlite3
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPConnection
 from itertools import accumulate
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import uvloop
 
+from bench.beside_pages import with_settings
 from bench.charts import machine
 from bench.markdown import Turns
+from bench.people_pages import SITE
+from bench.servers import Server, running, votegate
+from bench.state_disk import seed_folder
 from core.events import ListingSaved
 from core.packing import pack
 from core.rows import BotProfile, Listing, ServerProfile
@@ -43,7 +50,10 @@ KANA = "あいうえおかきくけこさしすせそたちつてとなにぬね
 KANJI = "音楽再生機能検索管理自動投票通知設定会話翻訳画像動画配信遊戯学習天気時計計算"
 ASKED = 300
 """Queries of each sort."""
+ASKED_OF_PLAIN = 10
+"""As many for a table that is there to compare: some of its queries take half a second."""
 CHANGES = 300
+PARTS = ("starts", "tables", "work")
 
 
 class Texts:
@@ -101,7 +111,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
         "a rare word": some(lambda: chance.choice(seldom)),
         "a word that nearly every text has": some(lambda: chance.choice(often)),
         "two such words": some(lambda: " ".join(chance.sample(often, 2))),
-        "eight such words": some(lambda: " ".join(chance.sample(often, 8))),
+        "five such words": some(lambda: " ".join(chance.sample(often, 5))),
         "a frequent word and a rare one": some(lambda: f"{chance.choice(often)} {chance.choice(seldom)}"),
         "one letter": some(lambda: chance.choice("abcdefghijklmnoprstuvwz")),
         "three letters": some(lambda: chance.choice(often)[:2] + chance.choice("bcdfghklmnprst")),
@@ -115,7 +125,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
 
 class Table(Protocol):
     def put(self, entries: Sequence[Findable]) -> None: ...
-    def find(self, text: str, kind: None, most: int) -> list[str]: ...
+    def find(self, text: str, kind: None, most: int) -> Sequence[object]: ...
     def close(self) -> None: ...
 
 
@@ -127,16 +137,14 @@ class PlainTable:
         self._sql = sqlite3.connect(":memory:", isolation_level=None)
         self._sql.executescript(
             "CREATE TABLE refs (id INTEGER PRIMARY KEY, ref TEXT);"
-            f"CREATE VIRTUAL TABLE texts USING fts5(name, short, rest, content='', tokenize='{tokenizer}');"
+            f"CREATE VIRTUAL TABLE texts USING fts5(name, rest, content='', tokenize='{tokenizer}');"
         )
 
     def put(self, entries: Sequence[Findable]) -> None:
         self._sql.execute("BEGIN")
         for entry in entries:
             row = self._sql.execute("INSERT INTO refs (ref) VALUES (?)", (entry.ref,)).lastrowid
-            self._sql.execute(
-                "INSERT INTO texts (rowid, name, short, rest) VALUES (?, ?, ?, ?)", (row, *entry[1:])
-            )
+            self._sql.execute("INSERT INTO texts (rowid, name, rest) VALUES (?, ?, ?)", (row, *entry[1:]))
         self._sql.execute("COMMIT")
 
     def find(self, text: str, _: None, most: int) -> list[str]:
@@ -144,7 +152,7 @@ class PlainTable:
         expression = " AND ".join(f'"{word}"' for word in words) + self._begins
         found = self._sql.execute(
             "SELECT ref FROM texts JOIN refs ON id = texts.rowid WHERE texts MATCH ?"
-            " ORDER BY bm25(texts, 8, 3, 1) LIMIT ?",
+            " ORDER BY bm25(texts, 8, 1) LIMIT ?",
             (expression, most),
         )
         return [ref for (ref,) in found]
@@ -196,7 +204,8 @@ def costs(make: Callable[[], Table], listed: Sequence[Findable], asked: Mapping[
     seconds = time.thread_time() - began
     gc.collect()
     each = (resident_bytes() - before) / len(listed)
-    took = {sort: sorted(_ms(table, text) for text in texts) for sort, texts in asked.items()}
+    number = ASKED if isinstance(table, SearchTable) else ASKED_OF_PLAIN
+    took = {sort: sorted(_ms(table, text) for text in texts[:number]) for sort, texts in asked.items()}
     table.close()
     return Costs(seconds, each, took)
 
@@ -209,9 +218,9 @@ def _ms(table: Table, text: str) -> float:
 
 def found(make: Callable[[], Table], text: str, name: str) -> bool:
     table = make()
-    table.put([Findable("bots/1", name, "", "")])
+    table.put([Findable("bots/1", name, "")])
     try:
-        return bool(table.find(text, None, MOST))
+        return any(table.find(text, None, MOST))
     finally:
         table.close()
 
@@ -235,7 +244,7 @@ def compare(listed: Sequence[Findable]) -> None:
 
 
 def head(title: str, columns: Sequence[str] | Mapping[str, object]) -> None:
-    print(f"\n| {title} | {' | '.join(columns)} |\n| --- |{' ---: |' * len(columns)}")
+    print(f"\n| {title} | {' | '.join(columns)} |\n| --- |{' ---: |' * len(columns)}", flush=True)
 
 
 def row(title: str, cells: Sequence[str]) -> None:
@@ -245,6 +254,8 @@ def row(title: str, cells: Sequence[str]) -> None:
 class AtWork(NamedTuple):
     seconds: float
     """From the start until every listing is found."""
+    busy_seconds: float
+    """The time of the processor meanwhile, with that of the searches."""
     stall_ms: float
     beside_ms: Sequence[float]
     """Searches while it was built."""
@@ -261,20 +272,20 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
     gc.collect()
     index, turns, chance = SearchIndex(state), Turns(), random.Random(3)
     turning = asyncio.create_task(turns.run())
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     following = asyncio.create_task(index.run())
     await asyncio.sleep(0.05)
     beside = []
     while not index.is_complete:
         beside.append(await _search_ms(index, chance.choice(asked)))
-        await asyncio.sleep(0.01)
-    seconds = time.perf_counter() - began
+        await asyncio.sleep(0.1)
+    seconds, busy = time.perf_counter() - began, time.process_time() - busy
     turning.cancel()
     calm = [await _search_ms(index, text) for text in asked]
     found_ms = [await _found_ms(index, state, number) for number in range(CHANGES)]
     following.cancel()
     await asyncio.wait([following])
-    return AtWork(seconds, turns.longest_ms, sorted(beside), sorted(calm), sorted(found_ms))
+    return AtWork(seconds, busy, turns.longest_ms, sorted(beside), sorted(calm), sorted(found_ms))
 
 
 async def _search_ms(index: SearchIndex, text: str) -> float:
@@ -294,31 +305,93 @@ async def _found_ms(index: SearchIndex, state: State, number: int) -> float:
     return (time.perf_counter() - began) * 1_000
 
 
+class Started(NamedTuple):
+    """A gateway on a data folder of as many bots."""
+
+    seconds: float
+    """From the start of the process until it serves."""
+    cpu_seconds: float
+    """The processor's time until then."""
+    found_seconds: float
+    """From then until its search has found the last listing; 0 without a search."""
+    found_cpu_seconds: float
+    bytes: int
+
+
+def start(server: Server, log: Path, last: str | None) -> Started:
+    began = time.perf_counter()
+    with running(server, log) as gateway:
+        seconds, cpu, found_seconds, found_cpu = time.perf_counter() - began, gateway.cpu_seconds(), 0.0, 0.0
+        connection = HTTPConnection("127.0.0.1", gateway.port)
+        while last is not None and not found_seconds:
+            connection.request("GET", f"/bots.json?q={last}")
+            if f'"id":"{last}"'.encode() in connection.getresponse().read():
+                found_seconds = time.perf_counter() - began - seconds
+                found_cpu = gateway.cpu_seconds() - cpu
+            time.sleep(0.25)
+        return Started(seconds, cpu, found_seconds, found_cpu, gateway.resident())
+
+
+def starts(count: int, rounds: int) -> None:
+    last = 2 * 10**17 + count - 1
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "data").mkdir(mode=0o700)
+        seed_folder(place / "data", [(f"bots/{last - number}", 0) for number in reversed(range(count))])
+        plain = votegate(place / "data")
+        site = with_settings(plain, "with pages", SITE)
+        pairs = [
+            (start(plain, place / "plain.log", None), start(site, place / "site.log", str(last)))
+            for _ in range(rounds)
+        ]
+    head(f"a start with {count:,} bots", [f"round {number + 1}" for number in range(rounds)])
+    row("seconds until it serves, without pages", [f"{one.seconds:.2f}" for one, _ in pairs])
+    row("seconds until it serves, with pages", [f"{other.seconds:.2f}" for _, other in pairs])
+    row("processor seconds until then, without pages", [f"{one.cpu_seconds:.2f}" for one, _ in pairs])
+    row("processor seconds until then, with pages", [f"{other.cpu_seconds:.2f}" for _, other in pairs])
+    row(
+        "processor seconds from then until the last is found",
+        [f"{other.found_cpu_seconds:.2f}" for _, other in pairs],
+    )
+    row("seconds from then until the last is found", [f"{other.found_seconds:.2f}" for _, other in pairs])
+    row("memory without pages, MB", [f"{one.bytes / 1e6:.0f}" for one, _ in pairs])
+    row("memory with pages and their index, MB", [f"{other.bytes / 1e6:.0f}" for _, other in pairs])
+
+
+def work(listings: Sequence[Listing], asked: Sequence[str], rounds: int) -> None:
+    done = [uvloop.run(at_work(listings, asked)) for _ in range(rounds)]
+    head("the index at work", [f"round {number + 1}" for number in range(rounds)])
+    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in done])
+    row("seconds of the processor meanwhile", [f"{each.busy_seconds:.2f}" for each in done])
+    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in done])
+    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in done])
+    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in done])
+    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in done])
+    row(
+        "from a change until it is found, p50 ms",
+        [f"{statistics.median(each.found_ms):.1f}" for each in done],
+    )
+    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in done])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.search")
     parser.add_argument("--listings", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     tune_interpreter()
     print(f"{machine()}, SQLite {sqlite3.sqlite_version}")
+    if "starts" in given.parts:
+        starts(given.listings, given.rounds)
     listings = rows(given.listings)
     listed = [each for each in map(findable_of, listings) if each is not None]
-    compare(listed)
-    asked = [text for texts in queries(listed).values() for text in texts]
-    random.Random(4).shuffle(asked)
-    rounds = [uvloop.run(at_work(listings, asked)) for _ in range(given.rounds)]
-    head("the index at work", [f"round {number + 1}" for number in range(given.rounds)])
-    row("seconds from the start until all are indexed", [f"{each.seconds:.2f}" for each in rounds])
-    row("longest stall of the loop meanwhile, ms", [f"{each.stall_ms:.1f}" for each in rounds])
-    row("a search meanwhile, p99 ms", [f"{p99(each.beside_ms):.1f}" for each in rounds])
-    row("a search afterwards, p50 ms", [f"{statistics.median(each.ms):.2f}" for each in rounds])
-    row("a search afterwards, p99 ms", [f"{p99(each.ms):.1f}" for each in rounds])
-    row("the slowest search afterwards, ms", [f"{each.ms[-1]:.1f}" for each in rounds])
-    row(
-        "from a change until it is found, p50 ms",
-        [f"{statistics.median(each.found_ms):.1f}" for each in rounds],
-    )
-    row("from a change until it is found, slowest, ms", [f"{each.found_ms[-1]:.1f}" for each in rounds])
+    if "tables" in given.parts:
+        compare(listed)
+    if "work" in given.parts:
+        asked = [text for texts in queries(listed).values() for text in texts]
+        random.Random(4).shuffle(asked)
+        work(listings, asked, given.rounds)
 
 
 if __name__ == "__main__":

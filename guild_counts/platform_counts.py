@@ -74,6 +74,7 @@ class PlatformCounts:
         self._wanted = OrderedDict[str, int]()
         """The bots to ask for, in this order, and how often each was asked for in vain."""
         self._surveyed = asyncio.Queue[str](SURVEYED)
+        """Bots to ask for when nobody else is wanted."""
         self._asking = set[str]()
         self._ready = asyncio.Event()
         self._failures = 0
@@ -110,8 +111,10 @@ class PlatformCounts:
                 case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS):
                     self._want(ref)
                 case ListingMerged(row=row) if row.review == "approved" and row.ref.startswith(BOTS):
-                    if row.ref not in self._told:
-                        self._want(row.ref)
+                    # Many may come at once. One that finds no room is asked for when it pushes.
+                    if row.ref not in self._told and not self._surveyed.full():
+                        self._surveyed.put_nowait(row.ref)
+                        self._ready.set()
                 case ListingRemoved(ref=ref):
                     self._told.pop(ref, None)
                     self._wanted.pop(ref, None)
@@ -155,10 +158,13 @@ class PlatformCounts:
         while True:
             if self._wanted:
                 return self._wanted.popitem(last=False)
-            if not self._surveyed.empty():
-                return self._surveyed.get_nowait(), 0
-            self._ready.clear()
-            await self._ready.wait()
+            if self._surveyed.empty():
+                self._ready.clear()
+                await self._ready.wait()
+                continue
+            ref = self._surveyed.get_nowait()
+            if ref not in self._told and ref not in self._asking:
+                return ref, 0
 
     async def _step(self, ref: str, tries: int, ask: Ask) -> float:
         """Ask for a bot, and return how long to pause behind it (seconds)."""

@@ -108,8 +108,7 @@ class ManageVotes:
                 ),
                 hours=tuple(HourVoters(hour=hour, voters=found) for hour, found in enumerate(voters.hours)),
                 top_voters=tuple(
-                    TopVoterView(user=each.user, name=each.name, votes=each.votes, last_at=each.last_ms)
-                    for each in voters.top
+                    TopVoterView(user=each.user, name=each.name, votes=each.votes) for each in voters.top
                 ),
                 pushes=tuple(
                     DayPushes(day=date_of(day), server_count=pushed.servers, command_count=pushed.commands)

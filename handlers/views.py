@@ -762,7 +762,6 @@ class TopVoterView(View):
     user: Snowflake
     name: str
     votes: Positive
-    last_at: Moment
 
 
 class DayPushes(View):
@@ -801,9 +800,7 @@ class ListingNumbers(Success):
         Meta(
             description="Up to 10 who have voted most, of those who let owners see their names. Nobody does "
             "unless they chose so on their own page.",
-            examples=[
-                [{"user": "444444444444444444", "name": "Ada", "votes": 31, "last_at": 1_769_871_600_000}]
-            ],
+            examples=[[{"user": "444444444444444444", "name": "Ada", "votes": 31}]],
         ),
     ]
     pushes: Annotated[

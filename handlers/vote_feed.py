@@ -42,7 +42,7 @@ PAGE, MAX_PAGE = 500, 1_000
 STREAM_PAGE = 250
 MOST_READERS = 64
 """Pages that may be under way at once."""
-SLICE = 256
+SLICE = 128
 """Lines or listings between two breaths of the loop."""
 MOST_LISTINGS = 20_000
 """Listings that one page looks at: most may be without votes."""

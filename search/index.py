@@ -28,6 +28,7 @@ from core.refusals import SearchUnavailable
 from core.rows import BotProfile, Listing
 from core.state import State
 from search.search_table import Findable, Kind, SearchTable
+from search.search_words import beginning
 
 HANDED_OVER = 64
 """How many listings the thread gets at once: about 5 ms of its time."""
@@ -37,8 +38,8 @@ NOTED = 10_000
 """How many changed listings are noted. With more, the index is built anew."""
 WAITING = 64
 """How many searches may wait for the thread."""
-READ = 512
-"""How many characters of a long description are searched."""
+READ = 128
+"""How many characters of a long description are searched. A start takes its time by their number."""
 DEAD_ALLOWED = 10_000
 """How many rows may be dead beside as many as there are listings."""
 PAUSE_SECONDS = 60.0
@@ -51,11 +52,12 @@ class SearchIndex:
     def __init__(self, state: State, pause_seconds: float = PAUSE_SECONDS) -> None:
         """`pause_seconds` is the time between a failure of SQLite and the next trial."""
         self._listings = state.listings
+        self._votes = state.vote_counts
         self._thread = ThreadPoolExecutor(1, "search")
         self._table: SearchTable | None = None
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
-        self._is_outdated = False
+        self._is_outdated = self._has_failed = False
         self._in_hand = self._waiting = 0
         self._pause_seconds = pause_seconds
         self.is_complete = False
@@ -77,21 +79,21 @@ class SearchIndex:
         return len(self._noted) + self._in_hand
 
     async def find(self, text: str, kind: Kind | None, most: int) -> list[str]:
-        """Return refs of public listings that match every word of a text, the best first. Any text is one.
-
-        Raises SearchUnavailable.
-        """
+        """Return refs of public listings that match every word of a text, the best first: by where the words
+        stand, then by votes. Any text is one. Raises SearchUnavailable."""
         table = self._table
         if table is None or self._waiting >= WAITING:
             raise SearchUnavailable
         self._waiting += 1
         try:
-            return await self._in_thread(partial(table.find, text, kind, most))
+            found = await self._in_thread(partial(table.find, text, kind, most))
         except Exception as error:
             log.exception("a search failed")
             raise SearchUnavailable from error
         finally:
             self._waiting -= 1
+        total = self._votes.total
+        return [ref for refs in found for ref in sorted(refs, key=total, reverse=True)][:most]
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
@@ -110,7 +112,9 @@ class SearchIndex:
                 try:
                     await self._follow()
                 except Exception:
-                    log.exception("search is not available")
+                    if not self._has_failed:
+                        self._has_failed = True
+                        log.exception("search is not available")
                     self._table, self.is_complete, self._in_hand = None, False, 0
                     await asyncio.sleep(self._pause_seconds)
         finally:
@@ -139,6 +143,9 @@ class SearchIndex:
             await self._hand_over([table], refs)
             await self._catch_up(tables)
         self._table, self.is_complete = table, True
+        if self._has_failed:
+            self._has_failed = False
+            log.error("search is available again")
         if before is not None:
             await self._in_thread(before.close)
         return table
@@ -175,10 +182,10 @@ def findable_of(row: Listing) -> Findable | None:
     if not row.is_public:
         return None
     if isinstance(profile, BotProfile):
-        rest = (*profile.categories, profile.description[:READ])
-        return Findable(row.ref, profile.name, profile.short_description, "\n".join(rest))
-    rest = (profile.category, *profile.keywords)
-    return Findable(row.ref, profile.name, profile.description, "\n".join(rest))
+        rest = (profile.short_description, *profile.categories, beginning(profile.description, READ))
+    else:
+        rest = (profile.description, profile.category, *profile.keywords)
+    return Findable(row.ref, profile.name, "\n".join(rest))
 
 
 def batched(refs: Sequence[str], size: int) -> Iterator[Sequence[str]]:

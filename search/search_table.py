@@ -1,46 +1,43 @@
 """The tables of the index, in SQLite in memory. Law: one thread has them, and every call takes milliseconds.
 
-    entries    ref, kind, compact name: what is listed now
-    names      FTS5: words of the name
-    texts      FTS5: words of the name, of the short description, of the rest
+    entries    ref, and a digest of what was indexed: what is listed now
+    words      FTS5: words of the name and of the rest; those of the name once more behind `_NAMED`, and the
+               whole name as one word behind `_WHOLE`
 
-Both FTS5 tables keep no text. An entry that changes gets a new row in them, and the old one is dead: no entry
-points to it. `dead` tells when it is time to build everything anew.
+FTS5 keeps no text and no positions here (`detail=none`): whether a word is in a listing is all that is asked.
+An entry that changes gets a new row, and the old one is dead: no entry points to it. `dead` tells when it is
+time to build everything anew.
 
 A query goes from the best matches to the worst, and ends when it has enough: the same name, names that begin
-so, words in the name, words in the name and the short description, words anywhere. Of each sort, at most
-`CANDIDATES` are ranked by bm25. So a word that everybody uses costs no more than a rare one.
+so, words in the name, words anywhere; at last, words of which the last one only begins so. Of each sort, the
+first `CANDIDATES` count. So a word that everybody uses costs no more than a rare one.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from search.search_words import SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
+from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
 
 Kind = Literal["bots", "servers"]
 KINDS: Sequence[Kind] = ("bots", "servers")
-CANDIDATES = 500
+CANDIDATES = 250
 _FIRST = {"bots": 0, "servers": 1 << 40}
 """The first row of each kind: a range of rows is a kind."""
-_TABLES = """
-    CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT UNIQUE, content INTEGER, kind TEXT, compact TEXT);
-    CREATE INDEX by_compact ON entries (kind, compact);
-    CREATE VIRTUAL TABLE names USING fts5(name, content='', tokenize='ascii', prefix='1 2');
-    CREATE VIRTUAL TABLE texts USING fts5(name, short, rest, content='', tokenize='ascii');
-"""
-_SAME = "SELECT compact, ref FROM entries WHERE kind = ? AND compact = ? LIMIT ?"
-_BEGINS = "SELECT compact, ref FROM entries WHERE kind = ? AND compact > ? AND compact < ? ORDER BY 1 LIMIT ?"
-_MATCH = """
-    SELECT score, ref FROM (
-        SELECT bm25({table}) AS score, ref FROM {table} JOIN entries ON id = {table}.rowid
-        WHERE {table} MATCH ? AND {table}.rowid BETWEEN ? AND ? LIMIT ?
-    ) ORDER BY score LIMIT ?
-"""
-_IN_NAMES, _IN_TEXTS = _MATCH.format(table="names"), _MATCH.format(table="texts")
-_END = chr(0x10FFFF)
 _MOST_ROWS = (1 << 40) - 1
-Rows = list[tuple[float | str, str]]
-"""What a step has found: its order, and the ref."""
+_WHOLE, _NAMED = "\ue000", "\ue001"
+"""Nobody can type them: characters for private use separate words."""
+_TABLES = """
+    CREATE TABLE entries (id INTEGER PRIMARY KEY, ref TEXT, content INTEGER);
+    CREATE VIRTUAL TABLE words USING fts5(text, content='', detail=none, columnsize=0, tokenize='ascii');
+    INSERT INTO words (words, rank) VALUES ('hashsize', 8388608);
+"""
+_MATCH = """
+    SELECT group_concat(ref) FROM (
+        SELECT ref FROM words JOIN entries ON id = words.rowid
+        WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? LIMIT ?
+    )
+"""
+"""One row: between two rows of a result, SQLite's module lets other threads have the interpreter."""
 
 
 class Findable(NamedTuple):
@@ -48,7 +45,6 @@ class Findable(NamedTuple):
 
     ref: str
     name: str
-    short: str
     rest: str
 
 
@@ -60,81 +56,101 @@ class SearchTable:
         self._sql = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._sql.execute("PRAGMA journal_mode = OFF")
         self._sql.executescript(_TABLES)
+        self._sql.execute("BEGIN")  # and never a COMMIT: each would write what FTS5 has gathered so far
+        self._rows: dict[str, int] = {}
         self._next = dict(_FIRST)
-        self.count = 0
         self.dead = 0
+
+    @property
+    def count(self) -> int:
+        return len(self._rows)
 
     def put(self, entries: Iterable[Findable], gone: Iterable[str] = ()) -> None:
         """Take entries in place of those of their refs, and forget those that are gone."""
-        self._sql.execute("BEGIN")
         for ref in gone:
             self._remove(ref)
-        for entry in entries:
-            self._put(entry)
-        self._sql.execute("COMMIT")
+        rows, texts = [], []
+        for entry in {entry.ref: entry for entry in entries}.values():
+            content = hash(entry)
+            if self._holds(entry.ref, content):
+                continue  # something of the listing has changed that is not searched
+            self._remove(entry.ref)
+            row = self._new_row(entry.ref)
+            rows.append((row, entry.ref, content))
+            texts.append((row, _words(entry)))
+        self._sql.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+        self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
-    def find(self, text: str, kind: Kind | None, most: int) -> list[str]:
-        """Return the refs that match every word of a text, the best first."""
-        wanted, name = terms(text), compact(text[:TEXT])
-        refs: dict[str, None] = {}
+    def find(self, text: str, kind: Kind | None, most: int) -> list[list[str]]:
+        """Return the refs that match every word of a text, by how well they match: the best sort first.
+
+        A ref is in one sort only. No further sort is looked for once there are `most` of them.
+        """
+        wanted, found = terms(text), list[list[str]]()
+        known: set[str] = set()
         kinds = KINDS if kind is None else (kind,)
-        for step in self._steps(wanted, name, most) if wanted else ():
-            found = sorted(row for each in kinds for row in step(each))
-            refs.update((ref, None) for _, ref in found)
-            if len(refs) >= most:
+        for expression in _steps(wanted, compact(text[:TEXT])) if wanted else ():
+            refs = [ref for each in kinds for ref in self._match(expression, each)]
+            found.append([ref for ref in refs if ref not in known])
+            known.update(refs)
+            if len(known) >= most:
                 break
-        return list(refs)[:most]
+        return found
 
     def close(self) -> None:
         self._sql.close()
 
-    def _steps(self, wanted: Sequence[Term], name: str, most: int) -> Sequence[Callable[[Kind], Rows]]:
-        named, anywhere = _expression(wanted, 1), _expression(wanted, SHORTEST_BEGINNING)
-        return (
-            lambda kind: self._rows(_SAME, kind, name, most),
-            lambda kind: self._rows(_BEGINS, kind, name, name + _END, most),
-            lambda kind: self._matches(_IN_NAMES, kind, named, most),
-            lambda kind: self._matches(_IN_TEXTS, kind, f"{{name short}} : ({anywhere})", most),
-            lambda kind: self._matches(_IN_TEXTS, kind, anywhere, most),
-        )
-
-    def _matches(self, query: str, kind: Kind, expression: str, most: int) -> Rows:
+    def _match(self, expression: str, kind: Kind) -> Sequence[str]:
         first = _FIRST[kind]
-        return self._rows(query, expression, first, first + _MOST_ROWS, CANDIDATES, most)
+        (refs,) = self._sql.execute(_MATCH, (expression, first, first + _MOST_ROWS, CANDIDATES)).fetchone()
+        return refs.split(",") if refs else ()
 
-    def _rows(self, query: str, *values: object) -> Rows:
-        return self._sql.execute(query, values).fetchall()
-
-    def _put(self, entry: Findable) -> None:
-        content = hash(entry)
-        before = self._sql.execute("SELECT content FROM entries WHERE ref = ?", (entry.ref,)).fetchone()
-        if before == (content,):
-            return  # something of the listing has changed that is not searched
-        self._remove(entry.ref)
-        kind: Kind = "bots" if entry.ref.startswith("bots/") else "servers"
-        row = self._next[kind]
-        self._next[kind] += 1
-        name = indexed_name(entry.name)
-        self._sql.execute(
-            "INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (row, entry.ref, content, kind, compact(entry.name))
+    def _holds(self, ref: str, content: int) -> bool:
+        row = self._rows.get(ref)
+        if row is None:
+            return False
+        return bool(
+            self._sql.execute("SELECT content = ? FROM entries WHERE id = ?", (content, row)).fetchone()[0]
         )
-        self._sql.execute("INSERT INTO names (rowid, name) VALUES (?, ?)", (row, name))
-        texts = (row, name, indexed(entry.short), indexed(entry.rest))
-        self._sql.execute("INSERT INTO texts (rowid, name, short, rest) VALUES (?, ?, ?, ?)", texts)
-        self.count += 1
+
+    def _new_row(self, ref: str) -> int:
+        kind: Kind = "bots" if ref.startswith("bots/") else "servers"
+        self._rows[ref] = row = self._next[kind]
+        self._next[kind] += 1
+        return row
 
     def _remove(self, ref: str) -> None:
-        removed = self._sql.execute("DELETE FROM entries WHERE ref = ?", (ref,)).rowcount
-        self.count -= removed
-        self.dead += removed
+        row = self._rows.pop(ref, None)
+        if row is not None:
+            self._sql.execute("DELETE FROM entries WHERE id = ?", (row,))
+            self.dead += 1
 
 
-def _expression(wanted: Sequence[Term], shortest: int) -> str:
-    """Return FTS5's expression for all terms. A word has no quote in it, so that nothing of it is syntax."""
-    return " AND ".join(_phrase(term, shortest) for term in wanted)
+def _words(entry: Findable) -> str:
+    name = indexed_name(entry.name)
+    named = " ".join(_NAMED + word for word in name.split())
+    return f"{name} {named} {_WHOLE}{compact(entry.name)} {indexed(entry.rest)}"
 
 
-def _phrase(term: Term, shortest: int) -> str:
+def _steps(wanted: Sequence[Term], name: str) -> Sequence[str]:
+    """Return FTS5's expressions for a query, those of the best matches first."""
+    begin = SHORTEST_BEGINNING if len(wanted) <= FEW else TEXT
+    return (
+        f'"{_WHOLE}{name}"',
+        f'"{_WHOLE}{name}" *',
+        _expression(wanted, 1, _NAMED),
+        _expression(wanted, TEXT),
+        _expression(wanted, begin),
+    )
+
+
+def _expression(wanted: Sequence[Term], shortest: int, behind: str = "") -> str:
+    """Return the expression for all terms. A word has no quote in it, so that nothing of it is syntax."""
+    return " AND ".join(_matching(term, shortest, behind) for term in wanted)
+
+
+def _matching(term: Term, shortest: int, behind: str) -> str:
     (first, *_) = term.words
-    begins = term.begins and (len(first) >= shortest or not first.isascii())
-    return f'"{" ".join(term.words)}"{" *" if begins else ""}'
+    if term.begins and (len(first) >= shortest or not first.isascii()):
+        return f'"{behind}{first}" *'
+    return " AND ".join(f'"{behind}{word}"' for word in term.words)

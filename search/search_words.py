@@ -14,12 +14,14 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-TERMS = 8
+TERMS = 4
 """How many words of a text that is searched for count. More make a query slow and hardly better."""
 TEXT = 256
 """How many characters of it count."""
-SHORTEST_BEGINNING = 3
-"""A last word that is shorter must be whole in texts: too many words begin with it."""
+SHORTEST_BEGINNING = 4
+FEW = 3
+"""A last word that is shorter, or the last of more words than these, must be whole in texts: looking for all
+that begin so takes too long."""
 
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]")
 _SPACELESS = (
@@ -73,17 +75,25 @@ def compact(text: str) -> str:
     return folded(text).replace(" ", "")
 
 
+def beginning(text: str, most: int) -> str:
+    """Return the first `most` characters of a text. One of a script without spaces counts as four of them:
+    it is a word."""
+    cut = text[:most]
+    if cut.isascii():
+        return cut
+    return cut[: most - sum(map(len, _RUN.findall(cut))) * 3 // 4]
+
+
 def indexed(text: str) -> str:
     """Return a text as the tokenizer gets it."""
-    if text.isascii():
-        return text.lower()
-    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} {run[0][-1]} ", folded(text))
+    return text.lower() if text.isascii() else _paired(folded(text))
 
 
 def indexed_name(name: str) -> str:
-    """Return a name as the tokenizer gets it: "MusicBot" is one word and also two."""
+    """Return the words of a name, each behind a space but the first: "MusicBot" is one word and also two."""
     parts = _HUMP.sub(" ", name)
-    return indexed(name) if parts == name else f"{indexed(name)} {indexed(parts)}"
+    words = folded(name if parts == name else f"{name} {parts}")
+    return words if words.isascii() else " ".join(_paired(words).split())
 
 
 def terms(text: str) -> list[Term]:
@@ -97,6 +107,10 @@ def _term(word: str, *, is_last: bool) -> Term:
     if not _RUN.fullmatch(word):
         return Term((word,), begins=is_last)
     return Term(_pairs(word), begins=False) if len(word) > 1 else Term((word,), begins=True)
+
+
+def _paired(words: str) -> str:
+    return _RUN.sub(lambda run: f" {' '.join(_pairs(run[0]))} {run[0][-1]} ", words)
 
 
 def _pairs(run: str) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ class TopVoter(NamedTuple):
     user: str
     name: str
     votes: int
-    last_ms: int
 
 
 def votes_to_now(state: State, ref: str, now_ms: int) -> VotesToNow:
@@ -56,7 +55,7 @@ class VoterSurvey:
         self._state = state
         self._ref = ref
         self._hours: Counter[int] = Counter()
-        self._top: list[tuple[int, int, int]] = []  # votes below 0, user, last vote: so the first are on top
+        self._top: list[tuple[int, int]] = []  # the votes below 0, and the user: so the first are on top
 
     @property
     def hours(self) -> tuple[int, ...]:
@@ -67,10 +66,10 @@ class VoterSurvey:
     def top(self) -> tuple[TopVoter, ...]:
         """Those who have voted most, of those who let owners see their names."""
         found = []
-        for votes, user, last_ms in self._top:
+        for votes, user in self._top:
             row = self._state.users.get(user_ref(str(user)))
             if row is not None and row.profile is not None and row.lets_name:
-                found.append(TopVoter(row.id, row.profile.shown_name, -votes, last_ms))
+                found.append(TopVoter(row.id, row.profile.shown_name, -votes))
         return tuple(found)
 
     def slices(self) -> Iterator[None]:
@@ -83,5 +82,5 @@ class VoterSurvey:
 
     def _rank(self, users: AbstractSet[int]) -> None:
         known = ((user, self._state.votes.get(self._ref, user)) for user in users)
-        found = [(-vote[0], user, vote[1]) for user, vote in known if vote is not None]
+        found = [(-vote[0], user) for user, vote in known if vote is not None]
         self._top = nsmallest(TOP, [*self._top, *found]) if found else self._top

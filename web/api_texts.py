@@ -49,6 +49,7 @@ _SENTENCES = (
     Text("Method not allowed. Use {methods}."),
     Text("Something went wrong here; the operators find it under {number}."),
     Text("Not ready: {reason}."),
+    Text("Listings cannot be searched right now."),
     Text("Nothing can be written right now: {reason}."),
     Text("the disk does not keep up"),
     Text("the disk has failed"),

@@ -199,6 +199,24 @@ def test_a_bot_that_is_pushed_for_goes_before_those_of_the_start(monkeypatch: py
         assert place.asked[1] == BOT
 
 
+def test_many_bots_of_another_node_are_bounded_and_one_that_is_pushed_for_goes_first() -> None:
+    refs = [f"bots/{10**17 + number}" for number in range(200)]
+    rows = Place(*(event for ref in refs for event in listed(ref))).state.listings
+
+    @story(*listed())
+    async def told(place: Place) -> None:
+        place.is_open.clear()
+        place.commit(*(ListingMerged(rows[ref]) for ref in refs))
+        await turns()
+        place.commit(*(ListingMerged(rows[ref]) for ref in refs[::-1]))
+        await place.actual()
+        place.is_open.set()
+        await turns()
+        assert place.asked[platform_counts.AT_ONCE] == BOT
+        assert len(place.asked) <= 2 * platform_counts.SURVEYED + platform_counts.AT_ONCE + 1
+        assert len(set(place.asked)) == len(place.asked)
+
+
 def test_a_platform_that_is_away_is_asked_again_and_at_last_by_the_next_push() -> None:
     @story(*listed())
     async def told(place: Place) -> None:

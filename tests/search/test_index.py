@@ -132,6 +132,21 @@ def test_a_server_is_found_unless_it_is_hidden() -> None:
     run(follow())
 
 
+def test_among_equal_matches_the_one_with_more_votes_comes_first() -> None:
+    async def follow() -> None:
+        state = state_after(
+            [*named("Music one"), *named("Music two", OTHER_REF), *named("Music", SERVER_REF)]
+        )
+        async with following(state) as index:
+            for ref, votes in ((BOT_REF, 1), (OTHER_REF, 2)):
+                for voter in range(votes):
+                    state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS))
+            assert await refs(index, "music") == [SERVER_REF, OTHER_REF, BOT_REF]
+            assert await index.find("music", "bots", 1) == [OTHER_REF]
+
+    run(follow())
+
+
 def test_rows_that_a_start_has_left_packed_are_found() -> None:
     async def follow() -> None:
         row, state = state_after(named("Packed away")).listings[BOT_REF], empty_state()
@@ -228,6 +243,7 @@ def test_without_fts5_search_is_refused_and_nothing_else(
                 await index.find("music", None, 10)
             monkeypatch.setattr(index_module, "SearchTable", SearchTable)
             assert await refs(index, "music") == [BOT_REF], "it comes back by itself"
+            assert caplog.messages == ["search is not available", "search is available again"]
 
     run(follow())
 

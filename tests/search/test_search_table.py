@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search.search_table import KINDS, Findable, Kind, SearchTable
-from search.search_words import compact, folded
+from search.search_words import FEW, SHORTEST_BEGINNING, TERMS, compact, folded
 from tests.support.examples import examples
 
-SPACELESS = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+SIGNS = "\u3040-\u30ff\u4e00-\u9fff"
+SPACELESS = re.compile(f"[{SIGNS}]")
+WORD = re.compile(f"[{SIGNS}]+|[^ {SIGNS}]+")
 WORDS = (
     *("bot", "Bots", "music", "MusicBot", "Pokémon", "pokemon", "I", "ışık", "AND", "NEAR", "not", '"', "*"),
     *(
@@ -33,7 +35,7 @@ WORDS = (
 )
 texts = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 refs = st.sampled_from([f"{kind}/{number}" for kind in KINDS for number in range(4)])
-entries = st.builds(Findable, refs, texts, texts, texts)
+entries = st.builds(Findable, refs, texts, texts)
 changes = st.lists(st.one_of(entries, refs), max_size=12)
 odd_texts = st.one_of(
     texts, st.text(st.characters(), max_size=20), st.text("\"'*():^+-{}[]AND \0", max_size=12)
@@ -59,33 +61,37 @@ def place(entry: Findable, text: str) -> int | None:
     if name.startswith(wanted):
         return 1
     humps = f"{entry.name} {re.sub('(?<=[a-z0-9])(?=[A-Z])', ' ', entry.name)}"
+    everything = f"{humps}\n{entry.rest}"
     if has_all(humps, text, shortest=1):
         return 2
-    if has_all(f"{humps}\n{entry.short}", text, shortest=3):
+    if has_all(everything, text, shortest=1_000):
         return 3
-    return 4 if has_all(f"{humps}\n{entry.short}\n{entry.rest}", text, shortest=3) else None
+    few = len(words_of(text)) <= FEW
+    return 4 if has_all(everything, text, shortest=SHORTEST_BEGINNING if few else 1_000) else None
+
+
+def words_of(text: str) -> list[str]:
+    return WORD.findall(folded(text))[:TERMS]
 
 
 def has_all(content: str, text: str, shortest: int) -> bool:
-    """Look for each word of a text: at the beginning of a word, or anywhere among signs without spaces."""
-    words = re.findall("[\u3040-\u30ff\u4e00-\u9fff]+|[^ \u3040-\u30ff\u4e00-\u9fff]+", folded(text))
+    """Look for each word of a text: at the beginning of a word, or for each pair of signs without spaces."""
+    words = words_of(text)
     lines = [f" {folded(line)} " for line in content.split("\n")]
-    return all(
-        any(has(line, word, may_go_on=word is words[-1] and len(word) >= shortest) for line in lines)
-        or (
-            word is words[-1]
-            and not word.isascii()
-            and any(has(line, word, may_go_on=True) for line in lines)
-        )
-        for word in words
-    )
+
+    def is_there(word: str, *, is_last: bool) -> bool:
+        if SPACELESS.match(word):
+            pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
+            return all(any(pair in line for line in lines) for pair in pairs)
+        may_go_on = is_last and (len(word) >= shortest or not word.isascii())
+        return any(has(line, word, may_go_on=may_go_on) for line in lines)
+
+    return all(is_there(word, is_last=number == len(words) - 1) for number, word in enumerate(words))
 
 
 def has(line: str, word: str, *, may_go_on: bool) -> bool:
-    if SPACELESS.search(word):
-        return word in line
-    end = "" if may_go_on else "(?![^ \u3040-\u30ff\u4e00-\u9fff])"
-    return re.search(f"(?<![^ \u3040-\u30ff\u4e00-\u9fff]){re.escape(word)}{end}", line) is not None
+    end = "" if may_go_on else f"(?![^ {SIGNS}])"
+    return re.search(f"(?<![^ {SIGNS}]){re.escape(word)}{end}", line) is not None
 
 
 @examples(200)
@@ -96,10 +102,13 @@ def test_it_finds_what_a_plain_scan_finds(
     table, model = SearchTable(), dict[str, Findable]()
     for change in history:
         apply(change, table, model)
-    found = table.find(text, kind, 100)
+    sorts = table.find(text, kind, 100)
+    found = [ref for refs in sorts for ref in refs]
     places = {ref: place(entry, text) for ref, entry in model.items() if kind is None or ref.startswith(kind)}
     assert set(found) == {ref for ref, where in places.items() if where is not None}
-    assert [places[ref] for ref in found] == sorted(places[ref] or 0 for ref in found)
+    assert [[places[ref] for ref in refs] for refs in sorts] == [
+        [at] * len(refs) for at, refs in enumerate(sorts)
+    ]
     assert len(found) == len(set(found))
     assert table.count == len(model)
     table.close()

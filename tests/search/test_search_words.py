@@ -2,7 +2,7 @@
 
 import pytest
 
-from search.search_words import TERMS, Term, compact, folded, indexed, indexed_name, terms
+from search.search_words import TERMS, Term, beginning, compact, folded, indexed, indexed_name, terms
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,9 @@ def test_the_last_word_of_a_query_may_go_on() -> None:
 def test_only_so_many_words_of_a_query_count() -> None:
     assert len(terms("a b " * 5_000)) == TERMS
     assert len(terms("a" * 10_240)[0].words[0]) == 256
+
+
+def test_a_sign_of_a_script_without_spaces_counts_as_four_characters_of_a_description() -> None:
+    assert beginning("a" * 200, 128) == "a" * 128
+    assert beginning("音" * 200, 128) == "音" * 32
+    assert beginning("é" * 200, 128) == "é" * 128

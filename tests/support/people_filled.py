@@ -155,7 +155,7 @@ def pages() -> list[tuple[str | None, str]]:
         (ADA, f"/bots/{OTHER_BOT}/manage"),
         (ADA, f"/bots/{READY_BOT}/manage"),
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
-        *((CLEO, path) for path in (f"/bots/{BOT}/vote", "/review/votes")),
+        (CLEO, f"/bots/{BOT}/vote"),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
         *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/danger")),
         *((ADA, path) for path in ("/servers/new", f"/servers/{WITHOUT_BOT}/manage")),

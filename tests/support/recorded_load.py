@@ -289,6 +289,9 @@ async def check(base_url: str, loads: Sequence[Load]) -> list[int]:
         voters = sum(load.acknowledged for load in loads if isinstance(load, Voter))
         shown = (await connection.done("GET", f"/debug/bots/{VOTED_BOT}"))["voters"]
         assert shown == voters, f"{shown} users have voted, not {voters}"
+        numbers = await connection.done("GET", f"/manage/bots/{VOTED_BOT}/numbers")
+        counted = {name: sum(each["votes"] for each in numbers[name]) for name in ("days", "months")}
+        assert (numbers["total"], counted) == (voters, {"days": voters, "months": voters}), counted
     return beyond
 
 

@@ -12,6 +12,7 @@ from core.refusals import (
     Invalid,
     NotFound,
     Quarantined,
+    SearchUnavailable,
     Thing,
     Unavailable,
     VotedTooSoon,
@@ -33,7 +34,7 @@ REFUSED = [
     Conflict("not_in_review", review="denied"),
     *(VotedTooSoon(1, 1_000), Quarantined("vote", "spam", None), Invalid({"a": "b"}), Unavailable("full")),
     *(reply.TooManyRequests(), reply.FromElsewhere(), reply.SignInRequired(), reply.NotPermitted()),
-    *(reply.UnreadableForm(), reply.BodyTooLarge(65_536), reply.NotReady("it stops")),
+    *(reply.UnreadableForm(), reply.BodyTooLarge(65_536), SearchUnavailable(), reply.NotReady("it stops")),
 ]
 
 

@@ -41,7 +41,7 @@ FOUND = 48
 """The most that a search shows."""
 LONGEST = 200
 """How many characters of a search count."""
-LOOKED_THROUGH = 500
+LOOKED_THROUGH = 250
 """How many results are looked through for those of a category or with a keyword."""
 PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
 HOME_ORDERS = tuple(

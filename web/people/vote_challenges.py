@@ -53,8 +53,10 @@ class VoteChallenges:
 
     async def judge(self, solution: str, ref: str, user: str) -> Verdict:
         """Judge a solution, which then is used. A derivation takes 2 ms, so a thread makes it."""
-        payload = await asyncio.to_thread(_read, solution) if len(solution) <= MOST_CHARACTERS else None
-        if payload is None or not await asyncio.to_thread(self._is_right, payload):
+        if len(solution) > MOST_CHARACTERS:
+            return "wrong"
+        payload = await asyncio.to_thread(self._right, solution)
+        if payload is None:
             return "wrong"
         data, now_ms = payload.challenge.parameters.data or {}, self._clock.now_ms()
         if (data["listing"], data["user"]) != (ref, user):
@@ -71,13 +73,17 @@ class VoteChallenges:
         made = create_challenge(ALGORITHM, COST, key_prefix=PREFIX, data=data, hmac_secret=self._key)
         return json.dumps(made.to_dict())
 
-    def _is_right(self, payload: "Payload") -> bool:
+    def _right(self, solution: str) -> "Payload | None":
+        """Return a solution that is right, whomever it is for."""
         from altcha import verify_solution
 
+        payload = _read(solution)
+        if payload is None:
+            return None
         parameters = payload.challenge.parameters
         if (parameters.algorithm, parameters.cost, parameters.key_prefix) != (ALGORITHM, COST, PREFIX):
-            return False  # of another version; and no stranger decides how long a derivation takes
-        return verify_solution(payload, self._key).verified
+            return None  # of another version; and no stranger decides how long a derivation takes
+        return payload if verify_solution(payload, self._key).verified else None
 
     def _use(self, signature: str, until_ms: int, now_ms: int) -> None:
         for _ in range(2):

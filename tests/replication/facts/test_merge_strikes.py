@@ -118,6 +118,7 @@ def test_a_copy_of_who_knew_of_the_strike_brings_what_came_after_it(a: Node, b: 
 
 def test_who_votes_again_begins_anew_everywhere_whatever_is_heard_first(a: Node, b: Node) -> None:
     cast(a)
+    cast(a)
     b.hear(a)
     strike(a)
     a.clock.advance_ms(DAY_MS)

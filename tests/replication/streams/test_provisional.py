@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged
+from core.events import ListingRemoved, Merged, NodeNamed, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Unavailable
 from replication.members.status import ReadUpTo
 from replication.streams.provisional import MOVED_AT_ONCE, ProvisionalVotes
@@ -93,12 +93,23 @@ def test_a_vote_that_comes_while_votes_are_moved_counts_under_the_new_label() ->
     assert_folds(restarted.node)
 
 
-@pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark")])
-def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased) -> None:
+STRUCK = VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS)
+
+
+@pytest.mark.parametrize("gone", [ListingRemoved(BOT_REF), UserErased(USER, (BOT_REF,), "mark"), STRUCK])
+def test_what_is_gone_is_not_moved(gone: ListingRemoved | UserErased | VotesStruck) -> None:
     restarted = Restarted()
     restarted.cast(3)
     restarted.node.ledger.commit([gone])
     assert restarted.moved() == {}
+
+
+def test_of_who_voted_again_after_a_strike_that_vote_alone_is_moved() -> None:
+    restarted = Restarted()
+    restarted.cast(3)
+    restarted.node.ledger.commit([STRUCK])
+    restarted.cast(1)
+    assert restarted.moved() == {NEW: 1}
 
 
 def test_a_node_that_is_who_it_was_moves_nothing() -> None:

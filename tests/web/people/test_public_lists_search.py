@@ -1,4 +1,4 @@
-"""Search on the pages for everybody and in their JSON, with and without script."""
+"""web/people/public_lists.py: search on the pages for everybody and in their JSON, without script."""
 
 import re
 import time
