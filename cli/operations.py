@@ -50,7 +50,7 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         ),
         (
             *("webhook deliveries", f"list{form}Deliveries", "GET", deliveries),
-            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state")),
+            *(f"List a {thing}'s deliveries", False, ("after", "limit", "state", "type")),
         ),
         (
             *("webhook redeliver", f"redeliver{form}Delivery", "POST"),
@@ -80,6 +80,10 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         (
             *("votes strike", f"strike{form}Votes", "POST", f"{one}/votes/strike"),
             *(f"Strike votes for a {thing} out", True),
+        ),
+        (
+            *("votes count", f"count{form}Votes", "GET", f"{one}/numbers"),
+            f"Count a {thing}'s votes by day and month",
         ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
