@@ -8,7 +8,7 @@ from core.packing import pack
 from core.rows import BotProfile
 from core.state import State
 from listings.ownership import DECIDED_KEPT, USUAL_FROM, USUAL_OF, Ownership
-from listings.review import waited_ms, waiting_since
+from listings.review import place_ms, waited_ms
 from tests.support.examples import examples
 from tests.support.generated_events import sequences, users
 from tests.support.memory_ledger import empty_state, state_after
@@ -34,7 +34,7 @@ def surveyed(state: State) -> Ownership:
 
 def queue_of(state: State) -> list[tuple[int, str]]:
     rows = state.listings.values()
-    return sorted((waiting_since(row), row.ref) for row in rows if row.review == "in_review")
+    return sorted((place_ms(row), row.ref) for row in rows if row.review == "in_review")
 
 
 def decided_in(state: State) -> list[tuple[int, str]]:
