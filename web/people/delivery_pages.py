@@ -6,6 +6,7 @@
 
 from collections.abc import Callable, Mapping
 from typing import Literal
+from urllib.parse import urlencode
 
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
@@ -103,8 +104,17 @@ class DeliveryPages:
             access.row.id,
             query={**asked, "limit": str(ON_A_PAGE)},
         )
+        here = _here(access)
+
+        def shown(state: str, type_: str, after: str = "") -> str:
+            """Return the address of the deliveries of that state and type, behind the cursor."""
+            chosen = {"after": after, "state": state, "type": type_}
+            query = urlencode({name: value for name, value in chosen.items() if value})
+            return f"{here}?{query}" if query else here
+
         values = {
             "page": page,
+            "shown": shown,
             "state": asked.get("state", ""),
             "states": STATES,
             "type": asked.get("type", ""),

@@ -81,5 +81,5 @@ def test_the_journal_says_nothing_that_it_says_in_a_fleet_only(
     assert [event["type"] for event in alone] == [event["type"] for event in in_a_fleet[1:]]
     for event in alone:
         if event["type"].startswith("vote_cast"):
-            assert event.keys() == {"type", "ref", "user", "count", "at_ms"}
+            assert event.keys() == {"type", "ref", "user", "count", "at_ms", "of_day", "of_month"}
             assert event["ref"].endswith(BOT)

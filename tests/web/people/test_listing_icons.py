@@ -64,7 +64,7 @@ def test_an_icon_is_asked_for_once_a_day_however_often_its_listing_is_shown(
             assert ref.partition("/")[2] in found
             clock.advance(HOLDS_MS / 1_000)
             assert icons.url(ref) == found  # the last one is shown while the next is asked for
-            await until(lambda: stand_in.asked(path) == before + 2)
+            await until(lambda: icons.url(ref) and stand_in.asked(path) == before + 2)
 
     run(main())
 
