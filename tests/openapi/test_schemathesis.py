@@ -87,6 +87,8 @@ def known(dictionary: str) -> dict[str, object]:
     return {"dictionary": dictionary, "probability": 0.7}
 
 
+# A cursor is a place in the journal: only the gateway that gave one can tell whether it still leads there.
+TOO_OLD = {"positive_data_acceptance": {"expected-statuses": ["2xx", 410]}}
 # Bodies of this one take as long to make up as those of all others: most URLs are no chat platform's.
 LONG_COVERED = "PUT /manage/bots/{id}/webhook"
 CONFIG = SchemathesisConfig.from_dict(
@@ -107,6 +109,7 @@ CONFIG = SchemathesisConfig.from_dict(
         },
         "operations": [
             {"include-name": LONG_COVERED, "phases": {"coverage": {"enabled": ALL_EXAMPLES}}},
+            {"include-name": "GET /manage/votes", "checks": TOO_OLD},
             *(
                 {"include-path-regex": f"{kind}/{{id}}", "parameters": {"path.id": known(kind)}}
                 for kind in ("bots", "servers", "users")
