@@ -180,6 +180,10 @@ class ListingTable(ListingsView):
             if self._orphans[at : at + 1] != [ref]:
                 self._orphans.insert(at, ref)
 
+    def not_voted_for(self, ref: str) -> None:
+        """Note that the ref has no votes any more."""
+        _discard(self._orphans, ref)
+
     def load(self, row: Listing) -> None:
         """Take a row of a new ref. `loaded` must follow the last one."""
         self._rows[row.ref] = row

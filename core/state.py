@@ -302,6 +302,7 @@ class State:
         self._change(event)
         for user in event.users:
             self._votes.remove(event.ref, int(user))
+        self._votes_went(event.ref)
         for day, of_day, of_month in event.days if event.ref in self._listings else ():
             self._vote_counts.strike(event.ref, self._fleet.own, day, of_day, of_month, event.of_all)
         if event.stamp_ms:
@@ -319,10 +320,16 @@ class State:
 
     def _erase_from_listing(self, ref: str, event: UserErased) -> None:
         self._votes.remove(ref, int(event.user))
+        self._votes_went(ref)
         self._deliveries.erase(ref, event.user)
         row = self._listings.get(ref)
         if row is not None:
             self._listings.put(striking.without_actor(row, user_actor(event.user), event.stamp_ms or None))
+
+    def _votes_went(self, ref: str) -> None:
+        """Forget a ref without a row whose last votes went: a snapshot has nothing of it either."""
+        if ref not in self._listings and not self._votes.voters(ref) and not self._vote_counts.rows(ref):
+            self._listings.not_voted_for(ref)
 
     def _erase_from_user(self, ref: str, event: UserErased) -> None:
         row = self._users.get(ref)

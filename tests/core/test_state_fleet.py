@@ -21,6 +21,7 @@ from core.events import (
     VoteCast,
     VotesMerged,
     VotesMoved,
+    VotesStruck,
     WebhookRemoved,
 )
 from core.ledger import Ledger
@@ -280,6 +281,18 @@ def test_a_removal_takes_votes_that_came_before_their_listing_too(ledger: Ledger
         ledger.commit([VoteCast(BOT_REF, user, 3, NOW_MS, label)])
     ledger.commit([ListingRemoved(BOT_REF, stamp_ms=NOW_MS)])
     assert (list(state.listings.orphans), len(state.votes), state.votes.several) == ([], 0, {})
+
+
+@pytest.mark.parametrize(
+    "end",
+    [UserErased(USER, (BOT_REF,)), VotesStruck(BOT_REF, (USER,), "Bought.", NOW_MS)],
+    ids=["erased", "struck out"],
+)
+def test_what_has_lost_its_only_vote_before_it_came_waits_for_nothing(
+    ledger: Ledger, state: State, end: Event
+) -> None:
+    ledger.commit([NAMED, VoteCast(BOT_REF, USER, 3, NOW_MS, "b.1"), end])
+    assert not state.listings.orphans
 
 
 def test_an_own_vote_for_what_is_not_listed_is_none(ledger: Ledger, state: State) -> None:
