@@ -439,7 +439,7 @@ class Api(Handler):
 # -- Signing in -------------------------------------------------------------------------------------------
 
 PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Sign in</title>
+<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Sign in</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body {{ font: 1rem/1.5 system-ui; max-width: 28rem; margin: 3rem auto; padding: 0 1rem }}
 button {{ font: inherit; padding: .4rem 1rem }} label {{ display: block; padding: .3rem 0 }}</style></head>
@@ -734,7 +734,7 @@ class Picture(Handler):
 # -- What only a stand-in has -----------------------------------------------------------------------------
 
 INBOXES = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Direct messages</title>
+<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Direct messages</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>body {{ font: 1rem/1.5 system-ui; max-width: 40rem; margin: 3rem auto; padding: 0 1rem }}
 pre {{ white-space: pre-wrap }}</style></head>
