@@ -42,6 +42,8 @@ KEPT_SECONDS = 600
 MOST_PLACES = 2_000_000
 """The places of all editions together, of about 16 bytes each. The one that was not read for longest leaves
 first."""
+MOST_EDITIONS = 10_000
+"""An edition takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
 RUN, SLICE = 1_000, 250
 """How many keys are sorted, and how many are merged, in one piece: well below a millisecond."""
 SKIPPED = 1_000
@@ -115,12 +117,18 @@ class ListOrders:
     """
 
     def __init__(
-        self, catalogue: Catalogue, votes: VoteTotals, first: int, most_places: int = MOST_PLACES
+        self,
+        catalogue: Catalogue,
+        votes: VoteTotals,
+        first: int,
+        most_places: int = MOST_PLACES,
+        most_editions: int = MOST_EDITIONS,
     ) -> None:
         self._catalogue = catalogue
         self._votes = votes
         self._number = first
         self._most_places = most_places
+        self._most_editions = most_editions
         self._newest: dict[ListOrder, Edition] = {}
         self._kept: OrderedDict[int, tuple[Edition, int]] = OrderedDict()
         """Editions with the monotonic time of their last use, the least recently used first."""
@@ -216,7 +224,8 @@ class ListOrders:
         while self._kept:
             oldest, used_ns = next(iter(self._kept.values()))
             is_late = now_ns - used_ns >= KEPT_SECONDS * 1_000_000_000
-            if oldest.number == edition.number or not (is_late or self.places > self._most_places):
+            is_much = self.places > self._most_places or len(self._kept) > self._most_editions
+            if oldest.number == edition.number or not (is_late or is_much):
                 break
             left.append(oldest)
             del self._kept[oldest.number]

@@ -115,16 +115,19 @@ def strike_votes(
 def _struck_by_day(state: State, ref: str, last_votes: Sequence[int]) -> tuple[tuple[int, int, int], ...]:
     """Return the days of the last votes, with how many this node has struck out of each, and of its month.
 
-    Nothing tells the days of earlier votes: those stay in the counts of their days.
+    Nothing tells the days of earlier votes: those stay in the counts of their days. Of a day or a month no
+    more goes than is left: votes of older versions are not among its votes, and take none of those away.
     """
-    own, by_key = state.fleet.own, state.vote_counts.by_key
+    own, counts = state.fleet.own, state.vote_counts
     days, months = Counter(map(clamped_day, last_votes)), Counter[int]()
+    left, left_of_months = counts.days(ref), counts.months(ref)
     found = []
     for day in sorted(days):
         month = month_of_day(day)
         months[month] += days[day]
-        of_day = by_key(ref, own, STRUCK_DAYS, day) + days[day]
-        found.append((day, of_day, by_key(ref, own, STRUCK_MONTHS, month) + months[month]))
+        of_day = counts.by_key(ref, own, STRUCK_DAYS, day) + min(days[day], left.get(day, 0))
+        of_month = min(months[month], left_of_months.get(month, 0))
+        found.append((day, of_day, counts.by_key(ref, own, STRUCK_MONTHS, month) + of_month))
     return tuple(found)
 
 

@@ -211,6 +211,20 @@ def test_editions_leave_when_nobody_has_read_them_for_long_or_there_are_too_many
     assert at.orders.places == 4
 
 
+def test_editions_are_bounded_however_few_places_they_have() -> None:
+    at = desk(1)
+    orders = ListOrders(at.catalogue, at.votes, 1, most_editions=3)
+    for number in range(10):
+        for _ in orders.build(ListOrder(Shelf("servers/", keyword=str(number)), "month"), MONTH, 0):
+            pass
+    kept = [
+        number
+        for number in range(10)
+        if orders.newest(ListOrder(Shelf("servers/", keyword=str(number)), "month"), MONTH, 0)[0] is not None
+    ]
+    assert kept == [7, 8, 9]
+
+
 def test_no_order_is_made_again_while_nothing_has_changed_or_too_soon() -> None:
     at, order, by_name = desk(3), ListOrder(BOTS, "month"), ListOrder(BOTS, "name")
     at.made(order)

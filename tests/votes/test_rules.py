@@ -281,6 +281,22 @@ def strike(ledger: Ledger, *users: str, now_ms: int = NOW_MS, **options: Any) ->
     return events
 
 
+def test_striking_votes_that_no_day_has_counted_takes_none_of_those_that_are_counted(
+    ledger: Ledger, state: State
+) -> None:
+    a_listing(ledger)
+    old = [str(int(USER) + number) for number in range(1, 4)]  # votes of a version that counted no days
+    ledger.commit([VoteCast(BOT_REF, user, 1, NOW_MS) for user in old])
+    strike(ledger, *old[:2])
+    cast(ledger)
+    cast(ledger, user=OTHER_USER)
+    assert [*state.vote_counts.days(BOT_REF).values()] == [2]
+    assert [*state.vote_counts.months(BOT_REF).values()] == [2]
+    assert state.vote_counts.summed(BOT_REF).struck == 2
+    strike(ledger, USER)
+    assert [*state.vote_counts.days(BOT_REF).values()] == [1]
+
+
 def test_a_strike_takes_all_votes_of_a_user_and_keeps_the_cooldown_of_the_last(
     ledger: Ledger, state: State
 ) -> None:

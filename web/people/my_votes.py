@@ -35,7 +35,9 @@ from web.texts import Text
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50
 """Listings on one page."""
-_CURSOR = re.compile(r"([0-9]{1,15})\.((?:bots|servers)/[0-9]{1,20})", re.ASCII)
+_REF = r"(?:bots|servers)/[0-9]{1,20}"
+_CURSOR = re.compile(rf"([0-9]{{1,15}})\.({_REF})", re.ASCII)
+_VOTE_PAGE = re.compile(rf"/{_REF}/vote", re.ASCII)
 
 
 class MyVote(NamedTuple):
@@ -126,8 +128,8 @@ class MyVotes:
         listing, is_wanted = form.text("listing"), form.text("remind") == "on"
         now_ms, by = self._clock.now_ms(), visit.request.by
         back = form.text("to")
-        if back not in {VOTES, NOTICES, f"/{listing}/vote"}:
-            back = VOTES
+        if back not in {VOTES, NOTICES} and not _VOTE_PAGE.fullmatch(back):
+            back = VOTES  # a form may say anything, also of a listing that is not there
         try:
             events = (
                 set_reminder(self._state, person.id, listing, now_ms, by=by)

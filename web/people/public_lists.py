@@ -154,6 +154,8 @@ class PublicLists:
         if wanted.q and self._search is not None:
             refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND))
             total, following = None, None
+        elif not total:
+            refs, following = [], None  # anybody may ask for any keyword: no order is made and kept for it
         else:
             page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most or LISTED)
             refs, following = [*page.refs], page.next

@@ -323,6 +323,15 @@ def test_a_full_list_says_so_and_changes_nothing(gateway: PeopleGateway, ben: Pe
     assert "You are reminded when" in remind(ben, BOT_REF)
 
 
+@pytest.mark.parametrize(
+    "to", ["//evil.example/vote", "/\\evil.example/vote", "/x\r\nX-Y: z/vote", "/bots/\0/vote"]
+)
+def test_a_reminder_of_what_is_no_listing_leads_to_no_other_place(ben: Person, to: str) -> None:
+    listing = to.removeprefix("/").removesuffix("/vote")
+    answer = ben.post("/me/reminders", {"listing": listing, "remind": "off", "to": to})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/me/votes?notice=reminder-off")
+
+
 @pytest.mark.parametrize("listing", ["", "bots/1", "bots/999999999999999999", "users/1", "x" * 300])
 def test_there_is_no_reminder_of_what_is_not_there(ben: Person, listing: str) -> None:
     answer = ben.post("/me/reminders", {"listing": listing, "remind": "on", "to": "/me/votes"})

@@ -2,11 +2,13 @@
 
 import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from listings.list_orders import ListOrder, ListOrders
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN
@@ -167,3 +169,20 @@ def test_the_canonical_address_is_that_of_the_public_url(tmp_path: Path) -> None
             page = stranger.page(path)
             assert f'<link rel="canonical" href="https://127.0.0.1{address}">' in page
             assert f'<meta property="og:url" content="https://127.0.0.1{address}">' in page
+
+
+def test_no_order_is_kept_for_a_keyword_that_no_server_has(
+    stranger: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    build = ListOrders.build
+
+    def counted(orders: ListOrders, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
+        made.append(order)
+        return build(orders, order, month, now_ns)
+
+    monkeypatch.setattr(ListOrders, "build", counted)
+    for number in range(20):
+        answer = stranger.get(f"/servers.json?keyword=made-up-{number}").json()
+        assert (answer["listings"], answer["total"], answer["next"]) == ([], 0, None)
+    assert made == []

@@ -62,8 +62,10 @@ def in_json(stranger: Person, path: str, text: str, more: str = "") -> list[str]
 
 
 def until_found(stranger: Person, path: str, text: str, ids: list[str]) -> None:
-    """Wait until a search finds these."""
+    """Wait until a search finds these. Right behind a start there is none for a moment."""
     until = time.monotonic() + 30
+    while stranger.get(f"{path}.json?q={quote(text)}").status_code == 503:
+        assert time.monotonic() < until
     while (found := in_json(stranger, path, text)) != ids:
         assert time.monotonic() < until, found
     assert on_page(stranger, path, text) == ids
