@@ -53,13 +53,14 @@ class _JsonError(msgspec.Struct):
     error: str = ""
 
 
-def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool) -> Page:
+def error_page(refused: Reply, texts: ErrorTexts, *, may_sign_in: bool, is_of_form: bool = True) -> Page:
     """Return the page that says what a JSON error says.
 
     Args:
         may_sign_in: true to lead to the sign-in, false to lead to the first page.
+        is_of_form: false if an address was opened, in which nobody filled anything in.
     """
-    text = texts.of(refused.status)
+    text = texts.of(refused.status) if is_of_form or refused.status != 400 else _OTHER_4XX
     values = {
         "status": refused.status,
         "what": text.title,

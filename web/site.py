@@ -148,7 +148,9 @@ class Site(Generic[V]):
         if _is_twin(request):
             return replace(refused, headers={**self._audience.headers, **refused.headers})
         may_sign_in = refused.status == 401 or (visitor is None and self._audience.is_closed)
-        page = error_page(refused, self._audience.error_texts, may_sign_in=may_sign_in)
+        is_of_form = request.method not in SAFE_METHODS
+        texts = self._audience.error_texts
+        page = error_page(refused, texts, may_sign_in=may_sign_in, is_of_form=is_of_form)
         return self._drawn(drawing, request, visitor, page)
 
     def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: Page) -> Reply:

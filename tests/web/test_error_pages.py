@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.refusals import Conflict, NotFound, Unavailable
+from core.refusals import Conflict, Invalid, NotFound, Unavailable
 from handlers.reply import FromElsewhere, NotReady, OperatorTokenRequired, Reply, bug, reply_to
 from tests.support.english import english
 from web.debug.operator_audience import ERROR_TEXTS
@@ -34,3 +34,12 @@ def test_a_bug_names_its_request() -> None:
 def test_a_status_of_no_text_of_its_own_has_the_text_of_its_class() -> None:
     assert english(ERROR_TEXTS.of(418).title) == "The request was not taken"
     assert english(ERROR_TEXTS.of(599).title) == "Something went wrong here"
+
+
+def test_an_address_that_is_not_understood_is_not_called_a_form() -> None:
+    refused = reply_to(Invalid({"sort": "must be one of month"}))
+    form, address = (
+        error_page(refused, ERROR_TEXTS, may_sign_in=False, is_of_form=each) for each in (True, False)
+    )
+    assert english(form.values["what"]) == "The form was not taken"
+    assert english(address.values["what"]) == "The request was not taken"

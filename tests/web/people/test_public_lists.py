@@ -127,6 +127,13 @@ def test_the_first_page_leads_to_what_is_one_s_own(gateway: PeopleGateway) -> No
     assert 'href="/signin?to=/bots/new"' in gateway.person(None).page("/")
 
 
+def test_an_empty_list_leads_on(stranger: Person) -> None:
+    page = stranger.page("/servers?keyword=nobody-has-it")
+    assert '<a href="/servers">Show all</a>' in page
+    assert '<a href="/servers">All</a>' in page
+    assert "/signin?to=/servers/new" in stranger.page("/")
+
+
 @pytest.mark.parametrize("path", ["/index.json", "/bots.json", "/servers.json?sort=name"])
 def test_programs_that_have_it_already_are_told_so(stranger: Person, path: str) -> None:
     first = stranger.get(path)
