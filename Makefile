@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -20,10 +20,14 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 # Hundreds of gateways start: none compiles what another has.
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
+SITE := tests/web
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/pages $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/pages $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+
+site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(SITE)
 
 processes: $(VENV)/dev.stamp $(if $(shell command -v npm),$(PUBLISHED)) ## test what runs as a program: the command line, what documents say, packages (1 minute)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest $(PROCESSES)

@@ -75,7 +75,7 @@ def test_what_is_sent_is_no_draft_any_more_and_what_is_refused_still_is(
         assert page.evaluate("localStorage.length") == 0
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 def test_a_form_of_a_session_that_has_ended_is_sent_again_after_a_sign_in_in_another_tab(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:

@@ -16,7 +16,7 @@ from tests.support.suspended_endpoints import ONCE, hold
 from tests.support.visited_listings import KEYS, WEBHOOK, own_bot
 from tests.support.webhook_receiver import Receiver, receiving, status
 
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 KEY = re.compile(r"vg_[A-Za-z0-9_-]{43}")
 
 

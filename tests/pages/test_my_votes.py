@@ -35,7 +35,7 @@ def told(gateway: PeopleGateway) -> str:
     return text
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 def test_a_voter_is_reminded_once_and_turns_it_off_from_the_message(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:

@@ -22,7 +22,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeopleGateway]
         yield gateway
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:

@@ -11,7 +11,7 @@ from tests.support.people_scene import SESSION, PeopleSite, serving_people
 from tests.support.platform_stand_in import STAND_IN_COOKIE
 
 WIDTHS = (320, 768, 1_280)
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 
 
 @pytest.fixture(scope="module")

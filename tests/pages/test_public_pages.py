@@ -12,7 +12,7 @@ from tests.support.platform_stand_in import ADA
 from tests.support.public_scene import BOTS, COUNT, HARD, HARD_BOTS, RTL, RTL_BOT, list_hard_names, list_many
 from web.people.public_lists import LISTED
 
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 PHONE: ViewportSize = {"width": 360, "height": 800}
 HARD_PAGES = (
     "/",

@@ -14,7 +14,7 @@ from tests.support.people_gateway import PeopleGateway, serving
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY, SILENT
 
 HERE = f"/review/bots/{READY}"
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 
 
 @pytest.fixture(scope="module")

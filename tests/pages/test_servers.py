@@ -39,7 +39,7 @@ def line(page: Page, condition: str) -> str:
     return page.get_by_role("row").filter(has_text=condition).inner_text()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 def test_a_manager_lists_a_server_and_a_user_votes_for_it(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:

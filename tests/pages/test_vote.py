@@ -38,7 +38,7 @@ def receiver(fresh: PeopleGateway) -> Iterator[Receiver]:
         yield receiver
 
 
-@pytest.mark.parametrize("has_script", [True, False], ids=["with script", "without script"])
+@pytest.mark.parametrize("has_script", [True, False], ids=["scripts", "scriptless"])
 def test_a_stranger_signs_in_votes_by_keyboard_and_reads_that_the_bot_was_told(
     browser: Browser, fresh: PeopleGateway, receiver: Receiver, has_script: bool
 ) -> None:

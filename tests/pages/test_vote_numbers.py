@@ -22,7 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, receiver_of_all: Receiver) ->
         yield gateway
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "scriptless"])
 def test_an_owner_reads_the_numbers_by_keyboard_and_takes_them_home(
     browser: Browser, site: PeopleGateway, scripts: bool
 ) -> None:
