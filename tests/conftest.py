@@ -121,8 +121,8 @@ def unchanged(shared: Served) -> str:
 def served(shared: Served, unchanged: str) -> Iterator[Served]:
     """One gateway for all tests of a module that change nothing; proves that they change nothing.
 
-    The first test that fails here is the one that changed something. A program of its own has a real clock, by
-    which it writes each minute which keys were used.
+    The first test that fails here is the one that changed something. A program of its own has a real
+    clock, by which it writes each minute which keys were used.
     """
     yield shared
     assert tested_kind() is not ThreadGateway or shared.digest() == unchanged
