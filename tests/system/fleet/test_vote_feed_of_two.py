@@ -52,6 +52,7 @@ def test_both_nodes_tell_the_votes_of_both_once_and_what_is_struck_out(tmp_path:
 
             told = Counter({(str(FIRST + number), 1): 1 for number in range(40)})
             for reader in readers:
+                eventually(lambda: len(reader.read()) >= len(told))  # noqa: B023 (it reads what is on disk)
                 assert reader.votes() == told
 
             gone = [str(FIRST), str(FIRST + 1)]
