@@ -19,7 +19,6 @@ from typing import Literal, NamedTuple
 from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
 
 Kind = Literal["bots", "servers"]
-KINDS: Sequence[Kind] = ("bots", "servers")
 CANDIDATES = 250
 _FIRST = {"bots": 0, "servers": 1 << 40}
 """The first row of each kind: a range of rows is a kind."""
@@ -81,16 +80,15 @@ class SearchTable:
         self._sql.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
         self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
-    def find(self, text: str, kind: Kind | None, most: int) -> list[list[str]]:
+    def find(self, text: str, kind: Kind, most: int) -> list[list[str]]:
         """Return the refs that match every word of a text, by how well they match: the best sort first.
 
         A ref is in one sort only. No further sort is looked for once there are `most` of them.
         """
         wanted, found = terms(text), list[list[str]]()
         known: set[str] = set()
-        kinds = KINDS if kind is None else (kind,)
         for expression in _steps(wanted, compact(text[:TEXT])) if wanted else ():
-            refs = [ref for each in kinds for ref in self._match(expression, each)]
+            refs = self._match(expression, kind)
             found.append([ref for ref in refs if ref not in known])
             known.update(refs)
             if len(known) >= most:
