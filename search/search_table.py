@@ -130,16 +130,17 @@ def _words(entry: Findable) -> str:
     return f"{name} {named} {_WHOLE}{compact(entry.name)} {indexed(entry.rest)}"
 
 
-def _steps(wanted: Sequence[Term], name: str) -> Sequence[str]:
-    """Return FTS5's expressions for a query, those of the best matches first."""
+def _steps(wanted: Sequence[Term], name: str) -> Iterable[str]:
+    """Return FTS5's expressions for a query, those of the best matches first, each once."""
     begin = SHORTEST_BEGINNING if len(wanted) <= FEW else TEXT
-    return (
+    steps = (
         f'"{_WHOLE}{name}"',
         f'"{_WHOLE}{name}" *',
         _expression(wanted, 1, _NAMED),
         _expression(wanted, TEXT),
         _expression(wanted, begin),
     )
+    return dict.fromkeys(steps)
 
 
 def _expression(wanted: Sequence[Term], shortest: int, behind: str = "") -> str:
