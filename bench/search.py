@@ -127,6 +127,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
 
 class Table(Protocol):
     def put(self, entries: Sequence[Findable]) -> None: ...
+    def settle(self) -> None: ...
     def find(self, text: str, kind: Kind, most: int) -> Sequence[object]: ...
     def close(self) -> None: ...
 
@@ -148,6 +149,9 @@ class PlainTable:
             row = self._sql.execute("INSERT INTO refs (ref) VALUES (?)", (entry.ref,)).lastrowid
             self._sql.execute("INSERT INTO texts (rowid, name, rest) VALUES (?, ?, ?)", (row, *entry[1:]))
         self._sql.execute("COMMIT")
+
+    def settle(self) -> None:
+        self._sql.execute("INSERT INTO texts (texts) VALUES ('optimize')")
 
     def find(self, text: str, _: Kind, most: int) -> list[str]:
         words = [word.replace('"', '""') for word in text[:256].split()]
@@ -203,6 +207,7 @@ def costs(make: Callable[[], Table], listed: Sequence[Findable], asked: Mapping[
     table = make()
     for first in range(0, len(listed), 64):
         table.put(listed[first : first + 64])
+    table.settle()
     seconds = time.thread_time() - began
     gc.collect()
     each = (resident_bytes() - before) / len(listed)

@@ -149,6 +149,7 @@ class SearchIndex:
         for refs in batched([*self._listings.refs], HANDED_OVER):
             await self._hand_over([table], refs)
             await self._catch_up(tables)
+        await self._in_thread(table.settle)
         self._table, self.is_complete = table, True
         if self._has_failed:
             self._has_failed = False

@@ -280,3 +280,22 @@ def test_nobody_keeps_the_others_from_searching() -> None:
                 assert all(isinstance(each, SearchUnavailable) for each in answers[OF_ONE:-1])
 
     run(follow())
+
+
+def test_a_table_is_settled_once_all_listings_are_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[int] = []
+
+    class Watched(SearchTable):
+        def settle(self) -> None:
+            settled.append(self.count)
+            super().settle()
+
+    monkeypatch.setattr(index_module, "SearchTable", Watched)
+
+    async def follow() -> None:
+        many = [event for number in range(100) for event in named("Music", f"bots/{10**17 + number}")]
+        async with following(state_after(many)) as index:
+            assert len(await refs(index, "music")) == 100
+            assert settled == [100]
+
+    run(follow())

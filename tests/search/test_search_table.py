@@ -11,6 +11,8 @@ from search.search_words import FEW, SHORTEST_BEGINNING, TERMS, compact, folded
 from tests.support.examples import examples
 
 KINDS: Sequence[Kind] = ("bots", "servers")
+SETTLED = 6
+"""The changes before the table is settled."""
 SIGNS = "\u3040-\u30ff\u4e00-\u9fff"
 SPACELESS = re.compile(f"[{SIGNS}]")
 WORD = re.compile(f"[{SIGNS}]+|[^ {SIGNS}]+")
@@ -99,7 +101,9 @@ def has(line: str, word: str, *, may_go_on: bool) -> bool:
 @given(changes, odd_texts, st.sampled_from(KINDS))
 def test_it_finds_what_a_plain_scan_finds(history: Sequence[Findable | str], text: str, kind: Kind) -> None:
     table, model = SearchTable(), dict[str, Findable]()
-    for change in history:
+    for number, change in enumerate(history):
+        if number == SETTLED:
+            table.settle()
         apply(change, table, model)
     sorts = table.find(text, kind, 100)
     found = [ref for refs in sorts for ref in refs]
