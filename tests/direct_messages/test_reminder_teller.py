@@ -215,6 +215,22 @@ def test_what_is_overtaken_in_the_midst_of_an_attempt_waits_for_its_time_without
     run(main())
 
 
+def test_what_another_node_has_told_in_the_midst_of_an_attempt_is_not_told_again() -> None:
+    async def main() -> None:
+        stage, other = Stage(), Stage()
+        for each in (stage, other):
+            each.reminded()
+            each.clock.advance_ms(DAY_MS)
+        assert await other.asked() == 1
+        told = UserMerged(other.ledger.state.users[REF])
+        stage.messenger.opened = lambda: stage.commit(Merged("b.1", 1), told)
+        assert await stage.asked() == 1
+        assert stage.messenger.posted == {}
+        assert stage.message() == other.message()
+
+    run(main())
+
+
 def test_of_a_server_that_is_hidden_for_a_while_it_is_sent_when_it_is_shown_again() -> None:
     async def main() -> None:
         stage = Stage()
