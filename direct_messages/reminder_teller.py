@@ -15,7 +15,6 @@ the duty sends (`may_send`). All times of `_Timer` are steady time (core/clock.p
 import asyncio
 import logging
 import traceback
-from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -54,8 +53,8 @@ from webhook.attempts import ended_ms
 
 log = logging.getLogger(__name__)
 
-SLICE_USERS, SLICE_REMINDERS, BREATH_SECONDS = 1_024, 128, 0.001
-"""The most users, and reminders, of one slice of a look at many; and the pause behind it."""
+SLICE_REMINDERS, BREATH_SECONDS = 128, 0.001
+"""The most reminders of one slice of a look at many, but for the last user's; and the pause behind it."""
 _CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
@@ -158,15 +157,12 @@ class ReminderTeller:
                 refs.discard(user_ref(event.user))
 
     def _look_at_all(self) -> Iterator[None]:
-        refs, after, looked = self._state.users.refs, "", 0
-        while few := refs[(start := bisect_right(refs, after)) : start + SLICE_USERS]:
-            for ref in few:
-                looked += self._look_at_user(ref, self._ledger.head)
-                if looked >= SLICE_REMINDERS:
-                    looked = 0
-                    yield
-            after = few[-1]
-            yield
+        looked = 0
+        for ref in [*self._state.users.with_reminders]:
+            looked += self._look_at_user(ref, self._ledger.head)
+            if looked >= SLICE_REMINDERS:
+                looked = 0
+                yield
 
     def _look_at_users(self, refs: set[str], listing: str, position: int) -> Iterator[None]:
         while refs:
