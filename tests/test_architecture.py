@@ -288,7 +288,7 @@ TESTED_ELSEWHERE = {
         *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
-        *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
+        *("serving/direct", "serving/rendering", "serving/request_ids"),
     ],
     "Every gateway of tests/system is built by it.": [
         *(
