@@ -10,6 +10,18 @@ from msgspec import Struct
 
 from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
 from handlers.debug_routes import DEBUG_ROUTES
+from handlers.history_views import History
+from handlers.key_views import IssuedKey, KeyList, RotatedKey
+from handlers.listing_views import (
+    ApprovedBot,
+    BotAnswer,
+    BotPage,
+    LimitsAnswer,
+    ServerAnswer,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+)
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
@@ -25,31 +37,17 @@ from handlers.route import (
     Route,
 )
 from handlers.user_routes import USER_ROUTES
-from handlers.views import (
-    ApprovedBot,
-    BotAnswer,
-    BotPage,
-    CastVote,
+from handlers.views import Success
+from handlers.vote_feed import FeedQuery, VotePage
+from handlers.vote_views import CastVote, ListingNumbers, UserVotes
+from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
-    History,
-    IssuedKey,
-    KeyList,
-    LimitsAnswer,
-    ListingNumbers,
     Redelivered,
-    RotatedKey,
     RotatedSecret,
     SavedWebhook,
-    ServerAnswer,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-    Success,
-    UserVotes,
     WebhookAnswer,
 )
-from handlers.vote_feed import FeedQuery, VotePage
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus

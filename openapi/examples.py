@@ -15,6 +15,20 @@ from pydantic import BaseModel
 
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
+from handlers.history_views import History, act_views, owner_message_view
+from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
+from handlers.listing_views import (
+    ApprovedBot,
+    BotPage,
+    LimitsAnswer,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+    bot_view,
+    limits_view,
+    listing_answer,
+    server_view,
+)
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
@@ -31,38 +45,19 @@ from handlers.user_views import (
     session_view,
     user_view,
 )
-from handlers.views import (
-    ApprovedBot,
-    BotPage,
-    CastVote,
+from handlers.views import Success
+from handlers.vote_feed import VoteLine, VotePage
+from handlers.vote_views import CastVote, UserVote, UserVotes
+from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
-    History,
-    IssuedKey,
-    KeyList,
-    LimitsAnswer,
     Redelivered,
-    RotatedKey,
     RotatedSecret,
     SavedWebhook,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-    Success,
-    UserVote,
-    UserVotes,
     WebhookAnswer,
-    act_views,
-    bot_view,
     delivery_view,
-    key_view,
-    limits_view,
-    listing_answer,
-    owner_message_view,
-    server_view,
     webhook_view,
 )
-from handlers.vote_feed import VoteLine, VotePage
 from listings.notices import OwnerNotice
 from openapi.cast import (
     APPOINTED,

@@ -286,6 +286,7 @@ TESTED_ELSEWHERE = {
         "handlers/manage_strikes",
         *("handlers/manage_webhooks", "handlers/public"),
         *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
+        *("handlers/history_views", "handlers/key_views", "handlers/vote_views", "handlers/webhook_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
         *("serving/direct", "serving/rendering", "serving/request_ids"),
