@@ -360,6 +360,23 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "serverVote": Example("A vote for a server", {"guild": SERVER, "user": USER, "test": False}),
         "testVote": Example("A test", {"user": USER, "test": True}),
     },
+    "ListingEvent": {
+        "botApproved": Example("A bot was approved", {"type": "review.approved", "bot": BOT, "at": NOW_MS}),
+        "serverDenied": Example(
+            "A server was denied",
+            {"type": "review.denied", "guild": SERVER, "at": NOW_MS, "reason": "Say what it is about."},
+        ),
+        "voteStruck": Example(
+            "Votes for a bot were struck out",
+            {
+                "type": "vote.struck",
+                "bot": BOT,
+                "user": USER,
+                "at": NOW_MS,
+                "reason": "Accounts of one person.",
+            },
+        ),
+    },
 }
 BODIES: Mapping[str, Mapping[str, Example]] = {
     **_BODIES,

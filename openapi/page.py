@@ -48,6 +48,13 @@ nav a { display: inline-block; padding: .2rem 0; }
 """
 
 
+_WEBHOOKS = {
+    "vote": ("webhook", "The vote webhook"),
+    "listingEvent": ("other-webhooks", "Webhooks of other events"),
+}
+"""The anchor and the title of each."""
+
+
 class _Html(str):
     """Text that is markup already."""
 
@@ -82,7 +89,10 @@ def page(document: Node) -> str:
         *_prose(info["description"]),
         _contents(document),
         *(_tag_section(document, tag) for tag in document["tags"]),
-        _section("webhook", "The vote webhook", *_operation(document, document["webhooks"]["vote"]["post"])),
+        *(
+            _section(anchor, title, *_operation(document, document["webhooks"][name]["post"]))
+            for name, (anchor, title) in _WEBHOOKS.items()
+        ),
         _section(
             "refusals", "Refusals", *(_refusal(document, *item) for item in components["responses"].items())
         ),
@@ -134,7 +144,7 @@ def _contents(document: Node) -> _Html:
         ]
         lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links)))
     rest = {
-        "#webhook": "The vote webhook",
+        **{f"#{anchor}": title for anchor, title in _WEBHOOKS.values()},
         "#refusals": "Refusals",
         "#schemas": "Schemas",
         "openapi.json": "OpenAPI 3.1",
