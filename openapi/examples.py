@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
+from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
 from handlers.history_views import History, act_views, owner_message_view
@@ -168,6 +169,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
 
 _NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
 _REMINDER = Reminder(APPROVED_BOT.ref, NOW_MS - DAY_MS)
+_DUE = DueReminder(APPROVED_BOT, _REMINDER, NOW_MS, is_new=True)
 _ANSWERS: Mapping[str, Example] = {
     "done": _example("Done", Success()),
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
@@ -256,7 +258,7 @@ _ANSWERS: Mapping[str, Example] = {
     ),
     "reminders": _example(
         "One that is due",
-        UserReminders(reminders=(reminder_view(SIGNED_IN, APPROVED_BOT, _REMINDER, NOW_MS, NOW_MS),)),
+        UserReminders(reminders=(reminder_view(APPROVED_BOT, _REMINDER, NOW_MS, _DUE),)),
     ),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
