@@ -2,7 +2,7 @@
 public.
 
     /me/votes       what one voted for, the newest first, and when one may again
-    /me/naming      lets owners see one's name among their top voters, or not any more
+    /me/naming      shows one's name among the top voters of a listing, or not any more
     /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
                     reminder, to which a message about it leads
 """
@@ -69,7 +69,8 @@ class MyVotesAnswer(Success):
 
     votes: tuple[MyVoteView, ...]
     is_named: Annotated[
-        bool, Meta(description="True if owners may see the user's name among their top voters.")
+        bool,
+        Meta(description="True if owners, moderators and operators may see the name among top voters."),
     ]
     next: Annotated[str | None, Meta(description=NEXT)]
 
@@ -103,7 +104,7 @@ class MyVotes:
         )
 
     async def name(self, visit: PersonVisit) -> Shown:
-        """Let owners see the person's name among their top voters, or not any more."""
+        """Show the person's name among the top voters of a listing, or not any more."""
         person, is_allowed = signed_in(visit), visit.form().text("name") == "on"
         events = set_naming(self._state, person.id, is_allowed, self._clock.now_ms(), by=visit.request.by)
         await self._ledger.durable(self._ledger.commit(events))
