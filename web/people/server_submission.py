@@ -133,8 +133,8 @@ class ServerSubmissionPages:
             return self._again(server, server_id, checks, typed, refused.reply)
         except SPOKEN as error:
             return self._again(server, server_id, checks, typed, reply_to(error))
-        is_approved = self._state.listings[SERVERS + server_id].review == "approved"
-        notice = "listed" if is_approved else "submitted"
+        row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
+        notice = "listed" if row is not None and row.review == "approved" else "submitted"
         return see_other(f"/{SERVERS}{server_id}/manage?notice={notice}")
 
     def _managed(self, visit: PersonVisit, server_id: str) -> PlatformServer | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.events import ListingRemoved
 from storage.folder import kept_keys
 from tests.support.gateways import BOT
 from tests.support.journals import records_of
@@ -239,6 +240,25 @@ def test_whoever_sends_the_form_twice_is_led_on_and_anybody_else_is_told(
     gateway.done("POST", "/manage/servers", own)
     sent = ada.post(NEW, {**TYPED, "id": MANAGED})
     assert (sent.status_code, "This server is listed already." in sent.text) == (409, True)
+
+
+def test_a_server_that_is_removed_while_it_is_written_is_no_error(
+    gateway: PeopleGateway, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, durable = gateway.gateway.ledger, gateway.gateway.ledger.durable
+
+    async def remove_meanwhile(position: int) -> None:
+        ledger.commit([ListingRemoved(f"servers/{GOOD_SERVER}")])
+        await durable(position)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "durable", remove_meanwhile)
+        answer = ada.post(NEW, TYPED)
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        f"/servers/{GOOD_SERVER}/manage?notice=submitted",
+    )
+    assert ada.get(answer.headers["Location"]).status_code == 404
 
 
 def test_who_may_submit_nothing_lists_no_server(gateway: PeopleGateway, ada: Person) -> None:
