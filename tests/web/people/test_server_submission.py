@@ -110,7 +110,7 @@ def test_the_chosen_server_is_shown_with_have_and_need_of_each_line(ada: Person)
     text = words(ada.page(f"{NEW}?id={GOOD_SERVER}"))
     assert "Members met 1,250 at least 100" in text
     assert "Moderators need a second factor met yes yes" in text
-    assert "NSFW channels that it must not have met 0 at most 0" in text
+    assert "NSFW channels that it must not have met 0 no such channel" in text
     assert "Send for review" in text
 
 
@@ -119,7 +119,7 @@ def test_the_chosen_server_is_shown_with_have_and_need_of_each_line(ada: Person)
     [
         (SMALL, "Members not met 12 at least 100"),
         (SMALL, "An icon of its own not met no yes"),
-        (OPEN_NSFW, "NSFW channels that it must not have not met 1: after-dark at most 0"),
+        (OPEN_NSFW, "NSFW channels that it must not have not met 1: after-dark no such channel"),
         (NO_SECOND_FACTOR, "Moderators need a second factor not met no yes"),
     ],
 )
