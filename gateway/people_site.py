@@ -169,7 +169,9 @@ class PeopleSite:
         self._clock = clock
         self.platform = platform
         self.index = SearchIndex(ledger.state)
-        self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
+        self._reasons = [
+            PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
+        ]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""

@@ -8,7 +8,7 @@ from core.clock import Clock
 from core.refusals import NotFound
 from core.state import State
 from core.user_rows import QuarantinedAct
-from handlers.manage_listings import KINDS, kind_of_ref
+from handlers.manage_listings import KINDS, Kind, kind_of_ref
 from listings.review import PresetReason
 from people.permissions import Right
 from web.json_answers import JsonAnswers
@@ -66,6 +66,10 @@ class ReviewDesk:
         inner = visit._replace(request=visit.request._replace(params=(its_id,)))
         return self.access.of(inner, kind, right)
 
+    def reasons_for(self, kind: Kind) -> Sequence[PresetReason]:
+        """Return the reasons for which a listing of a kind may be denied."""
+        return [each for each in self.reasons if each.kind in {kind, "both"}]
+
     async def page(
         self,
         visit: PersonVisit,
@@ -98,7 +102,7 @@ class ReviewDesk:
             "may_decide": "decide" in access.rights,
             "description": description,
             "labels": LABELS,
-            "reasons": self.reasons,
+            "reasons": self.reasons_for(kind),
             "conditions": CONDITIONS,
             "values": values or {},
             "errors": errors or {},
