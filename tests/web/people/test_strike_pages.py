@@ -147,8 +147,15 @@ def test_nobody_strikes_out_votes_of_a_listing_of_their_own(crowd: PeopleGateway
 
 def test_a_struck_vote_does_not_give_a_second_one(crowd: PeopleGateway) -> None:
     crowd.person(CLEO).post(HERE, {"ids": BEN, "reason": REASON, "sure": "yes"})
-    again = crowd.person(BEN).post(VOTE)
+    ben = crowd.person(BEN)
+    assert "Your last vote does not count any more: a moderator has struck it out" in words(ben.page(VOTE))
+    again = ben.post(VOTE)
     assert again.status_code == 409
+    assert alert(again).endswith("Your vote was not counted.")
+    assert "a moderator has struck it out" in words(again.text)
+    dan = crowd.person(DAN)
+    assert "You have voted already." in alert(dan.post(VOTE))
+    assert "does not count any more" not in dan.page(VOTE)
     crowd.clock.advance(86_400)
     crowd.person(BEN).acted(VOTE)
     assert voted(crowd)[BEN] == 1
