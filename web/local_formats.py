@@ -106,10 +106,8 @@ class LocalFormats:
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
 
     def until(self, at_ms: int, now_ms: int) -> str:
-        """Return a `<time>` element that says how long a moment is ahead, such as "in 3 hours"."""
-        return _element(
-            at_ms, f"{self._exactly(at_ms // 1_000)} UTC", self.ahead(max(at_ms - now_ms, 1) / 1_000)
-        )
+        """Return how long a moment is ahead, in its two largest units: a second at least."""
+        return self.span(max(at_ms - now_ms, 1_000) / 1_000)
 
     def _written_unit(self, value: int, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)
