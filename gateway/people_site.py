@@ -222,7 +222,8 @@ class PeopleSite:
                     endpoints.votes[kind],
                     self._guards,
                     self._challenges,
-                    round(votes.cooldown_seconds * 1_000),
+                    self._icons,
+                    self._cooldown_ms,
                     self._content_policy,
                     asks=votes.challenge,
                 )
