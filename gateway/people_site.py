@@ -183,7 +183,7 @@ class PeopleSite:
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
-        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._lists, self._grace_ms)
+        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
             lists=PublicLists(self._catalogue, self._keeper, public, self.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),

@@ -21,7 +21,6 @@ from core.refusals import Conflict, NotFound
 from core.rows import Listing
 from core.state import State
 from core.user_rows import UserRow, user_ref
-from handlers.manage_listings import kind_of_ref
 from handlers.reply import success
 from handlers.slices import in_slices
 from handlers.views import NEXT, Count, Success, View
@@ -45,7 +44,6 @@ class MyVote(NamedTuple):
     vote."""
 
     ref: str
-    kind: str
     row: Listing | None
     votes: int
     last_ms: int | None
@@ -172,7 +170,6 @@ class MyVotes:
         row = self._state.listings.get(vote.ref)
         return MyVote(
             ref=vote.ref,
-            kind=kind_of_ref(vote.ref),
             row=row if row is not None and row.is_public else None,
             votes=vote.votes,
             last_ms=vote.last_ms if vote.votes else None,
