@@ -189,7 +189,7 @@ class PeopleSite:
             listing=PublicListing(state, public, self._markdown, self._public_url),
             server_submission=ServerSubmissionPages(
                 *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
-                self._cdn_url,
+                *(self._site.visitor, self._cdn_url),
                 approves=self._approves_servers,
             ),
             server_checks=server_checks,

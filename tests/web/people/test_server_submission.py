@@ -1,12 +1,13 @@
 """web/people/server_submission.py: who manages a server lists it, if it meets the conditions."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from core.events import ListingRemoved
 from storage.folder import kept_keys
-from tests.support.gateways import BOT
+from tests.support.gateways import BOT, eventually
 from tests.support.journals import records_of
 from tests.support.listed_servers import NEW, TYPED, outcomes, reader, serving_servers, shown, unlist
 from tests.support.owned_listings import forbid_to_submit
@@ -240,6 +241,23 @@ def test_whoever_sends_the_form_twice_is_led_on_and_anybody_else_is_told(
     gateway.done("POST", "/manage/servers", own)
     sent = ada.post(NEW, {**TYPED, "id": MANAGED})
     assert (sent.status_code, "This server is listed already." in sent.text) == (409, True)
+
+
+def test_who_is_signed_out_while_the_platform_is_asked_lists_no_server(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    path = f"/guilds/{GOOD_SERVER}"
+    gateway.stand_in.goes_wrong(path, "slow")
+    before = gateway.stand_in.asked(path)
+    with ThreadPoolExecutor(1) as pool:
+        submitted = pool.submit(ada.post, NEW, TYPED)
+        eventually(lambda: gateway.stand_in.asked(path) > before)
+        for session in gateway.done("GET", f"/manage/users/{ADA}/sessions")["sessions"]:
+            gateway.done("DELETE", f"/manage/users/{ADA}/sessions/{session['id']}")
+        answer = submitted.result()
+    assert (answer.status_code, "You must sign in." in answer.text) == (401, True)
+    assert "Where things are made." in answer.text, "what was typed is kept"
+    assert gateway.operate("GET", f"/manage/servers/{GOOD_SERVER}").status_code == 404
 
 
 def test_a_server_that_is_removed_while_it_is_written_is_no_error(
