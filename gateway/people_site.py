@@ -197,7 +197,10 @@ class PeopleSite:
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
             my_votes=self._my_votes,
-            data=MyData(state, clock, self._ownership, answers, self._cookies.session, self._cooldown_ms),
+            data=MyData(
+                *(state, clock, self._ownership, answers, self._cookies.session, self._lists),
+                self._cooldown_ms,
+            ),
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),
