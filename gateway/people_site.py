@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from chatplatform.platform_client import ChatPlatform
-from chatplatform.server_checks import DAY_MS, ServerConditions
-from core.clock import Clock
+from chatplatform.server_checks import ServerConditions
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from gateway.delivery import USER_AGENT
@@ -144,7 +144,7 @@ class PeopleSite:
             *(platform, conditions, self._lists, clock, authorize_url, place.client_id)
         )
         self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
-        grace_ms = round(servers.grace_days * DAY_MS)
+        grace_ms = round(servers.grace_days * MS_PER_DAY)
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.clock import Clock
+from core.clock import MS_PER_DAY, Clock
 from core.refusals import NotFound
 from core.state import State
 from core.user_rows import QuarantinedAct
@@ -23,7 +23,6 @@ from web.texts import Text, Words
 
 Errors = Mapping[str, Words]
 OWN = Text("This listing is yours. Another moderator decides about it.")
-DAY_MS = 86_400_000
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
     "vote": Text("Vote"),
@@ -39,9 +38,9 @@ class Length(NamedTuple):
 
 
 LENGTHS: Mapping[str, Length] = {
-    "day": Length(Text("1 day"), DAY_MS),
-    "week": Length(Text("7 days"), 7 * DAY_MS),
-    "month": Length(Text("30 days"), 30 * DAY_MS),
+    "day": Length(Text("1 day"), MS_PER_DAY),
+    "week": Length(Text("7 days"), 7 * MS_PER_DAY),
+    "month": Length(Text("30 days"), 30 * MS_PER_DAY),
     "ever": Length(Text("Without end"), None),
 }
 

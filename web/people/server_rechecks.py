@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
-from core.clock import Clock
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.refusals import NotFound, Unavailable
 from core.rows import SERVERS, Listing
@@ -24,7 +24,7 @@ from listings.eligibility import check
 from listings.finding import ref_slices
 from web.people.server_checking import ServerChecking
 
-AGE_MS = 86_400_000
+AGE_MS = MS_PER_DAY
 """How old a check is when the next one is due."""
 EVERY_SECONDS = 600.0
 
