@@ -22,6 +22,7 @@ from core.refusals import NotFound, Unavailable
 from core.rows import SERVERS, Listing
 from listings.eligibility import check
 from listings.finding import ref_slices
+from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
 
 AGE_MS = MS_PER_DAY
@@ -55,13 +56,7 @@ class ServerRechecks:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
-        while not stop.is_set():
-            await self.round()
-            try:
-                async with asyncio.timeout(EVERY_SECONDS):
-                    await stop.wait()
-            except TimeoutError:
-                continue
+        await in_rounds(self.round, EVERY_SECONDS, stop)
 
     async def round(self) -> None:
         """Check what is due. While the platform gives no answer, or the journal takes no writes, the next
