@@ -212,9 +212,10 @@ def test_counts_of_a_node_move_to_its_new_label() -> None:
     assert dict(state.vote_counts.days(BOT_REF)) == {TODAY: 7}
 
 
-def test_a_listing_with_votes_on_all_days_takes_at_most_400_bytes() -> None:
+@pytest.mark.parametrize("votes_a_day", [1, 130, 1_000, 20_000, 100_000, 1_000_000])
+def test_a_listing_with_votes_on_all_days_takes_at_most_400_bytes(votes_a_day: int) -> None:
     counts = VoteCounts(VoteTable())
     for ago in reversed(range(800)):
-        counts.count(BOT_REF, 0, TODAY - ago, 1_000 + ago, 30_000 + ago)
+        counts.count(BOT_REF, 0, TODAY - ago, votes_a_day - ago % (votes_a_day // 2 + 1), 30 * votes_a_day)
     (row,) = counts.rows(BOT_REF)
     assert row.__sizeof__() <= 400
