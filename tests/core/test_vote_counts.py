@@ -219,3 +219,14 @@ def test_a_listing_with_votes_on_all_days_takes_at_most_400_bytes(votes_a_day: i
         counts.count(BOT_REF, 0, TODAY - ago, votes_a_day - ago % (votes_a_day // 2 + 1), 30 * votes_a_day)
     (row,) = counts.rows(BOT_REF)
     assert row.__sizeof__() <= 400
+
+
+def test_a_vote_of_the_newest_day_of_its_node_changes_the_head_alone() -> None:
+    counts = taken([(node, day, 1, day) for node in (0, 1) for day in (TODAY - 40, TODAY - node)])
+    before = counts.rows(BOT_REF)
+    counts.count(BOT_REF, 1, TODAY - 1, 2, TODAY)
+    after = counts.rows(BOT_REF)
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+    assert after[1][-4:] == before[1][-4:]
+    assert dict(counts.days(BOT_REF)) == {TODAY - 40: 2, TODAY - 1: 2, TODAY: 1}
