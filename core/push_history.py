@@ -45,6 +45,17 @@ def with_push(history: History, day: int, servers: int | None, commands: int | N
     return _with_day(history, _clamped(day), _raised(servers, MAX_SERVERS), _raised(commands, MAX_COMMANDS))
 
 
+def on_day(history: History, day: int) -> History:
+    """Return the history of that day alone; UNSET without a push on it."""
+    if history is UNSET:
+        return UNSET
+    day = _clamped(day)
+    if day == _HEAD.unpack_from(history)[0]:
+        return history[: _HEAD.size]
+    counts = _decoded(history).get(day)
+    return _HEAD.pack(day, *counts) if counts is not None else UNSET
+
+
 def joined_histories(one: History, other: History) -> History:
     """Merge the histories of two rows of one listing."""
     if one is UNSET or other is UNSET:

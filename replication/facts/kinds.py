@@ -17,7 +17,8 @@ class _Fact(msgspec.Struct, frozen=True, array_like=True, tag_field="type", forb
 
 
 class ListingFact(_Fact, frozen=True, tag="l"):
-    """A listing. `row` has the form that all nodes share (`core/sharing.py`)."""
+    """A listing. `row` has the form that all nodes share (`core/sharing.py`). Its `pushed` counts are
+    those of the day of a push, if the fact tells of one, and none otherwise; in a copy, all."""
 
     life: int
     row: Listing

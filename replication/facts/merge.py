@@ -175,6 +175,7 @@ class Merge:
         if after == before:
             return []
         updates = _updates(after.windows, before.windows, label)
+        after = replace(after, pushed=row.pushed)
         if after.webhook == before.webhook:
             return [ev.ListingMerged(replace(as_own(after, label), webhook=known.webhook), updates)]
         merged = ev.ListingMerged(as_own(after, label), updates)
