@@ -123,13 +123,12 @@ class Capture:
         """Return the vote and the counts with it; of one that is gone, the counts alone."""
         fleet, votes, ref, user = self._state.fleet, self._state.votes, event.ref, event.user
         vote, life = votes.get(ref, int(user)), fleet.removed.get(ref, 0)
-        day = event.day or clamped_day(event.at_ms)
+        day = clamped_day(event.at_ms)
         of_day, of_month = self._state.vote_counts.at(ref, fleet.own, day) if event.of_day else (0, 0)
-        day = day if of_day else 0
         if vote is not None:
             count = votes.parts(ref, int(user)).get(fleet.own, 0)
             struck = fleet.struck.get(ref, {}).get(user, 0)
-            counts = (day, of_day, of_month)
+            counts = (day if of_day and day != clamped_day(vote[1]) else 0, of_day, of_month)
             return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, struck)
         return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
 

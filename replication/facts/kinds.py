@@ -34,7 +34,8 @@ class RemovedFact(_Fact, frozen=True, tag="r"):
 class VoteFact(_Fact, frozen=True, tag="v"):
     """A user's votes: `count` at the author's node, and the time of the last vote that the author knows.
 
-    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month.
+    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month;
+    `day` 0 means that of `last_ms`.
     `struck` is when earlier votes of the user were struck out, as far as the author had read.
     """
 

@@ -140,6 +140,15 @@ def test_a_vote_tells_the_count_of_the_node_and_the_last_time_of_all(node: Node)
     assert node.votes(BOT_REF, USER) == (6, NOW_MS + 9)
 
 
+def test_a_vote_tells_its_day_only_where_its_time_does_not(node: Node) -> None:
+    cast = VoteCast(BOT_REF, USER, 1, NOW_MS, of_day=4, of_month=9)
+    assert node.commit(cast) == [VoteFact(BOT_REF, USER, 1, NOW_MS, of_day=4, of_month=9)]
+    node.merge_facts([VoteFact(BOT_REF, USER, 1, NOW_MS + DAY_MS)], "b.1")
+    cast = VoteCast(BOT_REF, USER, 2, NOW_MS, of_day=5, of_month=10)
+    told = VoteFact(BOT_REF, USER, 2, NOW_MS + DAY_MS, day=day_of(NOW_MS), of_day=5, of_month=10)
+    assert node.commit(cast) == [told]
+
+
 def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:
     node.commit(ListingRemoved(BOT_REF))
     node.commit(UserErased(USER, (), MARK))
