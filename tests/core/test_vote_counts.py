@@ -230,3 +230,10 @@ def test_a_vote_of_the_newest_day_of_its_node_changes_the_head_alone() -> None:
     assert after[1] != before[1]
     assert after[1][-4:] == before[1][-4:]
     assert dict(counts.days(BOT_REF)) == {TODAY - 40: 2, TODAY - 1: 2, TODAY: 1}
+
+
+def test_a_vote_of_the_very_first_day_is_too_old_beside_90_others() -> None:
+    counts = taken([(0, day, 1, 1) for day in range(1, KEPT[0] + 1)])
+    counts.strike(BOT_REF, 1, 5, 1, 1, 1)
+    counts.count(BOT_REF, 1, 0, 1, 1)
+    assert counts.at(BOT_REF, 1, 0) == (0, 1)
