@@ -54,12 +54,18 @@ def ends_ms(state: State, row: UserRow, reminder: Reminder, cooldown_ms: int) ->
     return vote[1] + cooldown_ms
 
 
+def due_reminder(
+    state: State, row: UserRow, reminder: Reminder, cooldown_ms: int, now_ms: int
+) -> DueReminder | None:
+    """Return a reminder of the user if it is due."""
+    due_ms = ends_ms(state, row, reminder, cooldown_ms)
+    listing = _listing_of(state.listings, reminder)
+    if due_ms is None or now_ms < due_ms or listing is None or not listing.is_public:
+        return None
+    return DueReminder(listing, reminder, due_ms, due_ms > row.read_ms)
+
+
 def due_reminders(state: State, row: UserRow, cooldown_ms: int, now_ms: int) -> Iterator[DueReminder]:
     """Yield the reminders that are due: a look-up for each."""
-    for reminder in row.reminders_on:
-        due_ms = ends_ms(state, row, reminder, cooldown_ms)
-        if due_ms is None or now_ms < due_ms:
-            continue
-        listing = _listing_of(state.listings, reminder)
-        if listing is not None and listing.is_public:
-            yield DueReminder(listing, reminder, due_ms, due_ms > row.read_ms)
+    found = (due_reminder(state, row, each, cooldown_ms, now_ms) for each in row.reminders_on)
+    yield from (each for each in found if each is not None)

@@ -19,7 +19,7 @@ BOUNDS_SECONDS = (
 BOUNDS_NS = tuple(round(bound * NS_PER_SECOND) for bound in BOUNDS_SECONDS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Durations:
     """A histogram: how many durations lie in each bucket, the last one without a bound, and their sum."""
 
@@ -62,16 +62,20 @@ NO_DURATIONS = Durations((0,) * (len(BOUNDS_NS) + 1), 0)
 class DurationCounts:
     """A histogram that grows. One thread adds; any other may look meanwhile."""
 
-    __slots__ = ("buckets", "total_ns")
+    __slots__ = ("_looked", "buckets", "total_ns")
 
     def __init__(self) -> None:
         self.buckets = list(NO_DURATIONS.buckets)
         self.total_ns = 0
+        self._looked = NO_DURATIONS
 
     def add(self, taken_ns: int) -> None:
         self.total_ns += taken_ns
         self.buckets[bisect_left(BOUNDS_NS, taken_ns)] += 1
 
     def look(self) -> Durations:
-        """Return the numbers as they are now."""
-        return Durations(tuple(self.buckets), self.total_ns)
+        """Return the numbers as they are now: the same object as before, if nothing was counted since."""
+        buckets = tuple(self.buckets)
+        if buckets != self._looked.buckets:
+            self._looked = Durations(buckets, self.total_ns)
+        return self._looked

@@ -15,12 +15,11 @@ NONCE_BYTES = 12  # the platform takes 25 characters
 
 def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> str:
     """Return the text for the owner of a listing."""
-    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
-    name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
+    named = _named(listing)
     page = f"<{public_url}/{listing.ref}/manage>"  # the brackets keep the platform from drawing the page
     if message.decision == "approved":
-        return f"Your {kind} {name} was approved: it is listed, and users can vote for it.\n{page}"
-    head, foot = f"Your {kind} {name} was denied.", f"You can edit it and send it again: {page}"
+        return f"Your {named} was approved: it is listed, and users can vote for it.\n{page}"
+    head, foot = f"Your {named} was denied.", f"You can edit it and send it again: {page}"
     lines = filter(None, map(plain_line, (message.reason or "").splitlines()))
     room = MOST_UNITS - utf16_units(f"{head}\n\n\n\n{foot}")
     reason = shown_as_text("\n".join(lines), room)
@@ -29,21 +28,26 @@ def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> st
 
 def reminder_text(listing: Listing, public_url: str) -> str:
     """Return the text for a user who may vote for the listing again."""
-    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
-    name = shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)
     return (
-        f"You can vote for the {kind} {name} again: <{public_url}/{listing.ref}/vote>\n\n"
+        f"You can vote for the {_named(listing)} again: <{public_url}/{listing.ref}/vote>\n\n"
         f"You have asked to be reminded. You can turn that off: <{public_url}/me/reminders/{listing.ref}>"
     )
 
 
+def _named(listing: Listing) -> str:
+    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
+    return f"{kind} {shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)}"
+
+
 def reminder_nonce(user_ref: str, listing: str, ends_ms: int) -> str:
     """Return the same text for every attempt to tell the user of this end, and for nothing else."""
-    told = f"reminder {user_ref} {listing} {ends_ms}"
-    return hashlib.blake2b(told.encode(), digest_size=NONCE_BYTES).hexdigest()
+    return _nonce(f"reminder {user_ref} {listing} {ends_ms}")
 
 
 def nonce_of(ref: str, message: OwnerMessage) -> str:
     """Return the same text for every attempt at a message, and for no other message."""
-    decision = f"{ref} {message.decided_ms} {message.stamp.ms} {message.stamp.node}"
-    return hashlib.blake2b(decision.encode(), digest_size=NONCE_BYTES).hexdigest()
+    return _nonce(f"{ref} {message.decided_ms} {message.stamp.ms} {message.stamp.node}")
+
+
+def _nonce(told: str) -> str:
+    return hashlib.blake2b(told.encode(), digest_size=NONCE_BYTES).hexdigest()

@@ -15,7 +15,6 @@ the duty sends (`may_send`). All times of `_Timer` are steady time (core/clock.p
 import asyncio
 import logging
 import traceback
-from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
@@ -23,7 +22,7 @@ from typing import Literal, NamedTuple
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_MS, Clock, moment
-from core.due_reminders import ends_ms, holds
+from core.due_reminders import due_reminder, ends_ms
 from core.events import (
     EligibilityChecked,
     Event,
@@ -41,8 +40,7 @@ from core.events import (
 )
 from core.ledger import Ledger
 from core.refusals import Unavailable
-from core.rows import Listing
-from core.user_rows import Reminder, ReminderMessage, UserRow, user_ref
+from core.user_rows import USERS, Reminder, ReminderMessage, UserRow, user_ref
 from direct_messages.message_outcomes import INTERNAL, Failure, MessagePolicy, failure_of, fate_of
 from direct_messages.message_text import reminder_nonce, reminder_text
 from direct_messages.teller import (
@@ -55,8 +53,8 @@ from webhook.attempts import ended_ms
 
 log = logging.getLogger(__name__)
 
-SLICE_USERS, SLICE_REMINDERS, BREATH_SECONDS = 1_024, 128, 0.001
-"""The most users, and reminders, of one slice of a look at many; and the pause behind it."""
+SLICE_REMINDERS, BREATH_SECONDS = 128, 0.001
+"""The most reminders of one slice of a look at many, but for the last user's; and the pause behind it."""
 _CHANGING_LISTINGS = (ListingReviewed, ListingSaved, ListingMerged, ListingRemoved, EligibilityChecked)
 _Key = tuple[str, str]
 """A user and a listing, by their refs."""
@@ -70,10 +68,10 @@ class _Timer(NamedTuple):
 
 
 class _Telling(NamedTuple):
-    """A message that is due now."""
+    """A message that is due now. `message` is what the attempts before have come to."""
 
-    row: UserRow
-    listing: Listing
+    user: str
+    listing: str
     ends_ms: int
     message: ReminderMessage | None
 
@@ -159,15 +157,12 @@ class ReminderTeller:
                 refs.discard(user_ref(event.user))
 
     def _look_at_all(self) -> Iterator[None]:
-        refs, after, looked = self._state.users.refs, "", 0
-        while few := refs[(start := bisect_right(refs, after)) : start + SLICE_USERS]:
-            for ref in few:
-                looked += self._look_at_user(ref, self._ledger.head)
-                if looked >= SLICE_REMINDERS:
-                    looked = 0
-                    yield
-            after = few[-1]
-            yield
+        looked = 0
+        for ref in [*self._state.users.with_reminders]:
+            looked += self._look_at_user(ref, self._ledger.head)
+            if looked >= SLICE_REMINDERS:
+                looked = 0
+                yield
 
     def _look_at_users(self, refs: set[str], listing: str, position: int) -> Iterator[None]:
         while refs:
@@ -177,22 +172,22 @@ class ReminderTeller:
 
     def _look_at_user(self, ref: str, position: int) -> int:
         """Look at the reminders of a user, and return how many they are."""
-        row = self._state.users.get(ref) if ref in self._state.users.with_reminders else None
+        row = self._state.users.get(ref)
         if row is None:
             return 0
         for reminder in row.reminders_on:
-            self._time(ref, row, reminder, position)
+            self._time(row, reminder, position)
         return len(row.reminders_on)
 
     def _look(self, ref: str, listing: str, position: int) -> None:
         row = self._state.users.get(ref)
         reminder = row.reminder(listing) if row is not None else None
-        if reminder is not None:
-            self._time(ref, row, reminder, position)
+        if row is not None and reminder is not None:
+            self._time(row, reminder, position)
 
-    def _time(self, ref: str, row: UserRow | None, reminder: Reminder, position: int) -> None:
+    def _time(self, row: UserRow, reminder: Reminder, position: int) -> None:
         """Set the timer of a reminder, or take it away if nothing is to be sent."""
-        key, due_ms = (ref, reminder.listing), self._due_ms(row, reminder)
+        key, due_ms = (row.ref, reminder.listing), self._due_ms(row, reminder)
         known = self._timers.pop(key, None)
         if due_ms is None:
             return
@@ -203,9 +198,9 @@ class ReminderTeller:
         self._timers[key] = _Timer(due_ms, position)
         self._wake.set()
 
-    def _due_ms(self, row: UserRow | None, reminder: Reminder) -> int | None:
+    def _due_ms(self, row: UserRow, reminder: Reminder) -> int | None:
         """Return the steady time at which a message is due; None if there is none to send."""
-        end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms) if row is not None else None
+        end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms)
         if end_ms is None:
             return None
         now, message = moment(self._clock), reminder.message
@@ -250,8 +245,10 @@ class ReminderTeller:
             return False
         telling = self._telling(key)
         if telling is None:
+            self._put_off(key)
             await asyncio.sleep(0)  # very many may be over at once
             return True
+        del self._timers[key]
         self._idle.clear()
         try:
             await self._attempt(telling)
@@ -302,26 +299,32 @@ class ReminderTeller:
         return min(wait_seconds, LONGEST_SLEEP_SECONDS)
 
     def _telling(self, key: _Key) -> _Telling | None:
-        """Return the message of a timer that has ended; None if there is nothing to send any more."""
+        """Return the message that is to be sent of a reminder now; None if there is none."""
+        row = self._state.users.get(key[0])
+        reminder = row.reminder(key[1]) if row is not None else None
+        if row is None or reminder is None:
+            return None
+        now_ms, message = self._clock.now_ms(), reminder.message
+        due = due_reminder(self._state, row, reminder, self._cooldown_ms, now_ms)
+        if due is None:
+            return None
+        if message is None or message.ends_ms != due.ends_ms:
+            is_late = now_ms - due.ends_ms >= self._policy.kept_ms
+            return None if is_late or _is_closed(row) else _Telling(*key, due.ends_ms, None)
+        return _Telling(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
+
+    def _put_off(self, key: _Key) -> None:
+        """Take away a timer that has ended while there is nothing to send, until there is."""
         del self._timers[key]
         row, listing = self._state.users.get(key[0]), self._state.listings.get(key[1])
         reminder = row.reminder(key[1]) if row is not None else None
-        if row is None or reminder is None or listing is None or not holds(self._state.listings, reminder):
-            return None
-        end_ms, now_ms = ends_ms(self._state, row, reminder, self._cooldown_ms), self._clock.now_ms()
-        if end_ms is None:
-            return None
-        if now_ms < end_ms:  # the wall clock was set back, or there was another vote
-            self._time(row.ref, row, reminder, self._ledger.head)
-            return None
-        if not listing.is_public:
+        if row is None or reminder is None or listing is None:
+            return
+        end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms)
+        if end_ms is not None and self._clock.now_ms() < end_ms:  # the wall clock was set back
+            self._time(row, reminder, self._ledger.head)
+        elif not listing.is_public:
             self._hidden[listing.ref].add(row.ref)
-            return None
-        message = reminder.message
-        if message is None or message.ends_ms != end_ms:
-            is_late = now_ms - end_ms >= self._policy.kept_ms
-            return None if is_late or _is_closed(row) else _Telling(row, listing, end_ms, None)
-        return _Telling(row, listing, end_ms, message) if message.next_attempt_ms is not None else None
 
     async def _attempt(self, telling: _Telling) -> None:
         started_ns = self._clock.monotonic_ns()
@@ -333,7 +336,7 @@ class ReminderTeller:
         finally:
             self._running = None
         if came == "overtaken":
-            self._look(telling.row.ref, telling.listing.ref, self._ledger.head)
+            self._look(telling.user, telling.listing, self._ledger.head)
             return
         failure, duration_ms = came, (self._clock.monotonic_ns() - started_ns) // NS_PER_MS
         # Dated back from its end: waits begin there, and the wall clock may have been set since the start.
@@ -341,42 +344,26 @@ class ReminderTeller:
         made, tries = (message.made, message.tries) if message is not None else (0, 0)
         fate = fate_of(self._policy, tries, telling.ends_ms, failure, at_ms, duration_ms)
         self._say(failure)
-        self._unrecorded = ReminderAttempted(
-            telling.row.ref, telling.listing.ref, telling.ends_ms, made + 1, *fate
-        )
+        self._unrecorded = ReminderAttempted(telling.user, telling.listing, telling.ends_ms, made + 1, *fate)
         self._is_recorded()
 
     async def _tell(self, telling: _Telling) -> Failure | Literal["overtaken"] | None:
         """Send the message. Return None if the user has it; "overtaken" if it is not to be sent any more."""
-        row, listing = telling.row, telling.listing
+        user, listing = telling.user, telling.listing
         try:
-            channel_id = await self._messenger.channel(row.id)
-            if not self._stands(telling):
-                return "overtaken"
-            nonce = reminder_nonce(row.ref, listing.ref, telling.ends_ms)
-            await self._messenger.post(channel_id, reminder_text(listing, self._public_url), nonce)
+            channel_id = await self._messenger.channel(user.removeprefix(USERS))
+            if self._telling((user, listing)) != telling:
+                return "overtaken"  # much may happen while the platform answers
+            text = reminder_text(self._state.listings[listing], self._public_url)
+            await self._messenger.post(channel_id, text, reminder_nonce(user, listing, telling.ends_ms))
         except PlatformAway as away:
             return failure_of(away)
         except Exception as bug:
             # A bug in one message must not stop the others. The log gets its place, and no words of people.
             place = "".join(traceback.format_tb(bug.__traceback__))
-            log.error("a reminder for %s failed inside: %s\n%s", listing.ref, type(bug).__name__, place)
+            log.error("a reminder for %s failed inside: %s\n%s", listing, type(bug).__name__, place)
             return INTERNAL
         return None
-
-    def _stands(self, telling: _Telling) -> bool:
-        """Tell if the message is still to be sent: much may happen while the platform answers."""
-        ref = telling.listing.ref
-        row, listing = self._state.users.get(telling.row.ref), self._state.listings.get(ref)
-        reminder = row.reminder(ref) if row is not None else None
-        return (
-            row is not None
-            and reminder is not None
-            and listing is not None
-            and listing.is_public
-            and holds(self._state.listings, reminder)
-            and ends_ms(self._state, row, reminder, self._cooldown_ms) == telling.ends_ms
-        )
 
     def _is_recorded(self) -> bool:
         """Write the outcome that waits. Return True if none is left."""

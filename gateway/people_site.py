@@ -25,6 +25,7 @@ from listings.keys import KeyDigester
 from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from settings.model import Settings
 from votes.voted import VotedListings
@@ -155,7 +156,7 @@ class PeopleSite:
         self._my_votes = MyVotes(ledger, clock, voted, cooldown_ms)
         self._access = ListingAccess(ledger.state, clock)
         self._applications = Applications(platform, clock, cdn_url)
-        self._digest = digester.digest
+        self._digest, self._vote_mark = digester.digest, KeyedDigests(digester.secret).vote
         self._markdown = markdown
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
@@ -195,7 +196,10 @@ class PeopleSite:
             language=LanguageChoice(self._cookies.language),
             mine=self._mine,
             my_votes=self._my_votes,
-            data=MyData(state, clock, self._ownership, answers, self._cookies.session, self._cooldown_ms),
+            data=MyData(
+                *(state, clock, self._vote_mark, self._ownership, answers),
+                *(self._cookies.session, self._cooldown_ms),
+            ),
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),

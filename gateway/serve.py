@@ -95,8 +95,8 @@ class Gateway:
     clock: Clock
     ledger: Ledger
     dispatcher: Dispatcher
-    teller: Sender | None
-    reminder_teller: Sender | None
+    tellers: Sequence[Sender]
+    """What sends direct messages, where there is a bot token."""
     digester: KeyDigester
     reload: Callable[[], None]
     """Reads the certificate again."""
@@ -190,13 +190,12 @@ async def serve(
         feed = vote_feed(store, pages, settings.votes.feed_streams)
         teller, reminder_teller = None, None
         if sites.platform is not None and platform.bot_token is not None:
-            from gateway.telling import reminding, telling
+            from gateway.telling import telling
 
-            teller = telling(sites.platform, settings.web, settings.webhooks, store, clock, may_send)
             may_remind = fleet.node.may_send_reminders if fleet is not None else lambda: True
-            reminder_teller = reminding(
+            teller, reminder_teller = telling(
                 *(sites.platform, settings.web, settings.webhooks, policy.cooldown_ms),
-                *(store, clock, may_remind),
+                *(store, clock, may_send, may_remind),
             )
 
         # Connect.
@@ -303,8 +302,7 @@ async def serve(
                 clock,
                 store.ledger,
                 delivery.dispatcher,
-                teller,
-                reminder_teller,
+                tellers,
                 callers.digester,
                 front.reload,
             )

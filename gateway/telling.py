@@ -19,44 +19,20 @@ def telling(
     platform: ChatPlatform,
     web: WebSettings,
     webhooks: WebhooksSettings,
-    store: Store,
-    clock: Clock,
-    may_send: Callable[[], bool],
-) -> Teller:
-    """Make the teller of a gateway with pages for people."""
-    policy = _policy(webhooks)
-    return Teller(
-        store.ledger,
-        platform,
-        policy,
-        web.public_url or "",
-        clock,
-        lambda: store.journal.durable_position,
-        may_send,
-    )
-
-
-def reminding(
-    platform: ChatPlatform,
-    web: WebSettings,
-    webhooks: WebhooksSettings,
     cooldown_ms: int,
     store: Store,
     clock: Clock,
     may_send: Callable[[], bool],
-) -> ReminderTeller:
-    """Make what sends reminders."""
-    return ReminderTeller(
-        store.ledger,
-        platform,
-        _policy(webhooks),
-        web.public_url or "",
-        cooldown_ms,
-        clock,
-        lambda: store.journal.durable_position,
-        may_send,
+    may_remind: Callable[[], bool],
+) -> tuple[Teller, ReminderTeller]:
+    """Make what tells owners, and what reminds users, of a gateway with pages for people."""
+    policy = MessagePolicy(retry_policy(webhooks), round(webhooks.kept_seconds * 1_000))
+    sent = (store.ledger, platform, policy, web.public_url or "")
+
+    def durable() -> int:
+        return store.journal.durable_position
+
+    return (
+        Teller(*sent, clock, durable, may_send),
+        ReminderTeller(*sent, cooldown_ms, clock, durable, may_remind),
     )
-
-
-def _policy(webhooks: WebhooksSettings) -> MessagePolicy:
-    return MessagePolicy(retry_policy(webhooks), round(webhooks.kept_seconds * 1_000))

@@ -6,7 +6,6 @@ module alone knows all rooms: it hands the values of one to the other.
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -147,15 +146,8 @@ class Node:
         return duty is not None and self._members.fence.may_send() and duty.is_ours()
 
     def asks(self, ref: str) -> bool:
-        """Tell if this node asks others about a listing, such as the chat platform, for the whole fleet. Of
-        the nodes that are there one does; while nobody is heard, nobody does."""
-        registry = self._members.registry
-        if not registry.is_hearing:
-            return False
-        names = [registry.name, *(name for name in registry.others if registry.is_there(name))]
-        return (
-            max(names, key=lambda name: hashlib.blake2b(f"{name} {ref}".encode()).digest()) == registry.name
-        )
+        """Return True if this node asks the chat platform about a listing for the whole fleet."""
+        return self._members.registry.is_chosen(ref)
 
     async def leave(self) -> None:
         """Send what is unsent, if that takes a moment only, and give the name back."""

@@ -53,16 +53,24 @@ class Period:
 
 
 class Look(NamedTuple):
-    """All counts since the start, as of one moment (monotonic)."""
+    """All counts since the start, as of one moment (monotonic). Two looks share the durations of a series
+    that has answered nothing in between."""
 
     at_ns: int
-    by_series: Mapping[Series, Durations]
+    series: Sequence[Series]
+    durations: Sequence[Durations]
+
+    @property
+    def by_series(self) -> Mapping[Series, Durations]:
+        return dict(zip(self.series, self.durations, strict=True))
 
     def since(self, earlier: "Look") -> Period:
-        between = {
-            series: durations - earlier.by_series[series] for series, durations in self.by_series.items()
-        }
-        came = {series: durations for series, durations in between.items() if durations.count}
+        between = (
+            (series, now - before)
+            for series, now, before in zip(self.series, self.durations, earlier.durations, strict=True)
+            if now is not before
+        )
+        came = {series: durations for series, durations in between if durations.count}
         return Period((self.at_ns - earlier.at_ns) / NS_PER_SECOND, came)
 
 
@@ -90,6 +98,12 @@ class Traffic:
     def __init__(self, names: Iterable[str]) -> None:
         """`names` are the operation ids of all routes."""
         self._endpoints = {name: EndpointTraffic() for name in (*names, OTHER, REFUSED)}
+        counts = {
+            Series(name, status_class): counts
+            for name, endpoint in self._endpoints.items()
+            for status_class, counts in zip(CLASSES, endpoint.classes[_FIRST_DIGIT:], strict=True)
+        }
+        self._series, self._counts = tuple(counts), tuple(counts.values())
 
     @property
     def endpoints(self) -> Sequence[str]:
@@ -100,10 +114,5 @@ class Traffic:
         return self._endpoints.get(name or OTHER) or self._endpoints[OTHER]
 
     def look(self, now_ns: int) -> Look:
-        """Copy all counts. It takes about a fifth of a millisecond."""
-        by_series = {
-            Series(name, status_class): counts.look()
-            for name, endpoint in self._endpoints.items()
-            for status_class, counts in zip(CLASSES, endpoint.classes[_FIRST_DIGIT:], strict=True)
-        }
-        return Look(now_ns, by_series)
+        """Copy all counts. It takes about a tenth of a millisecond."""
+        return Look(now_ns, self._series, tuple([counts.look() for counts in self._counts]))

@@ -1,7 +1,7 @@
 """Casting, striking out and erasing votes. Law: a vote and the webhook that tells of it are one record."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from core.actors import Actor
 from core.clock import month_of_day
@@ -96,10 +96,9 @@ def strike_votes(
     struck = tuple(users) if state.fleet.label else tuple(known)
     if not struck:
         return []
-    ends = ((user, last_ms + cooldown_ms) for user, (_, last_ms) in known.items())
-    running = tuple((mark_of(ref, user), end_ms) for user, end_ms in ends if now_ms < end_ms)
+    ends = {mark_of(ref, user): last_ms + cooldown_ms for user, (_, last_ms) in known.items()}
     # Cooldowns come first, so that other nodes, too, know of them before they forget the votes.
-    cooldowns = [CooldownsKept(running, now_ms)] if running else []
+    cooldowns = _kept(ends, now_ms)
     days = _struck_by_day(state, ref, [last_ms for _, last_ms in known.values()])
     of_all = state.vote_counts.by_key(ref, state.fleet.own, STRUCK, 0)
     of_all += sum(count for count, _ in known.values())
@@ -142,8 +141,14 @@ def keep_cooldowns(
         mark_of: returns the mark of a listing and a user.
     """
     votes = ((ref, state.votes.get(ref, int(user))) for ref in sorted(refs))
-    ends = ((ref, vote[1] + cooldown_ms) for ref, vote in votes if vote is not None)
-    running = tuple((mark_of(ref, user), end_ms) for ref, end_ms in ends if now_ms < end_ms)
+    return _kept(
+        {mark_of(ref, user): vote[1] + cooldown_ms for ref, vote in votes if vote is not None}, now_ms
+    )
+
+
+def _kept(ends: Mapping[str, int], now_ms: int) -> list[Event]:
+    """Keep those of the cooldowns that run, by mark."""
+    running = tuple((mark, end_ms) for mark, end_ms in ends.items() if now_ms < end_ms)
     return [CooldownsKept(running, now_ms)] if running else []
 
 

@@ -42,10 +42,11 @@ class Duty:
         """
         asked_ns, own = self._clock.monotonic_ns(), self._fleet.label
         redis, key = self._link.redis, self._link.reminders
-        if await redis.get(key) == own.encode():
+        holder = await redis.get(key)
+        if holder == own.encode():
             has_it = bool(await redis.set(key, own, xx=True, px=self._lasts_ms))
         else:
-            may_take = is_caught_up and await self._has_read_gone()
+            may_take = holder is None and is_caught_up and await self._has_read_gone()
             has_it = may_take and bool(await redis.set(key, own, nx=True, px=self._lasts_ms))
         self._until_ns = asked_ns + self._lease_ns if has_it else None
 

@@ -5,6 +5,7 @@ same as the last time means that its node has not spoken in between. A lease mak
 a name: a second one finds the name taken and stays silent.
 """
 
+import hashlib
 import logging
 import secrets
 from collections.abc import Mapping
@@ -77,6 +78,16 @@ class Registry:
         if not self.is_hearing:
             return "unknown"
         return "there" if self.is_there(name) else "silent"
+
+    def is_chosen(self, thing: str) -> bool:
+        """Tell if this node does what one node does for the whole fleet, such as asking the chat platform
+        about a listing. All that are there choose the same one of them; while nobody is heard, nobody does.
+
+        Two nodes may choose differently for a moment: what must happen once asks for a lease, as `Duty`.
+        """
+        names = [self.name, *filter(self.is_there, self._members)]
+        chosen = max(names, key=lambda name: hashlib.blake2b(f"{name} {thing}".encode()).digest())
+        return self.is_hearing and chosen == self.name
 
     @property
     def _alive_ns(self) -> float:

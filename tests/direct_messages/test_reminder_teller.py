@@ -215,14 +215,46 @@ def test_what_is_overtaken_in_the_midst_of_an_attempt_waits_for_its_time_without
     run(main())
 
 
-def test_of_a_server_that_is_hidden_for_a_while_it_is_sent_when_it_is_shown_again() -> None:
+def test_what_another_node_has_told_in_the_midst_of_an_attempt_is_not_told_again() -> None:
+    async def main() -> None:
+        stage, other = Stage(), Stage()
+        for each in (stage, other):
+            each.reminded()
+            each.clock.advance_ms(DAY_MS)
+        assert await other.asked() == 1
+        told = UserMerged(other.ledger.state.users[REF])
+        stage.messenger.opened = lambda: stage.commit(Merged("b.1", 1), told)
+        assert await stage.asked() == 1
+        assert stage.messenger.posted == {}
+        assert stage.message() == other.message()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("hidden", "shown"),
+    [
+        (
+            ListingReviewed(BOT_REF, "denied", "No.", NOW_MS),
+            ListingReviewed(BOT_REF, "approved", None, NOW_MS),
+        ),
+        (
+            EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS),
+            EligibilityChecked(SERVER_REF, (), NOW_MS),
+        ),
+    ],
+    ids=["a bot", "a server"],
+)
+def test_of_a_listing_that_is_hidden_for_a_while_it_is_sent_when_it_is_shown_again(
+    hidden: ListingReviewed | EligibilityChecked, shown: Event
+) -> None:
     async def main() -> None:
         stage = Stage()
-        stage.reminded(SERVER_REF)
-        stage.commit(EligibilityChecked(SERVER_REF, (), NOW_MS, NOW_MS, NOW_MS))
+        stage.reminded(hidden.ref)
+        stage.commit(hidden)
         stage.clock.advance_ms(DAY_MS)
         assert await stage.asked() == 0
-        stage.commit(EligibilityChecked(SERVER_REF, (), NOW_MS))
+        stage.commit(shown)
         assert await stage.asked() == 1
 
     run(main())
@@ -239,19 +271,6 @@ def test_who_is_erased_while_the_listing_is_hidden_is_not_told_after_coming_back
         assert not any(stage.teller._hidden.values())
         stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
         assert await stage.asked() == 0
-
-    run(main())
-
-
-def test_of_a_listing_that_is_hidden_it_is_sent_when_it_is_public_again() -> None:
-    async def main() -> None:
-        stage = Stage()
-        stage.reminded()
-        stage.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
-        stage.clock.advance_ms(DAY_MS)
-        assert await stage.asked() == 0
-        stage.commit(ListingReviewed(BOT_REF, "approved", None, NOW_MS))
-        assert await stage.asked() == 1
 
     run(main())
 
@@ -349,7 +368,7 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
 def test_a_start_finds_all_that_waits_and_goes_on_where_the_process_before_has_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("direct_messages.reminder_teller.SLICE_USERS", 10)
+    monkeypatch.setattr("direct_messages.reminder_teller.SLICE_REMINDERS", 10)
 
     async def main() -> None:
         before = Stage()

@@ -78,6 +78,16 @@ def test_a_look_does_not_change_when_more_is_answered(traffic: Traffic) -> None:
     assert not any(each.count for each in look.by_series.values())
 
 
+def test_looks_share_what_was_not_counted_meanwhile(traffic: Traffic) -> None:
+    traffic.of(CHECK).add(200, 1)
+    earlier = traffic.look(0)
+    traffic.of("updateStats").add(200, 1)
+    later = traffic.look(1)
+    before, after = earlier.by_series, later.by_series
+    assert [each for each in after if after[each] is not before[each]] == [("updateStats", "2xx")]
+    assert [*later.since(earlier).by_series] == [("updateStats", "2xx")]
+
+
 def test_two_looks_at_one_moment_have_no_rate(traffic: Traffic) -> None:
     look = traffic.look(1)
     traffic.of(CHECK).add(200, 1)

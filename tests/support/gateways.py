@@ -227,11 +227,8 @@ class ThreadGateway(Client):
         self._wake_senders()
 
     def _wake_senders(self) -> None:
-        self.on_loop(self.gateway.dispatcher.wake)
-        if self.gateway.teller is not None:
-            self.on_loop(self.gateway.teller.wake)
-        if self.gateway.reminder_teller is not None:
-            self.on_loop(self.gateway.reminder_teller.wake)
+        for sender in (self.gateway.dispatcher, *self.gateway.tellers):
+            self.on_loop(sender.wake)
 
     def digest(self) -> str:
         """Equal for equal states."""

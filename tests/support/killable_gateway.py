@@ -1,4 +1,5 @@
-"""The real gateway in a process of its own, to be killed. Law: it differs from `server.py serve` in its disk.
+"""The real gateway in a process of its own, to be killed, and who speaks to it meanwhile. Law: it differs
+from `server.py serve` in its disk.
 
 What a process logs goes to a file beside its data folder.
 """
@@ -8,10 +9,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import TypeVar
+
+import requests
 
 from core.clock import SystemClock
 from gateway.serve import Gateway, serve
@@ -20,7 +25,7 @@ from snapshot.recovery import UNREADABLE
 from storage.folder import FolderUnusable
 from tests.support.failing_disk import FailingDisk, Fault
 from tests.support.forked_process import ForkedProcess
-from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS
+from tests.support.gateways import DEFAULTS, OPERATOR_TOKEN, WAIT_SECONDS, Client, eventually
 
 LOG_LINES = 5  # of the end: they tell why
 
@@ -89,6 +94,49 @@ class KillableGateway:
         self._process.send_signal(number)
         self._process.wait(WAIT_SECONDS)
         self._told.close()
+
+
+class Caller(Client):
+    """Speaks as the operator to a gateway that may be gone."""
+
+    def __init__(self, base_url: str) -> None:
+        super().__init__()
+        self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
+
+    def reaches(self, call: Callable[[], object]) -> bool:
+        """Calls; returns False when the gateway goes before that ends."""
+        try:
+            call()
+        except requests.ConnectionError:
+            return False
+        return True
+
+    def sees_on_disk(self, condition: Callable[[], bool]) -> bool:
+        """Waits until it is so, and on disk; returns False when the gateway goes before."""
+
+        def is_on_disk() -> bool:
+            is_so = condition()  # asked first: it is so before that is on disk
+            positions = self.done("GET", "/debug/state")["positions"]
+            return is_so and bool(positions["durable"] == positions["head"])
+
+        return self.reaches(lambda: eventually(is_on_disk))
+
+
+C = TypeVar("C", bound=Caller)
+
+
+@contextmanager
+def launched(gateway: KillableGateway, new_caller: Callable[[str], C], *plan: Fault) -> Iterator[C | None]:
+    """Who speaks to it, until it is killed; None when it was killed before it served."""
+    gateway.launch(*plan)
+    base_url = gateway.served()
+    caller = new_caller(base_url) if base_url is not None else None
+    try:
+        yield caller
+    finally:
+        if caller is not None:
+            caller.session.close()
+        gateway.kill()
 
 
 def _serve_until_told(

@@ -4,7 +4,7 @@ the quarantines in force, which that keeps, and the cooldowns of votes, which th
 A search goes through all listings in slices, as the erasure does, so other requests are served meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
+from listings.finding import ref_slices
 from listings.ownership import Ownership
 from votes.queries import refs_that_know
 from web.cookies import Cookie
@@ -39,13 +40,17 @@ class MyData:
         self,
         state: State,
         clock: Clock,
+        mark_of: Callable[[str, str], str],
         ownership: Ownership,
         answers: JsonAnswers,
         session: Cookie,
         cooldown_ms: int,
     ) -> None:
+        """`mark_of` returns the mark of a listing and a user, under which a cooldown is kept whose vote is
+        gone."""
         self._state = state
         self._clock = clock
+        self._mark_of = mark_of
         self._ownership = ownership
         self._answers = answers
         self._session = session
@@ -60,8 +65,9 @@ class MyData:
         user_id = signed_in(visit).id
         self._limit.take(user_id)
         await in_slices(self._ownership.survey())
-        known = _Known(self._state, user_id)
+        known = _Known(self._state, user_id, self._mark_of)
         await in_slices(known.slices())
+        await in_slices(known.cooldown_slices(self._clock.now_ms()))
         body = msgspec.json.format(msgspec.json.encode(self._everything(user_id, known)), indent=2)
         headers = {"content-disposition": f'attachment; filename="votegate-{user_id}.json"'}
         return Reply(200, body, headers)
@@ -104,6 +110,7 @@ class MyData:
             "reminders": self._reminders(row) if row is not None else [],
             "listings": list(self._ownership.refs_of(user_id)),
             "votes": known.votes,
+            "cooldowns": known.cooldowns,
             "webhook_deliveries": known.deliveries,
             "direct_messages": known.messages,
             "flagged_votes": known.flags,
@@ -131,10 +138,11 @@ class MyData:
 
 
 class _Known:
-    """What listings and other users' rows say of a user; complete when the iterator ends."""
+    """What listings, other users' rows and cooldowns say of a user; complete when the iterators end."""
 
-    def __init__(self, state: State, user_id: str) -> None:
+    def __init__(self, state: State, user_id: str, mark_of: Callable[[str, str], str]) -> None:
         self.votes: list[dict[str, Any]] = []
+        self.cooldowns: list[dict[str, Any]] = []
         self.deliveries: list[dict[str, Any]] = []
         self.messages: list[dict[str, Any]] = []
         self.flags: list[dict[str, Any]] = []
@@ -143,11 +151,21 @@ class _Known:
         self._state = state
         self._user = user_id
         self._actor = user_actor(user_id)
+        self._mark_of = mark_of
 
     def slices(self) -> Iterator[None]:
         for refs in refs_that_know(self._state, self._user):
             for ref in refs:
                 self._look(ref)
+            yield
+
+    def cooldown_slices(self, now_ms: int) -> Iterator[None]:
+        """Look for cooldowns whose votes are gone: a mark names neither listing nor user, so each listing is
+        tried."""
+        cooldowns = self._state.cooldowns
+        for refs in ref_slices(self._state.listings.refs) if cooldowns else ():
+            ends = ((ref, cooldowns.get(self._mark_of(ref, self._user), 0)) for ref in refs)
+            self.cooldowns += [{"listing": ref, "ends_ms": end_ms} for ref, end_ms in ends if end_ms > now_ms]
             yield
 
     def _look(self, ref: str) -> None:

@@ -71,6 +71,19 @@ def test_the_votes_of_one_node_are_no_longer_in_the_counts_of_another(a: Node, b
     assert counted(a) == counted(b) == (0, 0, 0)
 
 
+def test_two_strikes_of_one_vote_at_once_take_it_from_its_day_twice_and_all_nodes_agree(
+    a: Node, b: Node
+) -> None:
+    for user in (USER, OTHER_USER, "700000000000000003"):
+        cast(a, user)
+    b.hear(a)
+    for node in (a, b):
+        strike(node)
+    meet(a, b)
+    assert counted(a) == counted(b) == (2, 1, 1)
+    assert_alike(a, b)
+
+
 def test_what_was_told_before_is_not_taken_again(a: Node, b: Node) -> None:
     cast(a)
     late = a.told[-1].facts

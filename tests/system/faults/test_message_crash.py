@@ -4,7 +4,6 @@ The outcome of an attempt may be lost with the process. Then the message is sent
 the platform, or the stand-in for it, posts it once.
 """
 
-import contextlib
 import shutil
 import signal
 from collections.abc import Iterator
@@ -12,18 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 from tests.support.contract import BOT_PATH
 from tests.support.failing_disk import Action, Fault, Moment, Point
-from tests.support.gateways import (
-    BOT_SUBMISSION,
-    OPERATOR_TOKEN,
-    Client,
-    ProcessGateway,
-    eventually,
-)
-from tests.support.killable_gateway import KillableGateway
+from tests.support.gateways import BOT_SUBMISSION, Client, ProcessGateway, eventually
+from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.people_gateway import site_settings
 from tests.support.platform_stand_in import ADA, BOT_TOKEN, CHANNELS, StandIn, messages_path, standing_in
 
@@ -97,48 +89,13 @@ def test_a_message_is_there_once_after_a_kill_before_it_is_posted_or_before_that
     assert stand_in.asked(path) - asked == 2
 
 
-class Operator(Client):
-    """Speaks to a gateway that may be gone."""
-
-    def __init__(self, base_url: str) -> None:
-        super().__init__()
-        self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
-
+class Operator(Caller):
     def approves(self) -> bool:
         """Whether the decision is acknowledged."""
-        try:
-            approve(self)
-        except requests.ConnectionError:
-            return False
-        return True
+        return self.reaches(lambda: approve(self))
 
     def sees_it_told(self) -> bool:
-        """Waits until it is so, and on disk; False when the gateway goes before."""
-
-        def told() -> bool:
-            is_told = message(self)["state"] == "delivered"  # asked first: it is told before that is on disk
-            positions = self.done("GET", "/debug/state")["positions"]
-            return is_told and bool(positions["durable"] == positions["head"])
-
-        try:
-            eventually(told)
-        except requests.ConnectionError:
-            return False
-        return True
-
-
-@contextlib.contextmanager
-def launched(gateway: KillableGateway, *plan: Fault) -> Iterator[Operator | None]:
-    """Who speaks to it, until it is killed; None when it was killed before it served."""
-    gateway.launch(*plan)
-    base_url = gateway.served()
-    operator = Operator(base_url) if base_url is not None else None
-    try:
-        yield operator
-    finally:
-        if operator is not None:
-            operator.session.close()
-        gateway.kill()
+        return self.sees_on_disk(lambda: bool(message(self)["state"] == "delivered"))
 
 
 @pytest.mark.parametrize("moment", Moment)
@@ -147,19 +104,19 @@ def test_whatever_step_of_the_journal_a_kill_hits_what_was_decided_is_told_and_n
     tmp_path: Path, stand_in: StandIn, settings: dict[str, object], point: Point, moment: Moment
 ) -> None:
     prepared = KillableGateway(tmp_path / "prepared", **settings)
-    with launched(prepared) as operator:
+    with launched(prepared, Operator) as operator:
         assert operator is not None
         submit(operator)
     sent_twice = False
     for nth in range(1, MOST_STEPS):
         before, asked = len(stand_in.messages(ADA)), stand_in.asked(messages_path(ADA))
         gateway = KillableGateway(shutil.copytree(prepared.folder, tmp_path / str(nth)), **settings)
-        with launched(gateway, Fault(point, Action.KILL, moment, nth)) as operator:
+        with launched(gateway, Operator, Fault(point, Action.KILL, moment, nth)) as operator:
             acknowledged = operator is not None and operator.approves()
             if operator is not None and acknowledged and operator.sees_it_told():
                 break  # all steps were taken
 
-        with launched(gateway) as operator:
+        with launched(gateway, Operator) as operator:
             assert operator is not None
             told = proven(operator)
             is_decided = operator.done("GET", BOT_PATH)["state"] == "approved"

@@ -4,18 +4,16 @@ Law: one message. The outcome of an attempt may be lost with the process. Then t
 its nonce, and the platform, or the stand-in for it, posts it once.
 """
 
-import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 from tests.support.failing_disk import Action, Fault, Moment, Point
-from tests.support.gateways import BOT, OPERATOR_TOKEN, Client, eventually
-from tests.support.killable_gateway import KillableGateway
+from tests.support.gateways import BOT, eventually
+from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.people_gateway import Person, site_settings
 from tests.support.platform_stand_in import BEN, BOT_TOKEN, StandIn, messages_path, standing_in
 
@@ -37,12 +35,8 @@ def settings(stand_in: StandIn) -> dict[str, object]:
     return {**site_settings(PUBLIC_URL, stand_in), **own}
 
 
-class Operator(Client):
-    """Speaks to a gateway that may be gone."""
-
-    def __init__(self, base_url: str) -> None:
-        super().__init__()
-        self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
+class Operator(Caller):
+    """Lists a bot, and sees what Ben is told of it."""
 
     def prepare(self) -> None:
         """List a bot, of which Ben wants to be reminded."""
@@ -55,11 +49,7 @@ class Operator(Client):
 
     def vote(self) -> bool:
         """Ben votes. Return true if that is acknowledged."""
-        try:
-            self.cast(BEN)
-        except requests.ConnectionError:
-            return False
-        return True
+        return self.reaches(lambda: self.cast(BEN))
 
     def message(self) -> str:
         (reminder,) = self.done("GET", f"/manage/users/{BEN}/reminders")["reminders"]
@@ -67,36 +57,11 @@ class Operator(Client):
         return state
 
     def sees_it_told(self) -> bool:
-        """Waits until Ben is told, and that is on disk; False when the gateway goes before."""
-
-        def told() -> bool:
-            is_told = self.message() == "delivered"  # asked first: it is told before that is on disk
-            positions = self.done("GET", "/debug/state")["positions"]
-            return is_told and bool(positions["durable"] == positions["head"])
-
-        try:
-            eventually(told)
-        except requests.ConnectionError:
-            return False
-        return True
+        return self.sees_on_disk(lambda: self.message() == "delivered")
 
     def votes(self) -> Any:
         checked = self.done("POST", f"/manage/{BOT_REF}/votes/check", {"users": [BEN]})
         return checked["votes"][0]["vote"]
-
-
-@contextlib.contextmanager
-def launched(gateway: KillableGateway, *plan: Fault) -> Iterator[Operator | None]:
-    """Who speaks to it, until it is killed; None when it was killed before it served."""
-    gateway.launch(*plan)
-    base_url = gateway.served()
-    operator = Operator(base_url) if base_url is not None else None
-    try:
-        yield operator
-    finally:
-        if operator is not None:
-            operator.session.close()
-        gateway.kill()
 
 
 @pytest.mark.parametrize("moment", Moment)
@@ -107,19 +72,19 @@ def test_whatever_step_of_the_journal_a_kill_hits_a_user_is_reminded_of_a_vote_t
     tmp_path: Path, stand_in: StandIn, settings: dict[str, object], point: Point, moment: Moment
 ) -> None:
     prepared = KillableGateway(tmp_path / "prepared", **settings)
-    with launched(prepared) as operator:
+    with launched(prepared, Operator) as operator:
         assert operator is not None
         operator.prepare()
     sent_twice = False
     for nth in range(1, MOST_STEPS):
         before, asked = len(stand_in.messages(BEN)), stand_in.asked(messages_path(BEN))
         gateway = KillableGateway(shutil.copytree(prepared.folder, tmp_path / str(nth)), **settings)
-        with launched(gateway, Fault(point, Action.KILL, moment, nth)) as operator:
+        with launched(gateway, Operator, Fault(point, Action.KILL, moment, nth)) as operator:
             acknowledged = operator is not None and operator.vote()
             if operator is not None and acknowledged and operator.sees_it_told():
                 break  # all steps were taken
 
-        with launched(gateway) as operator:
+        with launched(gateway, Operator) as operator:
             assert operator is not None
             votes = operator.votes()
             if votes:

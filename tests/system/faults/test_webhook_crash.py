@@ -3,21 +3,18 @@
 It is sent under the same id, so that a receiver who has seen it already can tell.
 """
 
-import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-import requests
 
 from tests.support.contract import BOT_PATH, attempted, deliveries, idle, pending, users, voters_of, webhook
 from tests.support.failing_disk import Action, Fault, Moment, Point
-from tests.support.gateways import OPERATOR_TOKEN, USER, Client, ProcessGateway, eventually
-from tests.support.killable_gateway import KillableGateway
+from tests.support.gateways import USER, Client, ProcessGateway, eventually
+from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.webhook_receiver import Receiver, status
 
 WEBHOOK = f"{BOT_PATH}/webhook"
@@ -139,53 +136,24 @@ def test_a_suspension_and_what_it_holds_are_there_after_a_kill(
     assert probe["at"] >= suspension["next_probe_at"]
 
 
-class Owner(Client):
-    """Speaks to a gateway that may be gone."""
-
-    def __init__(self, base_url: str) -> None:
-        super().__init__()
-        self.base_url, self.operator_token = base_url, OPERATOR_TOKEN
-
+class Owner(Caller):
     def votes(self, user: str) -> bool:
         """Whether the vote is acknowledged."""
-        try:
-            self.cast(user)
-        except requests.ConnectionError:
-            return False
-        return True
+        return self.reaches(lambda: self.cast(user))
 
     def sees_all_delivered(self) -> bool:
-        """Waits until it is so; False when the gateway goes before."""
-        try:
-            eventually(lambda: all_delivered(self))
-        except requests.ConnectionError:
-            return False
-        return True
+        return self.reaches(lambda: eventually(lambda: all_delivered(self)))
 
 
 @pytest.fixture
 def prepared(tmp_path: Path, receiver: Receiver) -> Path:
     """The folder of a gateway with a bot whose webhook goes to the receiver."""
     gateway = KillableGateway(tmp_path / "prepared", **SETTINGS)
-    with launched(gateway) as owner:
+    with launched(gateway, Owner) as owner:
         assert owner is not None
         owner.list_bot()
         owner.done("PUT", WEBHOOK, {"url": receiver.url})
     return gateway.folder
-
-
-@contextlib.contextmanager
-def launched(gateway: KillableGateway, *plan: Fault) -> Iterator[Owner | None]:
-    """Who speaks to it, until it is killed; None when it was killed before it served."""
-    gateway.launch(*plan)
-    base_url = gateway.served()
-    owner = Owner(base_url) if base_url is not None else None
-    try:
-        yield owner
-    finally:
-        if owner is not None:
-            owner.session.close()
-        gateway.kill()
 
 
 @pytest.mark.parametrize("moment", Moment)
@@ -197,12 +165,12 @@ def test_whatever_step_of_the_journal_a_kill_hits_a_vote_that_was_acknowledged_i
     for nth in range(1, MOST_STEPS):
         receiver.received.clear()
         gateway = KillableGateway(shutil.copytree(prepared, tmp_path / str(nth)), **SETTINGS)
-        with launched(gateway, Fault(point, Action.KILL, moment, nth)) as owner:
+        with launched(gateway, Owner, Fault(point, Action.KILL, moment, nth)) as owner:
             acknowledged = owner is not None and owner.votes(USER)
             if owner is not None and owner.sees_all_delivered():
                 break  # all steps were taken
 
-        with launched(gateway) as owner:
+        with launched(gateway, Owner) as owner:
             assert owner is not None
             delivered = proven(owner)
 

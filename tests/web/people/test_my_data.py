@@ -84,6 +84,24 @@ def test_an_erasure_is_no_way_to_vote_again(gateway: PeopleGateway, ben: Person)
     assert gateway.done("POST", path, {"user": BEN})["vote"] == 1
 
 
+@pytest.mark.parametrize("gone", ["struck out", "erased"])
+def test_the_download_has_the_cooldowns_whose_votes_are_gone(
+    gateway: PeopleGateway, ben: Person, gone: str
+) -> None:
+    listing, ends_ms = f"bots/{BOT}", gateway.clock.now_ms() + 86_400_000
+    assert ben.get("/me/data.json").json()["cooldowns"] == []
+    if gone == "erased":
+        ben.acted("/me/data", {"word": "erase"})
+    else:
+        strike = {"users": [BEN], "reason": "Bought.", "dry_run": False}
+        gateway.done("POST", f"/manage/{listing}/votes/strike", strike)
+    known = gateway.person(BEN).get("/me/data.json").json()
+    assert known["votes"] == []
+    assert known["cooldowns"] == [{"listing": listing, "ends_ms": ends_ms}]
+    gateway.clock.advance(86_400)
+    assert gateway.person(BEN).get("/me/data.json").json()["cooldowns"] == []
+
+
 def test_an_erasure_is_no_way_out_of_a_quarantine(gateway: PeopleGateway, ben: Person) -> None:
     gateway.done("PUT", f"/manage/users/{BEN}/quarantines/submit", {"reason": "Spam."})
     assert "a quarantine in force" in words(ben.page("/me/data"))
