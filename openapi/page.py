@@ -55,19 +55,19 @@ class _Html(str):
 
 
 @functools.cache
-def docs_reply(deployment: Deployment) -> Reply:
-    """Return the answer of `GET /docs`."""
+def docs_reply(deployment: Deployment, *, has_site: bool = False) -> Reply:
+    """Return the answer of `GET /docs`. With a site, the page leads back to it."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     headers = {
         "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    content = page(openapi_document(deployment)).encode()
+    content = page(openapi_document(deployment), has_site=has_site).encode()
     return Reply(200, content, headers, content_type="text/html; charset=utf-8")
 
 
-def page(document: Node) -> str:
+def page(document: Node, *, has_site: bool = False) -> str:
     info, components = document["info"], document["components"]
     head = _el(
         "head",
@@ -78,6 +78,7 @@ def page(document: Node) -> str:
     )
     body = _el(
         "body",
+        *([_el("p", _el("a", "Back to the site", href="/"))] if has_site else []),
         _el("h1", info["title"], " ", _el("small", info["version"])),
         *_prose(info["description"]),
         _contents(document),
