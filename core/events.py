@@ -473,7 +473,8 @@ class Merged(_Event, frozen=True, tag="merged.1"):
 
 
 class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
-    """A merged listing, as a whole row. `updates` counts stats updates of other nodes that are new here."""
+    """A merged listing, as a whole row, but for `pushed`: it has only days that the merge told of, and those
+    that are known stay. `updates` counts stats updates of other nodes that are new here."""
 
     row: Listing
     updates: int = 0
