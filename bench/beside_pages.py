@@ -13,19 +13,16 @@ import asyncio
 import shutil
 import statistics
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
-from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
 import uvloop
 
-from bench.load import Measured, closed_loop, fixed_rate
+from bench.load import Measured, closed_loop, fixed_rate, paced
 from bench.people_pages import OWNER, SITE, commit, listings, people, value_of
 from bench.servers import DIGEST_SECRET, Running, Server, running, votegate
 from bench.state import in_process, voters
@@ -77,30 +74,17 @@ def with_settings(server: Server, name: str, settings: Mapping[str, object]) -> 
 @contextmanager
 def visited(port: int, pages: float) -> Iterator[None]:
     """Ask for so many pages a second, until the context ends."""
-    enough, wrong = threading.Event(), list[str]()
     headers = {"Cookie": f"__Host-votegate-session={value_of(OWNER)}", "Accept": "text/html"}
 
-    def visit() -> None:
-        connection, due = HTTPConnection("127.0.0.1", port, timeout=30), time.perf_counter()
-        for page in cycle(PAGES):
-            due += 1 / pages
-            if enough.wait(max(0, due - time.perf_counter())):
-                break
-            connection.request("GET", page, headers=headers)
-            answer = connection.getresponse()
-            answer.read()
-            if answer.status != 200:
-                wrong.append(f"{page}: {answer.status}")
-        connection.close()
+    def visit(number: int) -> None:
+        page = PAGES[number % len(PAGES)]
+        connection.request("GET", page, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 200, (page, answer.status)
 
-    thread = threading.Thread(target=visit)
-    thread.start()
-    try:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection, paced(pages, visit):
         yield
-    finally:
-        enough.set()
-        thread.join()
-    assert not wrong, wrong[:5]
 
 
 class Round(NamedTuple):

@@ -10,7 +10,11 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -89,6 +93,29 @@ def fixed_rate(port: int, rate: float, connections: int, seconds: float, request
     numbers = [str(port), f"{rate:.3f}", f"{seconds:.3f}", str(connections)]
     words = _printed([sys.executable, "-m", "bench.fixed_rate", *numbers, str(requests)])
     return Measured(*json.loads("".join(words)))
+
+
+@contextlib.contextmanager
+def paced(rate: float, act: Callable[[int], None]) -> Iterator[None]:
+    """Call `act` with 0, 1 and so on, so many times a second in a thread, until the context ends. A call that
+    fails is the last one, and the context raises what it raised."""
+    enough = threading.Event()
+
+    def act_again() -> None:
+        due = time.perf_counter()
+        for number in count():
+            due += 1 / rate
+            if enough.wait(max(0, due - time.perf_counter())):
+                return
+            act(number)
+
+    with ThreadPoolExecutor(1) as thread:
+        acting = thread.submit(act_again)
+        try:
+            yield
+        finally:
+            enough.set()
+        acting.result()
 
 
 def _printed(command: list[str]) -> list[str]:

@@ -13,28 +13,22 @@ import json
 import socket
 import statistics
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPResponse
-from itertools import count
 from pathlib import Path
 
-from bench.beside_pages import FIRST_BOT, PEOPLE, furnish, with_settings
-from bench.load import closed_loop, fixed_rate
+from bench.beside_pages import CALM_RATE, CONNECTIONS, FIRST_BOT, PEOPLE, VOTES, furnish, once, with_settings
+from bench.load import closed_loop, paced
 from bench.people_pages import FIRST, SITE, value_of
 from bench.servers import OPERATOR, Running, running, votegate
 from bench.state import in_process, voters
 from bench.wire import seeded
 from bench.world import write_requests
 
-CONNECTIONS = 64
-VOTES = 100_000
 APPROVED = 99
 """The bots of bench.people_pages that are approved before the first one that is not."""
 REQUESTS = 10_000
-CHECKS_PER_SECOND = 2_000
 NEVER = 1_000_000_000
 OPEN_TO_LOAD = {
     "votes.cooldown_seconds": 0.001,
@@ -94,15 +88,12 @@ def cast(server: Running, seconds: float, requests: Path, share: float) -> dict[
 
 
 def check(server: Running, seconds: float, requests: Path) -> dict[str, float]:
-    before = server.cpu_seconds()
-    closed = closed_loop(server.port, CONNECTIONS, seconds, requests)
-    us = (server.cpu_seconds() - before) / closed.answered * 1e6
-    calm = fixed_rate(server.port, CHECKS_PER_SECOND, CONNECTIONS, seconds, requests)
+    found = once(server, seconds, requests)
     return {
-        "us of the processor a check, with the votes beside it": us,
-        "checks a second": closed.rate,
-        f"p50 at {CHECKS_PER_SECOND:,}/s, ms": calm.p50,
-        f"p99 at {CHECKS_PER_SECOND:,}/s, ms": calm.p99,
+        "us of the processor a check, with the votes beside it": found.us_a_check,
+        "checks a second": found.busy.rate,
+        f"p50 at {CALM_RATE:,}/s, ms": found.calm.p50,
+        f"p99 at {CALM_RATE:,}/s, ms": found.calm.p99,
     }
 
 
@@ -118,27 +109,13 @@ def answered(connection: socket.socket, request: bytes) -> int:
 @contextmanager
 def casting(port: int, made: Request, rate: float) -> Iterator[None]:
     """Cast so many votes a second, until the context ends."""
-    enough, wrong = threading.Event(), list[int]()
 
-    def cast_all() -> None:
-        due = time.perf_counter()
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-            for number in count():
-                due += 1 / rate
-                if enough.wait(max(0, due - time.perf_counter())):
-                    return
-                status = answered(connection, made(number))
-                if status not in {201, 303}:
-                    wrong.append(status)
+    def cast_one(number: int) -> None:
+        status = answered(connection, made(number))
+        assert status in {201, 303}, status
 
-    thread = threading.Thread(target=cast_all)
-    thread.start()
-    try:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, paced(rate, cast_one):
         yield
-    finally:
-        enough.set()
-        thread.join()
-    assert not wrong, wrong[:5]
 
 
 def report(rounds: Mapping[str, Sequence[Mapping[str, float]]]) -> None:

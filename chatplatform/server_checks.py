@@ -60,34 +60,23 @@ def server_checks(
 def _checks(
     conditions: ServerConditions, server_id: str, facts: ServerFacts, now_ms: int
 ) -> Iterator[ServerCheck]:
-    seen, inside = facts.seen, facts.inside
+    # Of a server that one side does not see, all its answers are unknown.
+    seen = facts.seen or PlatformServer(server_id, "")
+    inside = facts.inside or InnerServer(server_id, "")
     if conditions.min_members:
-        inner = inside.members if inside is not None else None
-        outer = seen.members if seen is not None else None
-        have, at_ms = (inner, facts.inside_ms) if inner is not None else (outer, facts.seen_ms)
+        have, at_ms = inside.members, facts.inside_ms
+        if have is None:
+            have, at_ms = seen.members, facts.seen_ms
         yield _at_least("members", have, conditions.min_members, at_ms or now_ms)
     if conditions.min_age_days:
         days = max(now_ms - created_ms(server_id), 0) // DAY_MS
         yield _at_least("age", days, conditions.min_age_days, now_ms)
     if conditions.icon:
-        yield _plain(
-            "icon",
-            inside.has_icon if inside is not None else "unknown",
-            seen.has_icon if seen is not None else "unknown",
-            facts,
-            now_ms,
-        )
+        yield _plain("icon", inside.has_icon, seen.has_icon, facts, now_ms)
     if conditions.two_factor:
-        answer = inside.needs_two_factor if inside is not None else "unknown"
-        yield _plain("two_factor", answer, "unknown", facts, now_ms)
+        yield _plain("two_factor", inside.needs_two_factor, "unknown", facts, now_ms)
     if conditions.community:
-        yield _plain(
-            "community",
-            inside.has_community if inside is not None else "unknown",
-            seen.has_community if seen is not None else "unknown",
-            facts,
-            now_ms,
-        )
+        yield _plain("community", inside.has_community, seen.has_community, facts, now_ms)
     if conditions.nsfw != "off":
         yield _nsfw(conditions.nsfw, facts, now_ms)
 

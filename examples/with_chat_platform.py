@@ -15,7 +15,8 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from chat_platform import API, BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
+from stand_in.answers import API
+from stand_in.known import BOT_TOKEN, CLIENT_ID, CLIENT_SECRET, READY_BOT, USERS
 
 ROOT = Path(__file__).parent.parent
 HOST = "127.0.0.1"

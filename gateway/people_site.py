@@ -15,6 +15,7 @@ from core.rows import Policy
 from gateway.delivery import USER_AGENT
 from gateway.endpoints import PeopleRules
 from gateway.platform import open_platform
+from gateway.readers import PeopleReaders
 from handlers.manage_listings import KINDS
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
@@ -101,16 +102,15 @@ class PeopleSite:
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
-        voted: VotedListings,
-        catalogue: Catalogue,
         asks: Callable[[str], bool],
     ) -> None:
-        web, sessions = settings.web, rules.sessions
+        web, sessions, state = settings.web, rules.sessions, ledger.state
+        self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
         self._rules = rules
         new_value = partial(secrets.token_urlsafe, 32)
         cdn_url = settings.chat_platform.cdn_url
         cooldown_ms = round(settings.votes.cooldown_seconds * 1_000)
-        reminders = partial(unread_reminders, ledger.state, cooldown_ms)
+        reminders = partial(unread_reminders, state, cooldown_ms)
         self._people = PeopleInState(ledger, clock, sessions, digester.digest, new_value, cdn_url, reminders)
         self._sweeping = Sweeping(ledger, clock, sessions)
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
@@ -153,23 +153,21 @@ class PeopleSite:
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
-        self._my_votes = MyVotes(ledger, clock, voted, cooldown_ms)
-        self._access = ListingAccess(ledger.state, clock)
+        self._my_votes = MyVotes(ledger, clock, self.readers.voted, cooldown_ms)
+        self._access = ListingAccess(state, clock)
         self._applications = Applications(platform, clock, cdn_url)
         self._digest, self._vote_mark = digester.digest, KeyedDigests(digester.secret).vote
         self._markdown = markdown
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
         self._ownership = ownership
-        self._catalogue = catalogue
-        self._counts = ledger.state.vote_counts
-        self._keeper = ListKeeper(ListOrders(catalogue, self._counts, secrets.randbits(40)), clock)
+        orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
+        self._keeper = ListKeeper(orders, clock)
         self._icons = ListingIcons(platform, clock, cdn_url)
         self._authorize_url = authorize_url
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
-        self.index = SearchIndex(ledger.state)
         self._reasons = [
             PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
         ]
@@ -182,11 +180,11 @@ class PeopleSite:
         users = UserViews(state, self._rules.moderators, self._rules.sessions)
         views = ReviewViews(state, self._ownership, users, self.platform)
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
-        public = PublicViews(state, self._counts, self._icons, self._authorize_url, clock)
+        public = PublicViews(state, state.vote_counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
         server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
-            lists=PublicLists(self._catalogue, self._keeper, public, self.index),
+            lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
             server_submission=ServerSubmissionPages(
                 *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
@@ -245,8 +243,8 @@ class PeopleSite:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keeper.run())
             tasks.create_task(self._icons.run())
-            tasks.create_task(self.index.run())
-            await in_slices(self._catalogue.survey())
+            tasks.create_task(self.readers.index.run())
+            await in_slices(self.readers.catalogue.survey())
             await self._keeper.prepare(HOME_ORDERS)
             await in_slices(self._ownership.survey())
             if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
@@ -265,14 +263,11 @@ async def open_people_site(
     ownership: Ownership,
     templates: Templates,
     markdown: Markdown,
-    voted: VotedListings,
-    catalogue: Catalogue,
     asks: Callable[[str], bool],
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
-            *(voted, catalogue, asks),
+            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown), asks
         )

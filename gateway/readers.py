@@ -11,10 +11,10 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `VotedListings`, `Catalogue`, `JournalTail`, `VoteTally`, `AttemptTally`
-   and `MessageTally` only remember or count what pages and the operator may ask for.
-7. `PlatformCounts` notes whose server counts to ask for. `SearchIndex` notes listings that its thread has to
-   read again; it is there with the pages for people.
+6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
+   remember or count what pages and the operator may ask for.
+7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
+   and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
 
 When records become durable, the dispatcher and the teller wake before the publisher: owners wait for a
@@ -33,11 +33,9 @@ from handlers.manage_webhooks import AttemptWatch
 from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
-from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from votes.search import Searches
 from votes.tally import VoteTally
-from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
@@ -46,11 +44,13 @@ if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
     from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
     from guild_counts.platform_counts import PlatformCounts
+    from listings.catalogue import Catalogue
     from replication.copies.forgetting import Forgetting
     from replication.streams.provisional import ProvisionalVotes
     from replication.streams.publisher import Publisher
     from replication.streams.queue import Queue
     from search.index import SearchIndex
+    from votes.voted import VotedListings
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,18 @@ class FleetReaders:
 
 
 @dataclass(frozen=True)
+class PeopleReaders:
+    """The readers that a gateway has with pages for people."""
+
+    voted: "VotedListings"
+    catalogue: "Catalogue"
+    index: "SearchIndex"
+
+
+@dataclass(frozen=True)
 class Readers:
     """The readers of one gateway: `fleet` is None outside of a fleet, both tellers without a bot token,
-    `counts` unless the chat platform is asked for server counts, and `index` without pages for people."""
+    `counts` unless the chat platform is asked for server counts, and `people` without pages for people."""
 
     dispatcher: Dispatcher
     suspensions: SuspensionLog
@@ -77,13 +86,11 @@ class Readers:
     fleet: FleetReaders | None
     failing: FailingEndpoints
     ownership: Ownership
-    voted: VotedListings
-    catalogue: Catalogue
     tail: JournalTail
     votes: VoteTally
     attempts: AttemptTally
     messages: MessageTally
-    index: "SearchIndex | None"
+    people: PeopleReaders | None
     watch: AttemptWatch
     feed: VoteFeed
     counts: "PlatformCounts | None"
@@ -98,7 +105,7 @@ def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
 
 
 def _of_records(readers: Readers) -> list[Reader]:
-    fleet = readers.fleet
+    fleet, people = readers.fleet, readers.people
     return [
         readers.dispatcher.on_record,
         readers.suspensions.on_record,
@@ -109,14 +116,12 @@ def _of_records(readers: Readers) -> list[Reader]:
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
         readers.failing.on_record,
         readers.ownership.on_record,
-        readers.voted.on_record,
-        readers.catalogue.on_record,
         readers.tail.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),
         *([readers.counts.on_record] if readers.counts else []),
-        *([readers.index.on_record] if readers.index else []),
+        *([people.voted.on_record, people.catalogue.on_record, people.index.on_record] if people else []),
         readers.watch.on_record,
     ]
 

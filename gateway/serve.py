@@ -50,7 +50,6 @@ from handlers.scrape import Scrape
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
-from listings.catalogue import Catalogue
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
@@ -64,7 +63,6 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
-from votes.voted import VotedListings
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
@@ -181,10 +179,10 @@ async def serve(
         public = public_api(policy, store, clock, callers, counting.source, voters)
         people = people_rules(settings.web, state)
 
-        ownership, voted, catalogue = Ownership(state), VotedListings(state), Catalogue(state)
+        ownership = Ownership(state)
         asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, voted, catalogue, asks)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, asks)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -209,13 +207,11 @@ async def serve(
             fleet.readers if fleet is not None else None,
             failing,
             ownership,
-            voted,
-            catalogue,
             tail,
             votes,
             attempts,
             messages,
-            sites.index,
+            sites.readers,
             watch,
             feed,
             counting.platform,

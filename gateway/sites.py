@@ -14,16 +14,14 @@ from core.ledger import Ledger
 from gateway.endpoints import Callers, PeopleRules
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
-from listings.catalogue import Catalogue
 from listings.ownership import Ownership
 from settings.model import Settings
-from votes.voted import VotedListings
 
 if TYPE_CHECKING:
     from chatplatform.platform_client import ChatPlatform
     from gateway.debug_site import DebugSite
     from gateway.people_site import PeopleSite
-    from search.index import SearchIndex
+    from gateway.readers import PeopleReaders
     from web.templates import Templates
 
 
@@ -41,9 +39,9 @@ class Sites:
         return self.people.platform if self.people is not None else None
 
     @property
-    def index(self) -> "SearchIndex | None":
-        """The index of listings, which pages for people search."""
-        return self.people.index if self.people is not None else None
+    def readers(self) -> "PeopleReaders | None":
+        """What reads the log for pages for people."""
+        return self.people.readers if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
         """Tell whether the operator is signed in with this browser."""
@@ -73,8 +71,6 @@ async def open_sites(
     callers: Callers,
     rules: PeopleRules,
     ownership: Ownership,
-    voted: VotedListings,
-    catalogue: Catalogue,
     asks: Callable[[str], bool],
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
@@ -95,8 +91,7 @@ async def open_sites(
     from gateway.people_site import open_people_site
 
     opening = open_people_site(
-        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
-        *(voted, catalogue, asks),
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, asks
     )
     async with opening as people:
         yield Sites(templates, debug, people)

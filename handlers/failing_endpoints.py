@@ -17,7 +17,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.state import State
-from listings.finding import ref_slices
+from listings.finding import survey
 
 _CHANGING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved, ListingMerged)
 _DAILY = FREQUENT - {EndpointHealthSet}
@@ -45,13 +45,9 @@ class FailingEndpoints:
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
-        if self._surveyed:
-            return
-        for refs in ref_slices(self._state.listings.refs):
-            for ref in refs:
-                self._look(ref)
-            yield
-        self._surveyed = True
+        if not self._surveyed:
+            yield from survey(self._state.listings.refs, self._look)
+            self._surveyed = True
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""

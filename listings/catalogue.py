@@ -25,7 +25,7 @@ from core.events import (
 from core.packing import Brief
 from core.rows import BOTS, SERVERS
 from core.state import State
-from listings.finding import ref_slices
+from listings.finding import survey
 
 _CHANGING = (ListingSaved, ListingReviewed, EligibilityChecked, ListingRemoved, ListingMerged)
 _DAILY = FREQUENT - {VoteCast}
@@ -74,13 +74,9 @@ class Catalogue:
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
-        if self.is_complete:
-            return
-        for refs in ref_slices(self._listings.refs):
-            for ref in refs:
-                self._look(ref)
-            yield
-        self.is_complete = True
+        if not self.is_complete:
+            yield from survey(self._listings.refs, self._look)
+            self.is_complete = True
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""

@@ -5,7 +5,7 @@ and go meanwhile. Its result is complete when the iterator ends.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.packing import Brief
@@ -80,3 +80,11 @@ def ref_slices(refs: Sequence[str], after: str = "") -> Iterator[Sequence[str]]:
     while found := refs[(start := bisect_right(refs, after)) : start + SLICE]:
         yield found
         after = found[-1]
+
+
+def survey(refs: Sequence[str], look: Callable[[str], None]) -> Iterator[None]:
+    """Look at each listing, in slices."""
+    for some in ref_slices(refs):
+        for ref in some:
+            look(ref)
+        yield

@@ -23,7 +23,7 @@ from core.events import (
     ListingSaved,
 )
 from core.state import State
-from listings.finding import ref_slices
+from listings.finding import survey
 from listings.review import claim_of, place_ms, waited_ms
 
 USUAL_OF, USUAL_FROM = 20, 5
@@ -107,13 +107,9 @@ class Ownership:
 
     def survey(self) -> Iterator[None]:
         """Look at all listings, in slices, unless that was done before."""
-        if self.is_complete:
-            return
-        for refs in ref_slices(self._listings.refs):
-            for ref in refs:
-                self._look(ref)
-            yield
-        self.is_complete = True
+        if not self.is_complete:
+            yield from survey(self._listings.refs, self._look)
+            self.is_complete = True
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""

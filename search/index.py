@@ -37,8 +37,9 @@ SLICE = 16
 """How many rows the loop reads in a row."""
 NOTED = 10_000
 """How many changed listings are noted. With more, the index is built anew."""
-WAITING = 64
-"""How many searches may wait for the thread."""
+WAITING, OF_ONE = 64, 8
+"""How many searches may wait for the thread: of all, and of one asker, so that nobody keeps out the others.
+SQLite cannot end a long search earlier: it counts steps of its own, and FTS5 does all its work in one."""
 READ = 128
 """How many characters of a long description are searched. A start takes its time by their number."""
 DEAD_ALLOWED = 10_000
@@ -59,7 +60,9 @@ class SearchIndex:
         self._noted: dict[str, None] = {}
         self._woken = asyncio.Event()
         self._is_outdated = self._has_failed = False
-        self._in_hand = self._waiting = 0
+        self._in_hand = 0
+        self._waiting: list[str] = []
+        """The askers of the searches that wait."""
         self._pause_seconds = pause_seconds
         self.is_complete = False
         """True once every listing was handed over."""
@@ -79,20 +82,24 @@ class SearchIndex:
         """The number of changed listings that are not in the index yet."""
         return len(self._noted) + self._in_hand
 
-    async def find(self, text: str, kind: Kind | None, most: int) -> list[str]:
+    async def find(self, text: str, kind: Kind, most: int, asker: str) -> list[str]:
         """Return refs of public listings that match every word of a text, the best first: by where the words
-        stand, then by votes. Any text is one. Raises SearchUnavailable."""
-        table = self._table
-        if table is None or self._waiting >= WAITING:
+        stand, then by votes. Any text is one. Raises SearchUnavailable.
+
+        Args:
+            asker: whoever is to wait, if one asks for too much at once.
+        """
+        table, waiting = self._table, self._waiting
+        if table is None or len(waiting) >= WAITING or waiting.count(asker) >= OF_ONE:
             raise SearchUnavailable
-        self._waiting += 1
+        waiting.append(asker)
         try:
             found = await self._in_thread(partial(table.find, text, kind, most))
         except Exception as error:
             log.exception("a search failed")
             raise SearchUnavailable from error
         finally:
-            self._waiting -= 1
+            waiting.remove(asker)
         total = self._votes.total
         return [ref for refs in found for ref in sorted(refs, key=total, reverse=True)][:most]
 
@@ -143,6 +150,7 @@ class SearchIndex:
         for refs in batched([*self._listings.refs], HANDED_OVER):
             await self._hand_over([table], refs)
             await self._catch_up(tables)
+        await self._in_thread(table.settle)
         self._table, self.is_complete = table, True
         if self._has_failed:
             self._has_failed = False

@@ -24,13 +24,15 @@ from core.refusals import SearchUnavailable
 from core.rows import ServerProfile
 from core.state import State
 from search import index as index_module
-from search.index import SearchIndex
+from search.index import OF_ONE, WAITING, SearchIndex
 from search.search_table import SearchTable
 from tests.support.coroutines import run, until
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state, state_after
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, USER, listed
 
+ASKER = "127.0.0.1"
+THIRD_REF = f"bots/{10**17}"
 SERVER = ServerProfile("A quiet place", "For readers", ("books",), "Education")
 
 
@@ -53,8 +55,10 @@ def tell(index: SearchIndex, state: State, events: Sequence[Event]) -> None:
 
 
 async def refs(index: SearchIndex, text: str) -> list[str]:
+    """Return the bots that are found, and the servers behind them."""
     await until(lambda: index.is_complete and not index.queued)
-    return await index.find(text, None, 100)
+    bots = await index.find(text, "bots", 100, ASKER)
+    return bots + await index.find(text, "servers", 100, ASKER)
 
 
 def named(name: str, ref: str = BOT_REF) -> list[Event]:
@@ -132,7 +136,7 @@ def test_a_server_is_found_unless_it_is_hidden() -> None:
     run(follow())
 
 
-def test_among_equal_matches_the_one_with_more_votes_comes_first() -> None:
+def test_the_same_name_comes_first_and_among_equal_matches_the_one_with_more_votes() -> None:
     async def follow() -> None:
         state = state_after(
             [*named("Music one"), *named("Music two", OTHER_REF), *named("Music", SERVER_REF)]
@@ -141,8 +145,10 @@ def test_among_equal_matches_the_one_with_more_votes_comes_first() -> None:
             for ref, votes in ((BOT_REF, 1), (OTHER_REF, 2)):
                 for voter in range(votes):
                     state.apply(VoteCast(ref, str(10**17 + voter), 1, NOW_MS))
-            assert await refs(index, "music") == [SERVER_REF, OTHER_REF, BOT_REF]
-            assert await index.find("music", "bots", 1) == [OTHER_REF]
+            assert await refs(index, "music") == [OTHER_REF, BOT_REF, SERVER_REF]
+            assert await index.find("music", "bots", 1, ASKER) == [OTHER_REF]
+            tell(index, state, named("Music", THIRD_REF))
+            assert await refs(index, "music") == [THIRD_REF, OTHER_REF, BOT_REF, SERVER_REF]
 
     run(follow())
 
@@ -217,7 +223,7 @@ def test_a_change_is_found_while_everything_is_built_anew(monkeypatch: pytest.Mo
             tell(index, state, [*named("Loud", OTHER_REF), *named("Quiz", SERVER_REF)])  # more than are noted
             await until(lambda: len(tables) == 2)
             tell(index, state, [ListingRemoved(BOT_REF, NOW_MS)])
-            while await index.find("quiet", None, 10):
+            while await index.find("quiet", "bots", 10, ASKER):
                 pass
             assert tables[1].count < 300, "the new table is not complete"
             await until(lambda: index.count == 402)
@@ -240,7 +246,7 @@ def test_without_fts5_search_is_refused_and_nothing_else(
             await until(lambda: "no such module: fts5" in caplog.text)
             tell(index, state, named("Music"))
             with pytest.raises(SearchUnavailable):
-                await index.find("music", None, 10)
+                await index.find("music", "bots", 10, ASKER)
             monkeypatch.setattr(index_module, "SearchTable", SearchTable)
             assert await refs(index, "music") == [BOT_REF], "it comes back by itself"
             assert caplog.messages == ["search is not available", "search is available again"]
@@ -253,9 +259,43 @@ def test_only_so_many_searches_wait() -> None:
         state = state_after(named("Music"))
         async with following(state) as index:
             await refs(index, "music")
-            many = [index.find("music", None, 10) for _ in range(index_module.WAITING + 1)]
+            many = [index.find("music", "bots", 10, str(asker)) for asker in range(WAITING + 1)]
             answers = await asyncio.gather(*many, return_exceptions=True)
-            assert answers[:-1] == [[BOT_REF]] * index_module.WAITING
+            assert answers[:-1] == [[BOT_REF]] * WAITING
             assert isinstance(answers[-1], SearchUnavailable)
+
+    run(follow())
+
+
+def test_nobody_keeps_the_others_from_searching() -> None:
+    async def follow() -> None:
+        async with following(state_after(named("Music"))) as index:
+            await refs(index, "music")
+            for _ in range(2):
+                greedy = [index.find("music", "bots", 10, ASKER) for _ in range(2 * WAITING)]
+                answers = await asyncio.gather(
+                    *greedy, index.find("music", "bots", 10, "::1"), return_exceptions=True
+                )
+                assert answers[:OF_ONE] + answers[-1:] == [[BOT_REF]] * (OF_ONE + 1)
+                assert all(isinstance(each, SearchUnavailable) for each in answers[OF_ONE:-1])
+
+    run(follow())
+
+
+def test_a_table_is_settled_once_all_listings_are_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled: list[int] = []
+
+    class Watched(SearchTable):
+        def settle(self) -> None:
+            settled.append(self.count)
+            super().settle()
+
+    monkeypatch.setattr(index_module, "SearchTable", Watched)
+
+    async def follow() -> None:
+        many = [event for number in range(100) for event in named("Music", f"bots/{10**17 + number}")]
+        async with following(state_after(many)) as index:
+            assert len(await refs(index, "music")) == 100
+            assert settled == [100]
 
     run(follow())

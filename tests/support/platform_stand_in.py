@@ -121,4 +121,5 @@ def _run(arguments: list[str], output: Connection) -> None:
     output.close()
     program = ROOT / "examples/chat_platform.py"
     sys.argv = [str(program), *arguments]
+    sys.path.insert(0, str(program.parent))  # as `python` does
     runpy.run_path(str(program), run_name="__main__")

@@ -14,6 +14,7 @@ from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
+from ratelimit.address import address_key
 from web.etags import NO_VARY, tagged
 from web.pages import Page, Shown
 from web.people.list_keeper import ListKeeper
@@ -29,8 +30,9 @@ class Search(Protocol):
     @property
     def is_complete(self) -> bool: ...
 
-    async def find(self, text: str, kind: Kind | None, most: int) -> Sequence[str]:
-        """Return refs of public listings, the best first. Raises SearchUnavailable."""
+    async def find(self, text: str, kind: Kind, most: int, asker: str) -> Sequence[str]:
+        """Return refs of public listings, the best first. Raises SearchUnavailable, also if the asker has
+        asked for too much at once."""
 
 
 LISTED = 24
@@ -111,7 +113,7 @@ class PublicLists:
 
     async def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         wanted = self._wanted(visit, kind)
-        shown = await self._list(wanted)
+        shown = await self._list(visit, wanted)
         first = wanted._replace(q="", after=None, sort="month")
         is_first = wanted == first
         values = {
@@ -133,7 +135,7 @@ class PublicLists:
 
     async def twin(self, visit: PersonVisit, kind: Kind) -> Reply:
         wanted, query = self._wanted(visit, kind), visit.request.query
-        shown = await self._list(wanted, limit_in(query) if "limit" in query else None)
+        shown = await self._list(visit, wanted, limit_in(query) if "limit" in query else None)
         return tagged(visit.request, encode_json(shown), FOR_PROGRAMS)
 
     async def _home(self) -> PublicHome:
@@ -148,11 +150,12 @@ class PublicLists:
         found = await self._keeper.page(ListOrder(Shelf(PREFIXES[kind]), sort), None, ON_FIRST)
         return self._views.cards(found.refs)
 
-    async def _list(self, wanted: Wanted, most: int | None = None) -> PublicList:
+    async def _list(self, visit: PersonVisit, wanted: Wanted, most: int | None = None) -> PublicList:
         shelf = Shelf(PREFIXES[wanted.kind], category=wanted.category, keyword=folded(wanted.keyword))
         total: int | None = len(self._catalogue.on_shelf(shelf))
         if wanted.q and self._search is not None:
-            refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND))
+            asker = address_key(visit.request.address)
+            refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND), asker)
             total, following = None, None
         elif not total:
             refs, following = [], None  # anybody may ask for any keyword: no order is made and kept for it
@@ -170,9 +173,9 @@ class PublicLists:
             next=following,
         )
 
-    async def _found(self, search: Search, wanted: Wanted, shelf: Shelf, most: int) -> list[str]:
+    async def _found(self, search: Search, wanted: Wanted, shelf: Shelf, most: int, asker: str) -> list[str]:
         is_part = bool(shelf.category or shelf.keyword)
-        found = await search.find(wanted.q, wanted.kind, LOOKED_THROUGH if is_part else most)
+        found = await search.find(wanted.q, wanted.kind, LOOKED_THROUGH if is_part else most, asker)
         entries = self._catalogue.entries  # as they are now, if the search is behind
         return [ref for ref in found if ref in entries and shelf in entries[ref].shelves][:most]
 

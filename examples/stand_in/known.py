@@ -1,0 +1,208 @@
+"""What the stand-in knows when it starts: users, servers and applications, as the API shows them."""
+
+import hashlib
+import time
+from typing import Any
+
+CLIENT_ID = "900000000000000001"
+CLIENT_SECRET, BOT_TOKEN = "stand-in-client-secret", "stand-in-bot-token"
+HAS_COMMANDS = 1 << 23
+FIRST_APPLICATION = 400000000000000000
+READY_BOT = str(FIRST_APPLICATION + 1)
+"""An application that everybody may add to servers, with slash commands."""
+
+
+def user(number: int, username: str, name: str | None, **others: Any) -> dict[str, Any]:
+    """A user as `GET /users/@me` shows one."""
+    return {
+        "id": str(200000000000000000 + number),
+        "username": username,
+        "discriminator": "0",
+        "global_name": name,
+        "avatar": hashlib.md5(username.encode(), usedforsecurity=False).hexdigest() if number < 4 else None,
+        "banner": None,
+        "accent_color": None,
+        "avatar_decoration_data": None,
+        "public_flags": 0,
+        "flags": 0,
+        "mfa_enabled": True,
+        "locale": "en-US",
+        "premium_type": 0,
+        "verified": True,
+        "email": f"{username}@example.com",
+        **others,
+    }
+
+
+USERS = {
+    each["id"]: each
+    for each in (
+        user(1, "ada", "Ada, who owns bots"),
+        user(2, "ben", "Ben, who votes"),
+        user(3, "cleo", "Cleo, who moderates"),
+        user(4, "dan", None, email=None, verified=False, locale="en-GB"),
+        user(5, "emil", "Emil, who reads German", locale="de"),
+    )
+}
+ADA = next(iter(USERS))
+EMIL = next(each["id"] for each in USERS.values() if each["username"] == "emil")
+CLOSED = next(each["id"] for each in USERS.values() if each["username"] == "dan")
+"""A user who takes no direct messages."""
+BOT = {
+    "id": CLIENT_ID,
+    "username": "votegate",
+    "discriminator": "0001",
+    "global_name": None,
+    "avatar": None,
+    "public_flags": 0,
+    "flags": 0,
+    "bot": True,
+}
+
+MANAGE_GUILD, VIEW_CHANNEL = 1 << 5, 1 << 10
+FIRST_SERVER_CHANNEL = 700000000000000000
+PLATFORM_EPOCH_MS, DAY_MS = 1_420_070_400_000, 86_400_000
+
+
+def snowflake(at_ms: int) -> str:
+    """An id that the platform made then."""
+    return str((at_ms - PLATFORM_EPOCH_MS) << 22)
+
+
+def server(number: int, name: str, owner_id: str, **others: Any) -> dict[str, Any]:
+    """A server, with what only a bot sees that is in it. `bot`: that of the deployment is. `managers` may
+    manage it beside its owner."""
+    return {
+        "id": str(300000000000000000 + number),
+        "name": name,
+        "icon": hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
+        "features": ["COMMUNITY", "NEWS"],
+        "approximate_member_count": 1_250,
+        "approximate_presence_count": 180,
+        "owner_id": owner_id,
+        "mfa_level": 1,
+        "nsfw_level": 0,
+        "everyone": VIEW_CHANNEL,
+        "channels": (channel(1, "general"),),
+        "bot": True,
+        "managers": (),
+        **others,
+    }
+
+
+def channel(number: int, name: str, **others: Any) -> dict[str, Any]:
+    """A channel. `denied`: permissions that it takes from everyone."""
+    return {
+        "id": str(FIRST_SERVER_CHANNEL + number),
+        "name": name,
+        "type": 0,
+        "nsfw": False,
+        "denied": 0,
+        **others,
+    }
+
+
+RED, CLOSED_RED = (
+    channel(2, "after-dark", nsfw=True),
+    channel(3, "staff-only", nsfw=True, denied=VIEW_CHANNEL),
+)
+SERVERS = (
+    server(1, "Ada's workshop", ADA, channels=(channel(1, "general"), CLOSED_RED)),
+    server(2, "A small circle", ADA, approximate_member_count=12, features=[], icon=None),
+    server(3, "The quiet library", ADA, bot=False),
+    server(4, "The night market", ADA, channels=(channel(1, "general"), RED)),
+    server(5, "Without a second factor", ADA, mfa_level=0),
+    server(6, "Emil's garden", EMIL, managers=(ADA,)),
+    server(7, "Emil's attic", EMIL),
+    server(8, "Made yesterday", ADA, id=snowflake(round(time.time() * 1_000) - DAY_MS)),
+)
+ROLE: dict[str, Any] = {
+    "name": "@everyone",
+    "description": None,
+    "position": 0,
+    "color": 0,
+    "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+    "hoist": False,
+    "managed": False,
+    "mentionable": False,
+    "icon": None,
+    "unicode_emoji": None,
+    "flags": 0,
+}
+GUILD: dict[str, Any] = {
+    "description": None,
+    "home_header": None,
+    "splash": None,
+    "discovery_splash": None,
+    "banner": None,
+    "application_id": None,
+    "region": "deprecated",
+    "afk_channel_id": None,
+    "afk_timeout": 300,
+    "system_channel_id": None,
+    "system_channel_flags": 0,
+    "widget_enabled": False,
+    "widget_channel_id": None,
+    "verification_level": 1,
+    "default_message_notifications": 1,
+    "explicit_content_filter": 2,
+    "max_presences": None,
+    "max_members": 500_000,
+    "max_stage_video_channel_users": 50,
+    "max_video_channel_users": 25,
+    "vanity_url_code": None,
+    "premium_tier": 0,
+    "premium_subscription_count": 0,
+    "preferred_locale": "en-US",
+    "rules_channel_id": None,
+    "safety_alerts_channel_id": None,
+    "public_updates_channel_id": None,
+    "premium_progress_bar_enabled": False,
+    "nsfw": False,
+    "emojis": [],
+    "stickers": [],
+}
+"""The fields of a server that nothing here looks at."""
+SHOWN = ("id", "name", "icon", "features", "approximate_member_count", "approximate_presence_count")
+
+
+def application(number: int, name: str, **others: Any) -> dict[str, Any]:
+    """An application as `GET /applications/{id}/rpc` shows one."""
+    application_id = str(FIRST_APPLICATION + number)
+    return {
+        "id": application_id,
+        "name": name,
+        "icon": hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
+        "description": f"{name} was made to try Votegate with.",
+        "summary": "",
+        "type": None,
+        "hook": True,
+        "bot_public": True,
+        "bot_require_code_grant": False,
+        "verify_key": hashlib.sha256(application_id.encode()).hexdigest(),
+        "flags": HAS_COMMANDS,
+        **others,
+    }
+
+
+OWN_APPLICATION: dict[str, Any] = {
+    "icon": None,
+    "description": "",
+    "type": None,
+    "bot_public": True,
+    "bot_require_code_grant": False,
+    "verify_key": hashlib.sha256(CLIENT_ID.encode()).hexdigest(),
+    "flags": 0,
+    "redirect_uris": [],
+    "interactions_endpoint_url": None,
+    "role_connections_verification_url": None,
+    "approximate_user_install_count": 0,
+    "explicit_content_filter": 0,
+    "team": None,
+}
+
+
+def public_user(user: dict[str, Any]) -> dict[str, Any]:
+    """A user as everybody sees one."""
+    private = {"locale", "mfa_enabled", "premium_type", "verified", "email"}
+    return {name: value for name, value in user.items() if name not in private}

@@ -1,0 +1,132 @@
+"""What is asked for: users, servers, applications, and pictures of the CDN."""
+
+import hashlib
+import struct
+import zlib
+from typing import Any
+
+from stand_in.answers import NO_ACCESS, UNKNOWN_SERVER, Api, Handler, Refusal
+from stand_in.known import (
+    ADA,
+    BOT,
+    GUILD,
+    MANAGE_GUILD,
+    OWN_APPLICATION,
+    ROLE,
+    SHOWN,
+    USERS,
+    VIEW_CHANNEL,
+    public_user,
+)
+
+
+class Me(Api):
+    def get(self) -> None:
+        shown = dict(USERS[self.user_id("identify")])
+        if "email" not in self.platform.tokens[self._token][1].split():
+            shown.pop("email")
+        self.show(shown)
+
+    @property
+    def _token(self) -> str:
+        return self.request.headers["Authorization"].partition(" ")[2]
+
+
+class MyServers(Api):
+    def get(self) -> None:
+        user_id = self.user_id("guilds")
+        with_counts = self.get_query_argument("with_counts", "false") == "true"
+        shown = []
+        for each in self.platform.servers.values():
+            is_owner = each["owner_id"] == user_id
+            one = {name: each[name] for name in SHOWN}
+            if not with_counts:
+                one = {name: value for name, value in one.items() if not name.startswith("approximate")}
+            own = MANAGE_GUILD if user_id in each["managers"] else 0
+            permissions = "2251799813685247" if is_owner else str(VIEW_CHANNEL | own)
+            shown.append({**one, "banner": None, "owner": is_owner, "permissions": permissions})
+        self.show(shown)
+
+
+class Server(Api):
+    """`GET /guilds/{id}`, for a bot that is in it."""
+
+    def get(self, server_id: str) -> None:
+        found = self.inside(server_id)
+        with_counts = self.get_query_argument("with_counts", "false") == "true"
+        named = SHOWN if with_counts else SHOWN[:4]
+        role = {**ROLE, "id": server_id, "permissions": str(found["everyone"])}
+        more = {name: found[name] for name in (*named, "owner_id", "mfa_level", "nsfw_level")}
+        self.show({**GUILD, **more, "roles": [role]})
+
+    def inside(self, server_id: str) -> dict[str, Any]:
+        self.only_bot()
+        found = self.platform.servers.get(server_id)
+        if found is None:
+            raise UNKNOWN_SERVER
+        if not found["bot"]:
+            raise NO_ACCESS
+        return found
+
+
+class ServerChannels(Server):
+    """`GET /guilds/{id}/channels`."""
+
+    def get(self, server_id: str) -> None:
+        shown = []
+        for position, each in enumerate(self.inside(server_id)["channels"]):
+            overwrite = {"id": server_id, "type": 0, "allow": "0", "deny": str(each["denied"])}
+            one = {name: value for name, value in each.items() if name != "denied"}
+            one |= {"guild_id": server_id, "position": position, "flags": 0, "parent_id": None, "topic": None}
+            one |= {"last_message_id": None, "rate_limit_per_user": 0}
+            shown.append({**one, "permission_overwrites": [overwrite] if each["denied"] else []})
+        self.show(shown)
+
+
+class ApplicationRpc(Api):
+    def get(self, application_id: str) -> None:
+        found = self.platform.applications.get(application_id)
+        if found is None:
+            raise Refusal(404, {"message": "Unknown Application", "code": 10_002})
+        self.show(found)
+
+
+class DirectoryApplication(Api):
+    """`GET /application-directory-static/applications/{id}`, for everyone."""
+
+    def get(self, application_id: str) -> None:
+        listed = self.platform.directory.get(application_id)
+        if listed is None:
+            raise Refusal(404, {"message": "Unknown Application", "code": 10_002})
+        entry = {"guild_count": listed, "short_description": "", "supported_locales": ["en-US"]}
+        self.show({**self.platform.applications[application_id], "directory_entry": entry})
+
+
+class OwnApplication(Api):
+    """`GET /applications/@me`, for the bot of the application."""
+
+    def get(self) -> None:
+        self.only_bot()
+        servers = sum(each["bot"] for each in self.platform.servers.values())
+        own = {
+            "id": self.platform.client_id,
+            "name": "Votegate",
+            "owner": public_user(USERS[ADA]),
+            "bot": BOT,
+        }
+        self.show({**OWN_APPLICATION, **own, "approximate_guild_count": servers})
+
+
+class Picture(Handler):
+    """Any picture of the CDN: a square in a colour of its own."""
+
+    def get(self, path: str) -> None:
+        colour = hashlib.sha256(path.encode()).digest()[:3]
+        rows = (b"\0" + colour * 64) * 64
+        header = struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0)
+        chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
+        self.set_header("Content-Type", "image/png")
+        self.write(b"\x89PNG\r\n\x1a\n")
+        for name, content in chunks:
+            checksum = struct.pack(">I", zlib.crc32(name + content))
+            self.write(struct.pack(">I", len(content)) + name + content + checksum)
