@@ -29,6 +29,7 @@ VOTES_EACH = 20
 ASKED = 10_000
 """Listings that are asked for, so that their rows are decoded."""
 CONNECTIONS = 1_000
+VOTES_A_DAY = ((1, 5), (40, 130), (10_000, 20_000), (250_000, 500_000))
 TODAY = 20_780
 """A day as `core/clock.day_of` counts it."""
 ALIVE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -64,12 +65,13 @@ def _ask(gateway: Running, refs: Sequence[str]) -> None:
     connection.close()
 
 
-def _counted() -> float:
-    """Return the bytes that the counts of one listing take, of many; the interpreter's own count."""
+def _counted(least: int, most: int) -> float:
+    """Return the bytes that the counts of one listing take, of many, with so many votes each day for two
+    years; the interpreter's own count."""
     of_one = VoteCounts(VoteTable())
     of_day, of_month = Counter[int](), Counter[int]()
     for day in range(TODAY - 730, TODAY):
-        of_day[day] = 40 + day * 13 % 90
+        of_day[day] = least + day * 7_919 % (most - least + 1)
         of_month[month_of_day(day)] += of_day[day]
         of_one.count("bots/1", 0, day, of_day[day], of_month[month_of_day(day)])
     refs = [f"bots/{number}" for number in range(LISTINGS)]
@@ -104,7 +106,10 @@ def main() -> None:
         ("the process, without data", empty),
         ("a bot with one key", (listed - empty) / LISTINGS),
         ("the same bot, once a request has asked for it", (listed - empty) / LISTINGS + decoded),
-        ("its votes by day and month, with votes each day for two years", _counted()),
+        *(
+            (f"its votes by day and month, with {least:,} to {most:,} votes each day", _counted(least, most))
+            for least, most in VOTES_A_DAY
+        ),
         ("its pushed counts by day, with pushes each day", _pushed()),
         (f"a vote, of {VOTES_EACH} a bot", (voted - listed) / (LISTINGS * VOTES_EACH)),
         ("an idle connection", idle),

@@ -7,6 +7,7 @@ which they came. Of finished deliveries, the table keeps the last few of each li
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Protocol
 
 from msgspec import UNSET
@@ -55,6 +56,10 @@ class DeliveriesView(Protocol):
 
     def find(self, ref: str, delivery_id: str) -> Delivery | None: ...
 
+    def of_vote(self, ref: str, user: str, cast_ms: int) -> Delivery | None:
+        """Return the delivery of a user's latest vote, which was cast at that time. No other vote is looked
+        for: many deliveries may wait, so there is an index, and it has the latest vote of each user alone."""
+
 
 class DeliveryTable:
     def __init__(self, kept: int) -> None:
@@ -65,6 +70,8 @@ class DeliveryTable:
         self._finished: dict[str, tuple[Delivery, ...]] = {}
         self._remote: dict[str, dict[str, Delivery]] = {}
         self._remote_counts: Counter[str] = Counter()
+        self._votes: dict[str, dict[str, str]] = {}
+        """By ref, by user: the pending delivery of the latest vote."""
         self.pending: Mapping[str, Delivery] = self._pending
         self.refs_pending: Collection[str] = self._pending_of.keys()
         self.remote: Mapping[str, Mapping[str, Delivery]] = self._remote
@@ -86,9 +93,20 @@ class DeliveryTable:
         return sorted(self.of(ref), key=lambda delivery: delivery.queued_ms)[::-1]
 
     def find(self, ref: str, delivery_id: str) -> Delivery | None:
-        found = self.pending_of(ref).get(delivery_id) or self._remote.get(ref, {}).get(delivery_id)
         finished = self._finished.get(ref, ())
+        found = self._find_pending(ref, delivery_id)
         return found or next((row for row in finished if row.id == delivery_id), None)
+
+    def of_vote(self, ref: str, user: str, cast_ms: int) -> Delivery | None:
+        delivery_id = self._votes.get(ref, {}).get(user)
+        pending = self._find_pending(ref, delivery_id) if delivery_id is not None else None
+        rows = chain((pending,) if pending is not None else (), reversed(self._finished.get(ref, ())))
+        return next(
+            (row for row in rows if row.user == user and row.queued_ms == cast_ms and _is_vote(row)), None
+        )
+
+    def _find_pending(self, ref: str, delivery_id: str) -> Delivery | None:
+        return self.pending_of(ref).get(delivery_id) or self._remote.get(ref, {}).get(delivery_id)
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -163,6 +181,7 @@ class DeliveryTable:
         self._finished.pop(ref, None)
         for row in self._remote.pop(ref, {}).values():
             self._uncount(row)
+        self._votes.pop(ref, None)
 
     def load(self, row: Delivery) -> None:
         """Take a row of a snapshot; those of one listing come in their order."""
@@ -176,9 +195,29 @@ class DeliveryTable:
             of_listing = self._remote.setdefault(row.ref, {})
             self._remote_counts[row.owner] += row.id not in of_listing
             of_listing[row.id] = row
-            return
-        self._pending[row.id] = row
-        self._pending_of.setdefault(row.ref, {})[row.id] = row
+        else:
+            self._pending[row.id] = row
+            self._pending_of.setdefault(row.ref, {})[row.id] = row
+        if _is_vote(row):
+            self._note_vote(row)
+
+    def _note_vote(self, row: Delivery) -> None:
+        of_listing = self._votes.get(row.ref)
+        if of_listing is None:
+            of_listing = self._votes[row.ref] = {}
+        known_id = of_listing.get(row.user)
+        if known_id is not None and known_id != row.id:
+            known = self._find_pending(row.ref, known_id)
+            if known is not None and known.queued_ms >= row.queued_ms:
+                return
+        of_listing[row.user] = row.id
+
+    def _forget_vote(self, row: Delivery) -> None:
+        of_listing = self._votes.get(row.ref)
+        if of_listing is not None and of_listing.get(row.user) == row.id:
+            del of_listing[row.user]
+            if not of_listing:
+                del self._votes[row.ref]
 
     def _take_out(self, row: Delivery) -> None:
         """Take the row out, wherever it is kept."""
@@ -186,6 +225,7 @@ class DeliveryTable:
             self._finished[row.ref] = tuple(other for other in self._finished[row.ref] if other is not row)
         elif row.owner:
             del self._remote[row.ref][row.id]
+            self._forget_vote(row)
             self._uncount(row)
             if not self._remote[row.ref]:
                 del self._remote[row.ref]
@@ -203,6 +243,7 @@ class DeliveryTable:
         of_listing.pop(row.id, None)
         if not of_listing:
             del self._pending_of[row.ref]
+        self._forget_vote(row)
 
     def _finish(self, row: Delivery) -> None:
         self._drop(row)
@@ -210,6 +251,10 @@ class DeliveryTable:
 
     def _keep(self, row: Delivery) -> None:
         self._finished[row.ref] = (*self._finished.get(row.ref, ()), row)[-self._kept :]
+
+
+def _is_vote(row: Delivery) -> bool:
+    return not row.test and row.event == "vote"
 
 
 def _new_row(event: DeliveryQueued) -> Delivery:

@@ -10,7 +10,7 @@ One `commit` appends one record: a list of events that happen together or not at
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, final
+from typing import Literal, final, get_args
 
 import msgspec
 
@@ -473,7 +473,8 @@ class Merged(_Event, frozen=True, tag="merged.1"):
 
 
 class ListingMerged(_Event, frozen=True, tag="listing_merged.1"):
-    """A merged listing, as a whole row. `updates` counts stats updates of other nodes that are new here."""
+    """A merged listing, as a whole row, but for `pushed`: it has only days that the merge told of, and those
+    that are known stay. `updates` counts stats updates of other nodes that are new here."""
 
     row: Listing
     updates: int = 0
@@ -557,6 +558,9 @@ FrequentEvent = (
     VoteCast | DeliveryQueued | DeliveryAttempted | StatsUpdated | DeliveryDropped | EndpointHealthSet
 )
 """The events of daily work, final so that `type(event) is` tells them apart."""
+FREQUENT = frozenset[type](get_args(FrequentEvent))
+"""The same as types. Nearly every reader of the log passes over them, and asks for the type first: to look it
+up costs a tenth of `isinstance`, which is slow for a class with a metaclass, such as an event's."""
 
 RareEvent = (
     ListingSaved

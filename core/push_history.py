@@ -7,21 +7,21 @@ That rule looks at no clock, so it is the same at all nodes and in a replay.
 A history is bytes, because it goes with the row of its listing:
 
     head    newest day u16 | its server count u32 | its command count u16
-    older days, the newest first: the days between, doubled, plus 1 if the command count is another one than
-            that of the day before in this list; the change of the server count; that of the command count,
-            if it is another one
+    older days, the newest first: their number, the counts of the first one, and three columns: gaps, and the
+            changes of either count from the day before in this list. A gap is how many days are missing there
 
-A count is raised by one, and 0 stands for none. Numbers behind the head are those of `core/varints.py`. The
-first changes are from 0. Most pushes are of the newest day and change the head alone.
+A count is raised by one, and 0 stands for none. What is behind the head is of `core/bit_fields.py`. Most
+pushes are of the newest day and change the head alone.
 """
 
 import struct
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from core.varints import change_of, numbers_in, put_change, put_number
+from core.bit_fields import BitReader, BitWriter, change_of, zigzag
 
 KEPT = 90
 MAX_DAY = (1 << 16) - 1
@@ -30,6 +30,7 @@ MAX_COMMANDS = (1 << 16) - 2
 History = bytes | UnsetType
 """UNSET for a listing that has pushed nothing."""
 _HEAD = struct.Struct("<HIH")
+_LENGTH_BITS, _SERVERS_BITS, _COMMANDS_BITS = 7, 32, 16
 
 
 class Pushed(NamedTuple):
@@ -41,23 +42,30 @@ class Pushed(NamedTuple):
 
 def with_push(history: History, day: int, servers: int | None, commands: int | None) -> History:
     """Return the history with a push of that day."""
-    new = _raised(servers, MAX_SERVERS), _raised(commands, MAX_COMMANDS)
-    day = min(max(day, 0), MAX_DAY)
+    return _with_day(history, _clamped(day), _raised(servers, MAX_SERVERS), _raised(commands, MAX_COMMANDS))
+
+
+def on_day(history: History, day: int) -> History:
+    """Return the history of that day alone; UNSET without a push on it."""
     if history is UNSET:
-        return _HEAD.pack(day, *new)
-    newest, *known = _HEAD.unpack_from(history)
-    if day == newest:
-        if new[0] <= known[0] and new[1] <= known[1]:
-            return history
-        return _HEAD.pack(day, max(new[0], known[0]), max(new[1], known[1])) + history[_HEAD.size :]
-    return _encoded(_greatest(_decoded(history), {day: new}))
+        return UNSET
+    day = _clamped(day)
+    if day == _HEAD.unpack_from(history)[0]:
+        return history[: _HEAD.size]
+    counts = _decoded(history).get(day)
+    return _HEAD.pack(day, *counts) if counts is not None else UNSET
 
 
 def joined_histories(one: History, other: History) -> History:
     """Merge the histories of two rows of one listing."""
     if one is UNSET or other is UNSET:
         return other if one is UNSET else one
-    return one if one == other else _encoded(_greatest(_decoded(one), _decoded(other)))
+    if one == other:
+        return one
+    one, other = sorted((one, other), key=len)
+    if len(one) == _HEAD.size:
+        return _with_day(other, *_HEAD.unpack(one))
+    return _encoded(_greatest(_decoded(one), _decoded(other)))
 
 
 def pushes_of(history: History) -> Mapping[int, Pushed]:
@@ -78,33 +86,52 @@ def _greatest(one: _Days, other: _Days) -> _Days:
     return days
 
 
+def _with_day(history: History, day: int, servers: int, commands: int) -> bytes:
+    if history is UNSET:
+        return _HEAD.pack(day, servers, commands)
+    newest, *known = _HEAD.unpack_from(history)
+    if day != newest:
+        return _encoded(_greatest(_decoded(history), {day: (servers, commands)}))
+    if servers <= known[0] and commands <= known[1]:
+        return history
+    return _HEAD.pack(day, max(servers, known[0]), max(commands, known[1])) + history[_HEAD.size :]
+
+
+def _clamped(day: int) -> int:
+    return min(max(day, 0), MAX_DAY)
+
+
 def _raised(count: int | None, most: int) -> int:
     return 0 if count is None else min(max(count, 0), most) + 1
 
 
 def _encoded(days: _Days) -> bytes:
     newest, *older = sorted(days, reverse=True)[:KEPT]
-    body = bytearray()
-    before, servers, commands = newest, 0, 0
-    for day in older:
-        changed = days[day][1] != commands
-        put_number(body, (before - day - 1) << 1 | changed)
-        put_change(body, days[day][0] - servers)
-        if changed:
-            put_change(body, days[day][1] - commands)
-        before, (servers, commands) = day, days[day]
-    return _HEAD.pack(newest, *days[newest]) + bytes(body)
+    body = BitWriter()
+    if older:
+        counts = [days[day] for day in older]
+        first, changes = counts[0], [*pairwise((counts[0], *counts))]
+        for number, bits in (
+            (len(older), _LENGTH_BITS),
+            (first[0], _SERVERS_BITS),
+            (first[1], _COMMANDS_BITS),
+        ):
+            body.put(number, bits)
+        body.put_rare([last - day - 1 for last, day in pairwise((newest, *older))])
+        body.put_column([zigzag(after[0] - before[0]) for before, after in changes])
+        body.put_rare([zigzag(after[1] - before[1]) for before, after in changes])
+    return _HEAD.pack(newest, *days[newest]) + body.content()
 
 
 def _decoded(history: bytes) -> _Days:
     day, *newest = _HEAD.unpack_from(history)
     days: _Days = {day: (newest[0], newest[1])}
-    numbers = numbers_in(history[_HEAD.size :])
-    servers = commands = 0
-    for number in numbers:
-        day -= (number >> 1) + 1
-        servers += change_of(next(numbers))
-        if number & 1:
-            commands += change_of(next(numbers))
+    body = BitReader(history[_HEAD.size :])
+    length, servers, commands = map(body.take, (_LENGTH_BITS, _SERVERS_BITS, _COMMANDS_BITS))
+    columns = body.take_rare(length), body.take_column(length), body.take_rare(length)
+    for gap, of_servers, of_commands in zip(*columns, strict=True):
+        day -= gap + 1
+        servers += change_of(of_servers)
+        commands += change_of(of_commands)
         days[day] = servers, commands
     return days

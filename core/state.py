@@ -90,6 +90,7 @@ from core.fleet_table import FleetTable, FleetView
 from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
 from core.listing_table import ListingsView, ListingTable
 from core.owner_messages import changed_message
+from core.push_history import joined_histories
 from core.row_copy import RowCopy, Rows
 from core.rows import Delivery, FleetRow, Listing, Stamp
 from core.sharing import shared
@@ -366,7 +367,9 @@ class State:
 
     def _merge_listing(self, event: ListingMerged) -> None:
         self._changing(event.ref)
-        row = event.row
+        row, known = event.row, self._listings.get(event.ref)
+        if known is not None:
+            row = replace(row, pushed=joined_histories(known.pushed, row.pushed))
         stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys))
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))

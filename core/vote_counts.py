@@ -9,25 +9,26 @@ Days and months are those of UTC (`core/clock.py`). A listing keeps its newest `
 votes, at whatever node. That rule looks at no clock, so it is the same at all nodes and in a replay, and a
 vote that a wrong clock has put into the year 2100 pushes a single day out.
 
-A row is the bytes of one node's counts for one listing: about 200 for a listing with votes on each day.
+A row is the bytes of one node's counts for one listing: about 250 for one with thousands of votes each day.
 
     head     number of the node u16 | newest day u16, its votes u32 | newest month u16, its votes u32
              | votes struck out, of all time, u32
     older days | older months | days of votes struck out | their months
-             each: the number of entries, then the entries, the newest first: the count, doubled, plus 1 if
-             the key is not the one right before the last; then the distance, less 2, behind it
+             each: the number of entries, and their gaps and counts in two columns, the newest first. A gap is
+             how many keys are missing behind the entry before
 
-Numbers behind the head are LEB128 varints; lists at the end that are empty are left out. A vote nearly always
-is of the newest day, and changes nothing but the head.
+What is behind the head is of `core/bit_fields.py`. A vote nearly always is of the newest day, and changes
+nothing but the head.
 """
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
+from core.bit_fields import BitReader, BitWriter
 from core.clock import day_of, month_of_day
 from core.rows import NodeCounts
-from core.varints import numbers_in, put_number
 from core.vote_port import VotesView
 
 DAYS, MONTHS, STRUCK_DAYS, STRUCK_MONTHS, STRUCK = range(5)
@@ -37,6 +38,7 @@ MAX_COUNT = (1 << 32) - 1
 _HEAD = struct.Struct("<HHIHII")
 _NUMBER = struct.Struct("<H")
 _LISTS = 4
+_LENGTH_BITS = 7
 
 Series = list[dict[int, int]]
 """The counts of one node: by day and month, and so for votes struck out; the last has those under key 0."""
@@ -140,20 +142,16 @@ class VoteCounts:
 
     def count(self, ref: str, number: int, day: int, of_day: int, of_month: int) -> None:
         """Take the counts of a node, by its number, with a vote of that day."""
-        row = self._rows.get(ref)
-        if type(row) is bytes:
-            own, newest, known, month, in_month, struck = _HEAD.unpack_from(row)
-            if newest == day and own == number and month == month_of_day(day):
-                if of_day > known or of_month > in_month:
-                    of_day, of_month = (
-                        min(max(of_day, known), MAX_COUNT),
-                        min(max(of_month, in_month), MAX_COUNT),
-                    )
-                    self._rows[ref] = (
-                        _HEAD.pack(own, newest, of_day, month, of_month, struck) + row[_HEAD.size :]
-                    )
-                return
-        self._take(ref, number, [(DAYS, day, of_day), (MONTHS, month_of_day(day), of_month)])
+        stored = self._rows.get(ref, ())
+        counted: Stored | None
+        if isinstance(stored, bytes):
+            counted = _with_newest(stored, number, day, of_day, of_month)
+        else:
+            counted = _one_with_newest(stored, number, day, of_day, of_month)
+        if counted is not None:
+            self._rows[ref] = counted
+        else:
+            self._take(ref, number, [(DAYS, day, of_day), (MONTHS, month_of_day(day), of_month)])
 
     def strike(self, ref: str, number: int, day: int, of_day: int, of_month: int, of_all: int) -> None:
         """Take how many votes of that day, of its month, and of all time a node has struck out."""
@@ -218,6 +216,28 @@ def counts_at(label: str, day: int, of_day: int, of_month: int) -> NodeCounts:
     return NodeCounts(label, ((day, of_day),), ((month_of_day(day), of_month),))
 
 
+def _with_newest(row: bytes, number: int, day: int, of_day: int, of_month: int) -> bytes | None:
+    """Return the row with these counts of its newest day and month; None if they are not of those, or of
+    another node. The head alone changes, so this is the quick way of nearly all votes."""
+    own, newest, known, month, in_month, struck = _HEAD.unpack_from(row)
+    if own != number or newest != day or not known or not in_month or month != month_of_day(day):
+        return None
+    if of_day <= known and of_month <= in_month:
+        return row
+    of_day, of_month = min(max(of_day, known), MAX_COUNT), min(max(of_month, in_month), MAX_COUNT)
+    return _HEAD.pack(own, newest, of_day, month, of_month, struck) + row[_HEAD.size :]
+
+
+def _one_with_newest(
+    rows: tuple[bytes, ...], number: int, day: int, of_day: int, of_month: int
+) -> tuple[bytes, ...] | None:
+    for at, row in enumerate(rows):
+        counted = _with_newest(row, number, day, of_day, of_month)
+        if counted is not None:
+            return *rows[:at], counted, *rows[at + 1 :]
+    return None
+
+
 def _told(label: str, series: Series) -> NodeCounts:
     days, months, struck_days, struck_months = (tuple(sorted(each.items())) for each in series[:_LISTS])
     return NodeCounts(label, days, months, struck_days, struck_months, series[STRUCK].get(0, 0))
@@ -233,41 +253,40 @@ def _sum(nodes: Iterable[Series]) -> Series:
 
 
 def _encoded(number: int, series: Series) -> bytes:
-    body = bytearray()
-    heads: list[tuple[int, int]] = []
-    for at in range(_LISTS):
-        entries = sorted(series[at].items(), reverse=True)
-        before = MAX_KEY + 1
-        if at in (DAYS, MONTHS):
-            heads.append(entries[0] if entries else (0, 0))
-            before = heads[-1][0]
-            entries = entries[1:]
-        put_number(body, len(entries))
-        for key, count in entries:
-            distance = before - key
-            put_number(body, count << 1 | (distance != 1))
-            if distance != 1:
-                put_number(body, distance - 2)
-            before = key
-    (day, of_day), (month, of_month) = heads
+    body = BitWriter()
+    (day, of_day), (month, of_month) = (max(series[at].items(), default=(0, 0)) for at in (DAYS, MONTHS))
+    for at, before in enumerate((day, month, MAX_KEY + 1, MAX_KEY + 1)):
+        _put_list(body, {key: count for key, count in series[at].items() if key < before}, before)
     head = _HEAD.pack(number, day, of_day, month, of_month, series[STRUCK].get(0, 0))
-    return head + bytes(body.rstrip(b"\0"))  # no entry ends with a zero, but for a distance of 2
+    return head + body.content()
+
+
+def _put_list(body: BitWriter, counts: Mapping[int, int], before: int) -> None:
+    """Put counts, all of whose keys are below `before`."""
+    keys = sorted(counts, reverse=True)
+    body.put(len(keys), _LENGTH_BITS)
+    body.put_rare([last - key - 1 for last, key in pairwise((before, *keys))])
+    body.put_column([counts[key] for key in keys])
 
 
 def _decoded(row: bytes) -> Series:
     _, day, of_day, month, of_month, struck = _HEAD.unpack_from(row)
     series: Series = [{} for _ in KEPT]
-    numbers = numbers_in(row[_HEAD.size :])
+    body = BitReader(row[_HEAD.size :])
     for at, (newest, count) in enumerate(
         ((day, of_day), (month, of_month), (MAX_KEY + 1, 0), (MAX_KEY + 1, 0))
     ):
         if count:
             series[at][newest] = count
-        key = newest
-        for _ in range(next(numbers, 0)):
-            value = next(numbers)
-            key -= next(numbers, 0) + 2 if value & 1 else 1
-            series[at][key] = value >> 1
+        series[at].update(_list_in(body, newest))
     if struck:
         series[STRUCK][0] = struck
     return series
+
+
+def _list_in(body: BitReader, before: int) -> Iterator[tuple[int, int]]:
+    """Yield what `_put_list` put."""
+    length = body.take(_LENGTH_BITS)
+    for gap, count in zip(body.take_rare(length), body.take_column(length), strict=True):
+        before -= gap + 1
+        yield before, count

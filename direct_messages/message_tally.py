@@ -6,7 +6,7 @@ It reads the log, so an attempt counts once its outcome is committed.
 from collections.abc import Sequence
 from typing import get_args
 
-from core.events import Event, OwnerMessageAttempted, ReminderAttempted
+from core.events import FREQUENT, Event, OwnerMessageAttempted, ReminderAttempted
 from core.rows import Outcome
 from webhook.attempt_tally import NO_ERROR, OTHER_ERROR, STATUS_CLASSES, AttemptKind
 
@@ -29,7 +29,7 @@ class MessageTally:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if isinstance(event, OwnerMessageAttempted | ReminderAttempted):
+            if type(event) not in FREQUENT and isinstance(event, OwnerMessageAttempted | ReminderAttempted):
                 kind = AttemptKind(event.outcome, _error_kind(event.attempt.error))
                 self.attempts[kind] = self.attempts.get(kind, 0) + 1
 

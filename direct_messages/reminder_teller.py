@@ -24,6 +24,7 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_MS, Clock, moment
 from core.due_reminders import due_reminder, ends_ms
 from core.events import (
+    FREQUENT,
     EligibilityChecked,
     Event,
     ListingMerged,
@@ -136,6 +137,8 @@ class ReminderTeller:
                 ref = user_ref(event.user)
                 if ref in with_reminders:
                     self._look(ref, event.ref, position)
+            elif type(event) in FREQUENT:
+                continue
             elif isinstance(event, _CHANGING_LISTINGS):
                 if users := self._hidden.pop(event.ref, None):
                     self._looking.append(self._look_at_users(users, event.ref, position))

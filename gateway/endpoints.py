@@ -124,6 +124,8 @@ class EndpointPolicy:
     """The longest wait of a test or a redelivery for its result."""
     described: Deployment
     """The numbers that the API's description says."""
+    has_site: bool
+    """True if there are pages for people."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
         keys_per_listing=settings.keys.per_listing,
         attempt_seconds=settings.webhooks.timeout_seconds + 1,
         described=deployment(settings),
+        has_site=settings.web.public_url is not None,
     )
 
 
@@ -264,7 +267,11 @@ def all_endpoints(
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
     return Endpoints(
         public,
-        Service(openapi_reply(policy.described), docs_reply(policy.described), readiness),
+        Service(
+            openapi_reply(policy.described),
+            docs_reply(policy.described, has_site=policy.has_site),
+            readiness,
+        ),
         callers.operator,
         listings={kind: ManageListings(context, kind, ref) for kind, ref in refs.items()},
         keys=ManageKeys(context),

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from chatplatform.platform_client import ChatPlatform
-from chatplatform.server_checks import DAY_MS, ServerConditions
-from core.clock import Clock
+from chatplatform.server_checks import ServerConditions
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.rows import Policy
 from gateway.delivery import USER_AGENT
@@ -145,7 +145,7 @@ class PeopleSite:
             *(platform, conditions, self._lists, clock, authorize_url, place.client_id)
         )
         self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
-        grace_ms = round(servers.grace_days * DAY_MS)
+        grace_ms = round(servers.grace_days * MS_PER_DAY)
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(
@@ -168,7 +168,9 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
-        self._reasons = [PresetReason(each.key, each.title, each.text) for each in settings.review.reasons]
+        self._reasons = [
+            PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
+        ]
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
@@ -180,13 +182,13 @@ class PeopleSite:
         desk = ReviewDesk(state, clock, access, views, answers, self._markdown, self._reasons)
         public = PublicViews(state, state.vote_counts, self._icons, self._authorize_url, clock)
         curl = partial(curl_command, user_agent=USER_AGENT)
-        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._lists, self._grace_ms)
+        server_checks = ServerCheckPages(ledger, clock, access, self._checking, self._grace_ms)
         pages = PeoplePages(
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
             server_submission=ServerSubmissionPages(
                 *(state, clock, self._lists, self._checking, endpoints.listings["servers"], self._ownership),
-                self._cdn_url,
+                *(self._site.visitor, self._cdn_url),
                 approves=self._approves_servers,
             ),
             server_checks=server_checks,
@@ -196,7 +198,7 @@ class PeopleSite:
             my_votes=self._my_votes,
             data=MyData(
                 *(state, clock, self._vote_mark, self._ownership, answers),
-                *(self._cookies.session, self._cooldown_ms),
+                *(self._cookies.session, self._lists, self._cooldown_ms),
             ),
             submission=SubmissionPages(
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
@@ -222,7 +224,8 @@ class PeopleSite:
                     endpoints.votes[kind],
                     self._guards,
                     self._challenges,
-                    round(votes.cooldown_seconds * 1_000),
+                    self._icons,
+                    self._cooldown_ms,
                     self._content_policy,
                     asks=votes.challenge,
                 )

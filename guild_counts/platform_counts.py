@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from chatplatform.platform_client import PlatformAway
 from core.clock import NS_PER_SECOND, Clock
-from core.events import Event, ListingMerged, ListingRemoved, ListingReviewed
+from core.events import FREQUENT, Event, ListingMerged, ListingRemoved, ListingReviewed
 from core.rows import BOTS
 from core.state import State
 from guild_counts.counts import OperatorCounts, how_to_set
@@ -107,6 +107,8 @@ class PlatformCounts:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Ask for a bot once it is approved, so that its first push finds a count."""
         for event in events:
+            if type(event) in FREQUENT:
+                continue
             match event:
                 case ListingReviewed(ref=ref, review="approved") if ref.startswith(BOTS):
                     self._want(ref)

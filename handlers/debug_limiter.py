@@ -9,11 +9,12 @@ from msgspec import Meta
 from core.clock import Clock
 from core.rows import BOTS
 from core.state import State
+from handlers.listing_views import LimitView
 from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, LimitView, Positive, Snowflake, Success, View
+from handlers.views import Count, Positive, Snowflake, Success, View
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 

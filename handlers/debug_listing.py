@@ -7,35 +7,23 @@ from msgspec import Meta
 from core.clock import Clock
 from core.rows import BOTS, SERVERS, Listing
 from core.state import State
+from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
+from handlers.key_views import KeyView, key_view
+from handlers.listing_views import (
+    BotView,
+    ServerView,
+    StatsProblemViews,
+    bot_view,
+    server_view,
+    stats_problem_views,
+)
 from handlers.manage import bot_ref
 from handlers.public import PublicApi
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import (
-    Acts,
-    BotView,
-    Count,
-    DeliveryView,
-    KeyView,
-    Moment,
-    OwnerMessageOrNone,
-    Positive,
-    ServerView,
-    Snowflake,
-    StatsProblemViews,
-    Success,
-    View,
-    WebhookView,
-    act_views,
-    bot_view,
-    delivery_view,
-    key_view,
-    owner_message_view,
-    server_view,
-    stats_problem_views,
-    webhook_view,
-)
+from handlers.views import Count, Moment, Positive, Snowflake, Success, View
+from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from listings.rules import listing_of
 from votes.queries import RecentVotes
 

@@ -15,7 +15,8 @@ from handlers.failing_endpoints import FailingEndpoints
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, ErrorClass, Snowflake, Success, SuspensionView, View, suspension_view
+from handlers.views import Count, Snowflake, Success, View
+from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 
 SHOWN = 100
 SLICE = 256

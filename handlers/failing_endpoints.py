@@ -7,11 +7,20 @@ look walks through all listings once, in slices; after that the log tells what c
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved, WebhookRemoved, WebhookSaved
+from core.events import (
+    FREQUENT,
+    EndpointHealthSet,
+    Event,
+    ListingMerged,
+    ListingRemoved,
+    WebhookRemoved,
+    WebhookSaved,
+)
 from core.state import State
 from listings.finding import survey
 
 _CHANGING = (EndpointHealthSet, WebhookSaved, WebhookRemoved, ListingRemoved, ListingMerged)
+_DAILY = FREQUENT - {EndpointHealthSet}
 
 
 class Standing(NamedTuple):
@@ -43,7 +52,7 @@ class FailingEndpoints:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if isinstance(event, _CHANGING):
+            if type(event) not in _DAILY and isinstance(event, _CHANGING):
                 self._look(event.ref)
 
     def _look(self, ref: str) -> None:

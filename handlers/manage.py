@@ -29,7 +29,8 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from handlers.views import DELIVERY_CURSOR_PATTERN, DeliveryCursor, Snowflake
+from handlers.views import Snowflake
+from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
 from listings.keys import KeyDigester
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy

@@ -10,25 +10,23 @@ from msgspec.structs import asdict
 
 from core.actors import Actor
 from core.rows import BOTS, SERVERS, ServerCheck
-from handlers.manage import ManageContext, listings_query
-from handlers.reply import Reply, success
-from handlers.request import Request
-from handlers.views import (
+from handlers.history_views import History, act_views, owner_message_view
+from handlers.listing_views import (
     ApprovedBot,
     BotPage,
-    History,
     LimitsAnswer,
     ServerCount,
     ServerPage,
     ShownBot,
-    act_views,
     bot_view,
     limits_view,
     listing_answer,
-    owner_message_view,
     server_view,
     stats_problem_views,
 )
+from handlers.manage import ManageContext, listings_query
+from handlers.reply import Reply, success
+from handlers.request import Request
 from listings import rules
 from listings.eligibility import submit_server
 from listings.forms import (

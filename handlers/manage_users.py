@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from pydantic import Field
 
 from core.actors import OPERATOR
-from core.due_reminders import ends_ms, standing
+from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, NotFound
 from core.user_rows import QuarantinedAct, user_ref
@@ -114,7 +114,8 @@ class ManageUsers:
         shown = []
         for each in standing(self._state, row):
             end_ms = ends_ms(self._state, row, each, cooldown_ms)
-            shown.append(reminder_view(row, self._state.listings[each.listing], each, end_ms, now_ms))
+            due = due_reminder(self._state, row, each, cooldown_ms, now_ms)
+            shown.append(reminder_view(self._state.listings[each.listing], each, end_ms, due))
         return success(UserReminders(reminders=tuple(shown)))
 
     async def clear_reminders(self, request: Request) -> Reply:

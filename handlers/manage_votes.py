@@ -12,7 +12,7 @@ from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import (
+from handlers.vote_views import (
     CastVote,
     DayPushes,
     DayVotes,

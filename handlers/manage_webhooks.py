@@ -11,7 +11,7 @@ from core.refusals import NotFound
 from handlers.manage import ManageContext, deliveries_query
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import (
+from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
     Redelivered,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from core.clock import NS_PER_MS, Clock
-from core.events import Event, ListingMerged, ListingRemoved
+from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
 from core.rows import BOTS, Listing
@@ -282,6 +282,8 @@ class PublicApi:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record: what it removes is forgotten, what other nodes counted is counted."""
         for event in events:
+            if type(event) in FREQUENT:
+                continue
             if isinstance(event, ListingRemoved):
                 self._dated.pop(event.ref, None)
                 self.limits.stats.forget(event.ref)

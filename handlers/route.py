@@ -100,6 +100,7 @@ class Route:
         refuses: the endpoint's own refusals; `refusals` adds those that follow from the rest of the row.
         body: the form that reads the body, or the shapes that it may have.
         query: the parameters in the query.
+        has_events: True if it answers with server-sent events, too, to whoever accepts them.
     """
 
     method: str
@@ -117,6 +118,7 @@ class Route:
     query: type[Struct] | None = None
     status: int = 200
     content_type: str = JSON
+    has_events: bool = False
 
     @property
     def is_twin(self) -> bool:

@@ -10,6 +10,18 @@ from msgspec import Struct
 
 from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
 from handlers.debug_routes import DEBUG_ROUTES
+from handlers.history_views import History
+from handlers.key_views import IssuedKey, KeyList, RotatedKey
+from handlers.listing_views import (
+    ApprovedBot,
+    BotAnswer,
+    BotPage,
+    LimitsAnswer,
+    ServerAnswer,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+)
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
@@ -25,31 +37,17 @@ from handlers.route import (
     Route,
 )
 from handlers.user_routes import USER_ROUTES
-from handlers.views import (
-    ApprovedBot,
-    BotAnswer,
-    BotPage,
-    CastVote,
+from handlers.views import Success
+from handlers.vote_feed import FeedQuery, VotePage
+from handlers.vote_views import CastVote, ListingNumbers, UserVotes
+from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
-    History,
-    IssuedKey,
-    KeyList,
-    LimitsAnswer,
-    ListingNumbers,
     Redelivered,
-    RotatedKey,
     RotatedSecret,
     SavedWebhook,
-    ServerAnswer,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-    Success,
-    UserVotes,
     WebhookAnswer,
 )
-from handlers.vote_feed import FeedQuery, VotePage
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -62,7 +60,7 @@ TAGS: Mapping[str, str] = {
     "Listings": "Bots and servers: submit, review, edit, remove.",
     "Review": "What waits for a decision, who is at it, and what moderators note.",
     "Keys": "API keys of a bot. A key's value is in one answer only, the one that made it.",
-    "Webhooks": "Where votes are sent to, and what became of each.",
+    "Webhooks": "Where votes and other events are sent to, and what became of each.",
     "Votes": "Cast a vote, look many up, read all.",
     "Users": "Who moderates, who is signed in, what is forbidden to whom. Forget a user.",
     "Debug": "The inside of the process, for operators.",
@@ -224,8 +222,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Show who did what with a {thing}",
             description=(
-                "Submissions, edits, decisions, keys, limits and the webhook. A user who is erased is struck "
-                "out."
+                "Submissions, edits, decisions, keys, limits, the webhook, strikes of votes, and when a "
+                "server ceased to meet the conditions. A user who is erased is struck out."
             ),
             answer=History,
             outcome="The newest acts.",
@@ -405,8 +403,9 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             tag="Webhooks",
             summary=f"Set a {thing}'s webhook",
             description=(
-                "Replaces url, token and language together: what is left out is removed. The first time, the"
-                " answer shows the secret that requests are signed with. A suspension ends."
+                "Replaces url, token, language and events together: what is left out is removed, and without"
+                " events it is told of votes alone. The first time, the answer shows the secret that requests"
+                " are signed with. A suspension ends."
             ),
             answer=SavedWebhook,
             outcome="The settings, without the token.",
@@ -669,6 +668,7 @@ A cursor belongs to one node. It is refused with 410 once the journal no longer 
     outcome="A page of votes.",
     refuses=(RefusalKind(PlaceLost), RefusalKind(NotReady), NO_WRITES),
     query=FeedQuery,
+    has_events=True,
 )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from core.due_reminders import DueReminder
 from core.rows import Deed, Listing
 from core.state import State
 from core.user_rows import (
@@ -220,17 +221,16 @@ def user_view(
 
 
 def reminder_view(
-    row: UserRow, listing: Listing, reminder: Reminder, end_ms: int | None, now_ms: int
+    listing: Listing, reminder: Reminder, end_ms: int | None, due: DueReminder | None
 ) -> ReminderView:
-    """Show a reminder of a listing; `end_ms` is the end of the cooldown."""
-    is_due = end_ms is not None and end_ms <= now_ms and listing.is_public
+    """Show a reminder of a listing; `end_ms` is the end of the cooldown, and `due` is None before that."""
     return ReminderView(
         listing=reminder.listing,
         name=listing.profile.name,
         set_at=reminder.set_ms,
         ends_at=end_ms,
-        is_due=is_due,
-        is_new=is_due and end_ms is not None and end_ms > row.read_ms,
+        is_due=due is not None,
+        is_new=due is not None and due.is_new,
         message=_message_state(reminder.message, end_ms),
     )
 

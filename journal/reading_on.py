@@ -44,7 +44,7 @@ WALK_BYTES = 8 << 20
 BLOCK_BYTES = 256 << 10
 MARK_BYTES = 256 << 10
 MOST_MARKS = 4_096
-"""Frames of one segment that are remembered."""
+"""Frames of one segment that are remembered: of more, every second one is forgotten."""
 MOST_PLACES = 256
 
 
@@ -148,6 +148,8 @@ class _Known:
         at = bisect_left(frames, frame)
         if at == len(frames) or frames[at] != frame:
             frames.insert(at, frame)
+            if len(frames) > MOST_MARKS:
+                del frames[1::2]
 
     def before(self, segment: int, position: int) -> tuple[int, int]:
         """Return the last known frame in a segment that does not come behind the record at the position."""
@@ -156,20 +158,15 @@ class _Known:
         return frames[at - 1] if at else (segment - 1, HEADER_BYTES)
 
     def keep(self, segments: Mapping[int, Path]) -> None:
-        """Take the segments that there are, and forget every second frame where there are too many."""
+        """Take the segments that there are, and forget the frames of others."""
         self.segments = segments
-        self._frames = {
-            first: frames if len(frames) <= MOST_MARKS else frames[::2]
-            for first, frames in self._frames.items()
-            if first in segments
-        }
+        self._frames = {first: frames for first, frames in self._frames.items() if first in segments}
 
 
 class _Segment:
     """A segment that is open, with the bytes around the frame in turn."""
 
     def __init__(self, folder: Folder, path: Path) -> None:
-        self.path = path
         self.file: BinaryIO = path.open("rb", buffering=0)
         try:
             raw = self.file.read(HEADER_BYTES)
@@ -216,7 +213,7 @@ class _Walk:
     """One walk from the frame of a position on. Runs in the thread."""
 
     def __init__(
-        self, folder: Folder, known: "_Known", wanted: re.Pattern[bytes], end: End, asked: _Asked
+        self, folder: Folder, known: _Known, wanted: re.Pattern[bytes], end: End, asked: _Asked
     ) -> None:
         self._folder = folder
         self._known = known

@@ -9,14 +9,13 @@ import sys
 import unicodedata
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from typing import get_args
 
 import msgspec
 
 from core.events import (
+    FREQUENT,
     EligibilityChecked,
     Event,
-    FrequentEvent,
     ListingMerged,
     ListingRemoved,
     ListingReviewed,
@@ -29,7 +28,7 @@ from core.state import State
 from listings.finding import survey
 
 _CHANGING = (ListingSaved, ListingReviewed, EligibilityChecked, ListingRemoved, ListingMerged)
-_DAILY = frozenset(get_args(FrequentEvent)) - {VoteCast}
+_DAILY = FREQUENT - {VoteCast}
 
 
 class Shelf(msgspec.Struct, frozen=True, gc=False):

@@ -13,6 +13,7 @@ from statistics import median
 
 from core.actors import Actor
 from core.events import (
+    FREQUENT,
     EligibilityChecked,
     Event,
     ListingClaimed,
@@ -113,7 +114,7 @@ class Ownership:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if isinstance(event, _CHANGING):
+            if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 self._look(event.ref)
 
     def _look(self, ref: str) -> None:

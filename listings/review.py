@@ -5,7 +5,7 @@ submission twice, because it is in review once only.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import UNSET
 
@@ -23,11 +23,13 @@ _DECISIONS = frozenset({"approved", "denied"})
 
 
 class PresetReason(NamedTuple):
-    """A reason for a denial that moderators choose from a list. Its owner reads title and text."""
+    """A reason for a denial of a listing of that kind, which moderators choose from a list. Its owner reads
+    title and text."""
 
     key: str
     title: str
     text: str
+    kind: Literal["bots", "servers", "both"]
 
 
 def waiting_since(row: Listing) -> int:

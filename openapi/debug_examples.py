@@ -34,19 +34,11 @@ from handlers.debug_process import (
 )
 from handlers.debug_user import UserInside, VoteOfUser
 from handlers.debug_webhooks import EndpointInside, WebhooksInside
+from handlers.history_views import act_views, owner_message_view
+from handlers.key_views import key_view
+from handlers.listing_views import LimitView, bot_view, server_view, stats_problem_views
 from handlers.user_views import user_view
-from handlers.views import (
-    LimitView,
-    act_views,
-    bot_view,
-    delivery_view,
-    key_view,
-    owner_message_view,
-    server_view,
-    stats_problem_views,
-    suspension_view,
-    webhook_view,
-)
+from handlers.webhook_views import delivery_view, suspension_view, webhook_view
 from listings.stats_problems import StatsProblem
 from openapi.cast import (
     APPROVED_BOT,

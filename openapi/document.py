@@ -14,7 +14,7 @@ import msgspec
 
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
-from handlers.reply import JSON, Reply, encode_json
+from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
 from handlers.route import Access, RefusalKind, Route
 from handlers.routes import ROUTES, TAGS
 from handlers.user_views import SESSION_PATTERN
@@ -27,6 +27,7 @@ from openapi.examples import ANSWERS, BODIES, answers_of
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
 
 Node = dict[str, Any]
+EVENTS = EVENT_STREAM.partition(";")[0]
 
 _ABOUT = """Votegate is the API of a bot-listing platform. Bot developers push their bot's counts, ask
 whether a user has voted, and receive a webhook for each vote. The platform itself uses the management API.
@@ -62,7 +63,8 @@ _VERSIONS = f"""
 **Versions.** This is version {API_VERSION} of the API. Votegate {VERSION} answers it. {VERSIONS}"""
 
 _WEBHOOK_TEXT = """Sent to the URL of a listing's webhook settings when a user votes for the bot or the
-server, within seconds of the vote; and, as a test, when the management API asks for one.
+server, within seconds of the vote; and, as a test, when the management API asks for one. An endpoint whose
+settings name other `events` alone gets no votes.
 
 Answer with a status from 200 to 299, quickly, and do your work afterwards: the whole exchange must end
 within $webhook_timeout. Anything else, redirects included, is tried again up to $webhook_retries, each
@@ -73,6 +75,12 @@ and then, until one is delivered. 410 suspends at once.
 An event can arrive twice: every attempt of it carries the same `webhook-id`. Before you believe a request,
 check its signature (https://www.standardwebhooks.com), or compare the `Authorization` header with your
 token."""
+
+_EVENT_TEXT = """Sent to endpoints whose settings name the event under `events`: `review.approved`,
+`review.denied`, and `vote.struck`, which comes once for each user. `at` is the time of the decision, and the
+same in each attempt.
+
+A body with a `type` is none of a vote. All else is as for votes: headers, signature, attempts, suspension."""
 
 _SCHEMES: Mapping[Access, str | None] = {"bot key": "apiKey", "operator": "operator", "anyone": None}
 _SECURITY_SCHEMES: Node = {
@@ -122,7 +130,17 @@ def openapi_document(deployment: Deployment) -> Node:
         "servers": [{"url": "/", "description": "Where this document was found."}],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": _paths(responses),
-        "webhooks": {"vote": {"post": _vote_webhook()}},
+        "webhooks": {
+            "vote": {"post": _webhook("vote", "A user has voted", _WEBHOOK_TEXT, "Vote")},
+            "listingEvent": {
+                "post": _webhook(
+                    "listingEvent",
+                    "A review is decided, or votes are struck out",
+                    _EVENT_TEXT,
+                    "ListingEvent",
+                )
+            },
+        },
         "components": {
             "securitySchemes": _SECURITY_SCHEMES,
             "parameters": _PARAMETERS,
@@ -257,15 +275,15 @@ _PATH_PARAMETERS: Mapping[str, str] = {
 """The parameter that a name in a path stands for: an `id` is that of what the segment before it names."""
 
 
-def _vote_webhook() -> Node:
+def _webhook(name: str, summary: str, description: str, body: str) -> Node:
     return {
-        "operationId": "vote",
+        "operationId": name,
         "tags": ["Webhooks"],
-        "summary": "A user has voted",
-        "description": _WEBHOOK_TEXT,
+        "summary": summary,
+        "description": description,
         "security": [{"webhookToken": []}, {}],
         "parameters": [_component("parameters", name) for name in _OF_WEBHOOKS],
-        "requestBody": _request_body("Vote", required=True),
+        "requestBody": _request_body(body, required=True),
         "responses": {
             "2XX": {"description": "Delivered."},
             "410": {"description": "Not delivered: the endpoint is suspended."},
@@ -305,7 +323,10 @@ class _Responses:
         success = {
             "description": route.outcome,
             "headers": _headers(LIMITED if route.access == "bot key" else EVERY),
-            "content": {route.content_type: content},
+            "content": {
+                route.content_type: content,
+                **({EVENTS: {"schema": ref("VoteEvents")}} if route.has_events else {}),
+            },
         }
         responses = {str(route.status): success}
         for status, name, node in self._refusals(route):

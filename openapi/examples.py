@@ -13,8 +13,23 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
+from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
+from handlers.history_views import History, act_views, owner_message_view
+from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
+from handlers.listing_views import (
+    ApprovedBot,
+    BotPage,
+    LimitsAnswer,
+    ServerCount,
+    ServerPage,
+    ShownBot,
+    bot_view,
+    limits_view,
+    listing_answer,
+    server_view,
+)
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import encode_json
 from handlers.routes import ROUTES
@@ -31,38 +46,19 @@ from handlers.user_views import (
     session_view,
     user_view,
 )
-from handlers.views import (
-    ApprovedBot,
-    BotPage,
-    CastVote,
+from handlers.views import Success
+from handlers.vote_feed import VoteLine, VotePage
+from handlers.vote_views import CastVote, UserVote, UserVotes
+from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,
-    History,
-    IssuedKey,
-    KeyList,
-    LimitsAnswer,
     Redelivered,
-    RotatedKey,
     RotatedSecret,
     SavedWebhook,
-    ServerCount,
-    ServerPage,
-    ShownBot,
-    Success,
-    UserVote,
-    UserVotes,
     WebhookAnswer,
-    act_views,
-    bot_view,
     delivery_view,
-    key_view,
-    limits_view,
-    listing_answer,
-    owner_message_view,
-    server_view,
     webhook_view,
 )
-from handlers.vote_feed import VoteLine, VotePage
 from listings.notices import OwnerNotice
 from openapi.cast import (
     APPOINTED,
@@ -173,6 +169,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
 
 _NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
 _REMINDER = Reminder(APPROVED_BOT.ref, NOW_MS - DAY_MS)
+_DUE = DueReminder(APPROVED_BOT, _REMINDER, NOW_MS, is_new=True)
 _ANSWERS: Mapping[str, Example] = {
     "done": _example("Done", Success()),
     "voted": _example("The user voted lately", VoteStatus(True, 3, NOW_MS - 3_600_000)),
@@ -261,7 +258,7 @@ _ANSWERS: Mapping[str, Example] = {
     ),
     "reminders": _example(
         "One that is due",
-        UserReminders(reminders=(reminder_view(SIGNED_IN, APPROVED_BOT, _REMINDER, NOW_MS, NOW_MS),)),
+        UserReminders(reminders=(reminder_view(APPROVED_BOT, _REMINDER, NOW_MS, _DUE),)),
     ),
     "serverCount": _example("Set", ServerCount(server_count=SERVER_COUNT)),
     "limits": _example("One of its own", LimitsAnswer(**asdict(limits_view(APPROVED_BOT)))),
@@ -364,6 +361,23 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "botVote": Example("A vote for a bot", {"bot": BOT, "user": USER, "test": False}),
         "serverVote": Example("A vote for a server", {"guild": SERVER, "user": USER, "test": False}),
         "testVote": Example("A test", {"user": USER, "test": True}),
+    },
+    "ListingEvent": {
+        "botApproved": Example("A bot was approved", {"type": "review.approved", "bot": BOT, "at": NOW_MS}),
+        "serverDenied": Example(
+            "A server was denied",
+            {"type": "review.denied", "guild": SERVER, "at": NOW_MS, "reason": "Say what it is about."},
+        ),
+        "voteStruck": Example(
+            "Votes for a bot were struck out",
+            {
+                "type": "vote.struck",
+                "bot": BOT,
+                "user": USER,
+                "at": NOW_MS,
+                "reason": "Accounts of one person.",
+            },
+        ),
     },
 }
 BODIES: Mapping[str, Mapping[str, Example]] = {

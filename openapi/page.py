@@ -48,6 +48,13 @@ nav a { display: inline-block; padding: .2rem 0; }
 """
 
 
+_WEBHOOKS = {
+    "vote": ("webhook", "The vote webhook"),
+    "listingEvent": ("other-webhooks", "Webhooks of other events"),
+}
+"""The anchor and the title of each."""
+
+
 class _Html(str):
     """Text that is markup already."""
 
@@ -55,19 +62,19 @@ class _Html(str):
 
 
 @functools.cache
-def docs_reply(deployment: Deployment) -> Reply:
-    """Return the answer of `GET /docs`."""
+def docs_reply(deployment: Deployment, *, has_site: bool = False) -> Reply:
+    """Return the answer of `GET /docs`. With a site, the page leads back to it."""
     style = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     headers = {
         "content-security-policy": f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
     }
-    content = page(openapi_document(deployment)).encode()
+    content = page(openapi_document(deployment), has_site=has_site).encode()
     return Reply(200, content, headers, content_type="text/html; charset=utf-8")
 
 
-def page(document: Node) -> str:
+def page(document: Node, *, has_site: bool = False) -> str:
     info, components = document["info"], document["components"]
     head = _el(
         "head",
@@ -78,11 +85,15 @@ def page(document: Node) -> str:
     )
     body = _el(
         "body",
+        *([_el("p", _el("a", "Back to the site", href="/"))] if has_site else []),
         _el("h1", info["title"], " ", _el("small", info["version"])),
         *_prose(info["description"]),
         _contents(document),
         *(_tag_section(document, tag) for tag in document["tags"]),
-        _section("webhook", "The vote webhook", *_operation(document, document["webhooks"]["vote"]["post"])),
+        *(
+            _section(anchor, title, *_operation(document, document["webhooks"][name]["post"]))
+            for name, (anchor, title) in _WEBHOOKS.items()
+        ),
         _section(
             "refusals", "Refusals", *(_refusal(document, *item) for item in components["responses"].items())
         ),
@@ -134,7 +145,7 @@ def _contents(document: Node) -> _Html:
         ]
         lists.append(_el("details", _el("summary", tag["name"]), _el("ul", *links)))
     rest = {
-        "#webhook": "The vote webhook",
+        **{f"#{anchor}": title for anchor, title in _WEBHOOKS.values()},
         "#refusals": "Refusals",
         "#schemas": "Schemas",
         "openapi.json": "OpenAPI 3.1",

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import Route
-from handlers.views import Snowflake
+from handlers.views import Moment, Snowflake
 from listings.forms import BotEdit, ServerEdit
 from listings.stats import StatsBody
 
@@ -41,6 +41,11 @@ _NOT_OURS: Mapping[str, Node] = {
     "Page": {"type": "string"},
     "Backup": {"type": "string", "format": "binary"},
     "Metrics": {"type": "string", "description": "Metrics in the OpenMetrics text format 1.0."},
+    "VoteEvents": {
+        "type": "string",
+        "description": "Server-sent events: `data` is a line as on a page, and `id` the cursor behind it. "
+        "The event `lost` is the last: its `data` is the error of a cursor that is too old.",
+    },
 }
 _OF_CONTENT = {
     "application/json": "Document",
@@ -76,7 +81,33 @@ class TestVote(Struct, forbid_unknown_fields=True):
     test: IsTest
 
 
-VOTES: tuple[type[Struct], ...] = (BotVote, ServerVote, TestVote)
+class _Decided(Struct, forbid_unknown_fields=True, kw_only=True):
+    bot: Snowflake | UnsetType = UNSET
+    guild: Snowflake | UnsetType = UNSET
+    at: Moment
+
+
+class ReviewApproved(_Decided, tag_field="type", tag="review.approved"):
+    """A bot (`bot`) or a server (`guild`) was approved."""
+
+
+class ReviewDenied(_Decided, tag_field="type", tag="review.denied"):
+    """A bot (`bot`) or a server (`guild`) was denied."""
+
+    reason: str
+
+
+class VoteStruck(_Decided, tag_field="type", tag="vote.struck"):
+    """The votes of a user for a bot (`bot`) or a server (`guild`) were struck out."""
+
+    user: Snowflake
+    reason: str
+
+
+WEBHOOK_BODIES: Mapping[str, Sequence[type[Struct]]] = {
+    "Vote": (BotVote, ServerVote, TestVote),
+    "ListingEvent": (ReviewApproved, ReviewDenied, VoteStruck),
+}
 """The bodies that webhooks send."""
 
 
@@ -108,7 +139,8 @@ def schema_components(routes: Iterable[Route]) -> Node:
     pushes = StatsBody.__subclasses__()
     answers = {route.answer: None for route in routes if route.answer is not None}
     errors = (ErrorBody, InvalidFieldsBody, VotedTooSoonBody, QuarantinedBody)
-    of_structs = _structs([*pushes, *answers, *errors, *VOTES])
+    of_webhooks = [body for bodies in WEBHOOK_BODIES.values() for body in bodies]
+    of_structs = _structs([*pushes, *answers, *errors, *of_webhooks])
     for form, names in _PROFILES.items():
         written = {name: _unbound(schema) for name, schema in of_forms[name_of(form)]["properties"].items()}
         for name in names:
@@ -122,7 +154,10 @@ def schema_components(routes: Iterable[Route]) -> Node:
         **of_structs,
         **of_forms,
         **_NOT_OURS,
-        "Vote": {"oneOf": [ref(name_of(vote)) for vote in VOTES]},
+        **{
+            name: {"oneOf": [ref(name_of(body)) for body in bodies]}
+            for name, bodies in WEBHOOK_BODIES.items()
+        },
     }
 
 

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import TypeVar
 
 from core.events import (
+    FREQUENT,
     EligibilityChecked,
     Event,
     ListingMerged,
@@ -105,7 +106,7 @@ class SearchIndex:
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Read a committed record."""
         for event in events:
-            if isinstance(event, _CHANGING):
+            if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 if len(self._noted) >= NOTED:
                     self._noted.clear()
                     self._is_outdated = True

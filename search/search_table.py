@@ -136,12 +136,12 @@ class _Entries:
         self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
     def settle(self) -> None:
+        """Write all that is gathered, in one piece, and go on in a connection that has little to gather in.
+        What the old one has for that never shrinks, and a beginning is looked for in all of it."""
         gathered = self._sql
         gathered.execute("COMMIT")
-        gathered.execute("INSERT INTO words (words) VALUES ('optimize')")  # one piece, which later ones spare
-        self._sql = (
-            _connected()
-        )  # the old one never shrinks what it has gathered in, and searches all of that
+        gathered.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._sql = _connected()
         gathered.backup(self._sql)
         gathered.close()
         self._gather(SETTLED)

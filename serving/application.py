@@ -9,7 +9,7 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
@@ -104,6 +104,8 @@ class EndpointHandler(RequestHandler):
         self._pieces: list[bytes] = []
         self._began_ns = policy.clock.monotonic_ns()
         self._watched_ns: int | None = None  # when an event stream began: how long it lasts is no latency
+        self._sending: asyncio.Task[Any] | None = None  # while a stream is sent
+        self._is_left = False  # the client is gone
         policy.running.begin(self)  # before anything can end the request
 
     def set_default_headers(self) -> None:
@@ -142,6 +144,9 @@ class EndpointHandler(RequestHandler):
     def on_connection_close(self) -> None:
         super().on_connection_close()
         self._policy.running.end(self)
+        self._is_left = True
+        if self._sending is not None:
+            self._sending.cancel()  # the stream may wait for news, and a write would be the first to notice
 
     def compute_etag(self) -> None:
         """Send no ETag: no response is worth a conditional request."""
@@ -245,10 +250,7 @@ class EndpointHandler(RequestHandler):
         """Send a stream. If it fails, close the connection, so that the client notices the missing end."""
         self._set_head(reply)
         try:
-            async for piece in stream:
-                self.write(piece)
-                async with asyncio.timeout(STALLED_SECONDS):
-                    await self.flush()
+            await self._send_pieces(stream)
         except StreamClosedError:
             return
         except CUT_OFF as error:
@@ -262,7 +264,21 @@ class EndpointHandler(RequestHandler):
             self._cut_off()
         else:
             self.finish()
+
+    async def _send_pieces(self, stream: AsyncGenerator[bytes, None]) -> None:
+        """Send the pieces of a stream to its end, which comes early if the client goes away."""
+        self._sending = task = cast("asyncio.Task[Any]", asyncio.current_task())
+        try:
+            async for piece in stream:
+                self.write(piece)
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await self.flush()
+        except asyncio.CancelledError:
+            if not self._is_left:  # the program ends
+                raise
+            task.uncancel()
         finally:
+            self._sending = None
             await stream.aclose()
 
     def _cut_off(self) -> None:

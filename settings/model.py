@@ -38,6 +38,7 @@ from settings.values import (
     HeaderSecret,
     InnerAddress,
     KeyPrefix,
+    ListingKind,
     NameServers,
     Networks,
     NodeName,
@@ -324,6 +325,7 @@ class DenialReason(_Section):
     key: ReasonKey
     title: ReasonTitle
     text: ReasonText
+    kind: ListingKind = "both"
 
 
 _REASONS = (
@@ -331,21 +333,25 @@ _REASONS = (
         key="silent",
         title="It does not answer",
         text="It was offline, or did not answer its commands, when a moderator tried it.",
+        kind="bots",
     ),
     DenialReason(
         key="not-inviteable",
         title="It cannot be added",
         text="Only its owner can add it to a server. Make it public, and turn its code grant off.",
+        kind="bots",
     ),
     DenialReason(
         key="no-slash-commands",
         title="It has no slash commands",
         text="Its main functions must be there as slash commands that work on every server.",
+        kind="bots",
     ),
     DenialReason(
         key="broken",
         title="Its main functions do not work",
         text="A moderator tried what its page promises, and it failed.",
+        kind="bots",
     ),
     DenialReason(
         key="misleading",
@@ -356,6 +362,7 @@ _REASONS = (
         key="copied",
         title="It is a copy",
         text="It is somebody else's work without changes that matter, or it is listed already.",
+        kind="bots",
     ),
     DenialReason(
         key="offensive",
@@ -366,16 +373,18 @@ _REASONS = (
         key="unsafe",
         title="It is not safe",
         text="It has a security hole, or asks for permissions that it does not need.",
+        kind="bots",
     ),
     DenialReason(
         key="platform-terms",
         title="It breaks the rules of the chat platform",
-        text="The platform's terms and its rules for developers hold here, too.",
+        text="The platform's terms hold here, too, and so do its rules for those who make bots.",
     ),
     DenialReason(
         key="owner",
         title="Its owner is not confirmed",
         text="Prove on its page that it is yours, and send it again.",
+        kind="bots",
     ),
 )
 

@@ -211,6 +211,7 @@ def _line(most: int) -> AfterValidator:
 ReasonKey = Annotated[str, _matching(r"[a-z0-9-]{1,32}", "must be 1 to 32 characters of a-z, 0-9 and -")]
 ReasonTitle = Annotated[str, _line(80)]
 ReasonText = Annotated[str, _line(400)]
+ListingKind = Literal["bots", "servers", "both"]
 
 
 def _off(value: object) -> object:

@@ -61,7 +61,7 @@ def counts_of(state: State) -> RowCounts:
     unfinished = len(state.deliveries.pending) + sum(map(len, state.deliveries.remote.values()))
     deliveries = unfinished + sum(map(len, state.deliveries.finished.values()))
     unlisted = sum(map(state.votes.voters, state.listings.orphans))  # an export leaves these out
-    counts = sum(1 for _ in _counts(state))
+    counts = sum(1 for _ in _counted(state))
     return RowCounts(len(state.listings), len(state.votes) - unlisted, deliveries, len(state.users), counts)
 
 
@@ -149,10 +149,14 @@ def _users(state: State) -> Iterator[Row]:
         yield state.users[ref]
 
 
+def _counted(state: State) -> Iterator[str]:
+    """Yield the listings with votes by day and month."""
+    return (ref for ref in state.listings.refs if state.vote_counts.rows(ref))
+
+
 def _counts(state: State) -> Iterator[Row]:
-    for ref in state.listings.refs:
-        if state.vote_counts.rows(ref):
-            yield CountedVotes(ref, state.vote_counts.summed(ref))
+    for ref in _counted(state):
+        yield CountedVotes(ref, state.vote_counts.summed(ref))
 
 
 _TABLE_ROWS = {

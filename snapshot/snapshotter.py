@@ -150,19 +150,23 @@ class Snapshotter:
     async def _backup_pieces(self) -> AsyncGenerator[bytes, None]:
         await self._ledger.durable(self._ledger.head)  # before the first byte, while a 503 is still possible
         position, loop = self._ledger.head, asyncio.get_running_loop()
-        with StateCopy(self._ledger.state) as copy, ThreadPoolExecutor(1, "backup", give_way) as thread:
-            self._journal.rotate()  # so that the records behind the position begin a segment
-            encoder = self._encoder(position)
-            yield encoder.header
-            for chunk in copy:
-                yield await loop.run_in_executor(thread, encoder.encode, chunk)
-            newest, rows = self._ledger.head, copy.rows
-            await self._ledger.durable(newest)
-            behind = JournalReader(self._folder).records(position, newest)
-            while few := await loop.run_in_executor(thread, _some_records, behind):
-                rows += len(few)
-                yield await loop.run_in_executor(thread, encoder.encode, RecordsChunk(few))
-            yield await loop.run_in_executor(thread, encoder.encode, EndChunk(rows, newest))
+        thread = ThreadPoolExecutor(1, "backup", give_way)
+        try:
+            with StateCopy(self._ledger.state) as copy:
+                self._journal.rotate()  # so that the records behind the position begin a segment
+                encoder = self._encoder(position)
+                yield encoder.header
+                for chunk in copy:
+                    yield await loop.run_in_executor(thread, encoder.encode, chunk)
+                newest, rows = self._ledger.head, copy.rows
+                await self._ledger.durable(newest)
+                behind = JournalReader(self._folder).records(position, newest)
+                while few := await loop.run_in_executor(thread, _some_records, behind):
+                    rows += len(few)
+                    yield await loop.run_in_executor(thread, encoder.encode, RecordsChunk(few))
+                yield await loop.run_in_executor(thread, encoder.encode, EndChunk(rows, newest))
+        finally:
+            thread.shutdown(wait=False)  # a client that goes away leaves it at work: the loop does not wait
 
     def _encoder(self, position: int) -> SnapshotEncoder:
         return SnapshotEncoder(position, self._clock.now_ms(), self._folder.keys.new_seal())

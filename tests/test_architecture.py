@@ -286,9 +286,10 @@ TESTED_ELSEWHERE = {
         "handlers/manage_strikes",
         *("handlers/manage_webhooks", "handlers/public"),
         *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
+        *("handlers/history_views", "handlers/key_views", "handlers/vote_views", "handlers/webhook_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
-        *("serving/application", "serving/direct", "serving/rendering", "serving/request_ids"),
+        *("serving/direct", "serving/rendering", "serving/request_ids"),
     ],
     "Every gateway of tests/system is built by it.": [
         *(

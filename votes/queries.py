@@ -1,7 +1,7 @@
 """Vote statuses, and the listings that know a user. Law: a vote status is one look-up and one subtraction."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from typing import Annotated, NamedTuple
 
@@ -76,14 +76,17 @@ def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
 
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
-    for known in (
-        state.listings.orphans,
-        state.listings.refs,
-        state.users.refs,
-    ):  # in this order: an orphan may become a listing meanwhile
+    # In this order: an orphan may become a listing meanwhile.
+    for refs in ref_slices(state.listings.orphans, state.listings.refs, state.users.refs):
+        yield [ref for ref in refs if _knows(state, ref, user)]
+
+
+def ref_slices(*tables: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the sorted refs of tables in slices, one table behind the other. They may change between two."""
+    for known in tables:
         after = ""
         while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
-            yield [ref for ref in refs if _knows(state, ref, user)]
+            yield refs
             after = refs[-1]
 
 

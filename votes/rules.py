@@ -54,12 +54,8 @@ def cast_vote(
         of_month=of_month + 1,
         total=total if total > count_here + 1 else 0,
     )
-    if listing.webhook is None or "vote" not in listing.webhook.taken:
-        return (vote,)
-    queued = DeliveryQueued(delivery_id, ref, user, test=False, at_ms=now_ms)
-    if len(state.deliveries.pending_of(ref)) < pending_most:
-        return vote, queued
-    return vote, queued, DeliveryDropped(delivery_id, ref, made=0, reason="overflow", at_ms=now_ms)
+    deliveries = NewDeliveries(lambda: delivery_id, pending_most)
+    return vote, *told(state, listing, "vote", deliveries, now_ms, users=(user,))
 
 
 def erase_user(user: str, refs: Collection[str], mark: str = "", *, now_ms: int, by: Actor) -> list[Event]:

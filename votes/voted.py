@@ -5,7 +5,6 @@ while: the log adds what the user votes for from then on. A ref that is kept may
 whoever reads them asks for each vote anew.
 """
 
-from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import NamedTuple
 
 from core.events import Event, UserErased, VoteCast, VotesMerged
 from core.state import State
-from core.vote_port import SLICE_LISTINGS
+from votes.queries import ref_slices
 
 MOST_USERS, MOST_REFS = 256, 100_000
 """Users whose listings are kept, and the refs of all of them together."""
@@ -34,12 +33,9 @@ class VotedSearch:
     def slices(self) -> Iterator[None]:
         votes, user = self._state.votes, int(self.user)
         # In this order: an orphan may become a listing meanwhile.
-        for known in (self._state.listings.orphans, self._state.listings.refs):
-            after = ""
-            while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
-                self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
-                after = refs[-1]
-                yield
+        for refs in ref_slices(self._state.listings.orphans, self._state.listings.refs):
+            self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
+            yield
 
     def add_from(self, events: Sequence[Event]) -> None:
         """Read a committed record."""

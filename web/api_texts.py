@@ -1,12 +1,14 @@
 """The errors of the API, as pages say them. Law: what is not here is shown as the API says it.
 
 The API speaks English to everybody. A page shows what an endpoint answered, so it knows a sentence again by
-its English. A name in braces stands for any text there, which is looked for here, too.
+its English. What the API says to programmers, a page says in plain words. A name in braces stands for any
+text there, which is looked for here, too.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 
+from core.snowflake import NO_SNOWFLAKE
 from web.texts import Text, Words
 
 _SENTENCES = (
@@ -66,8 +68,6 @@ _SENTENCES = (
     Text("the chat platform answered with status {status}"),
     # Fields
     Text("Some fields are not valid."),
-    Text("must be a snowflake: 17 to 20 digits"),
-    Text("must be 17 to 20 digits"),
     Text("must be other users than the owner"),
     Text("must not name one twice"),
     Text("must be later than now"),
@@ -117,7 +117,12 @@ def _patterns() -> Iterator[tuple[re.Pattern[str], str]]:
             yield re.compile(_NAME.sub(r"(?P<\1>.+)", re.escape(text.english))), text.english
 
 
-_FIXED: Mapping[str, Text] = {text.english: text for text in _SENTENCES if "{" not in text.english}
+_PLAINLY: Mapping[str, Text] = {NO_SNOWFLAKE: Text("must be 17 to 20 digits")}
+"""What the API says with a word that only programmers know."""
+_FIXED: Mapping[str, Text] = {
+    **{text.english: text for text in _SENTENCES if "{" not in text.english},
+    **_PLAINLY,
+}
 _PATTERNS = tuple(_patterns())
 
 

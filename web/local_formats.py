@@ -24,11 +24,11 @@ from babel.numbers import format_decimal
 from babel.units import format_unit
 from markupsafe import Markup
 
+from core.clock import MS_PER_DAY
 from core.rows import Language
 from web.formats import NOTHING
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-_DAY_MS = 86_400_000
 _MOST_KEPT = 1_024
 """The numbers, those with a unit, and the times, that are kept."""
 
@@ -87,7 +87,7 @@ class LocalFormats:
     def clock(self, at_ms: int, now_ms: int) -> str:
         """Return a `<time>` element of a moment to come: its time of day, if it comes within a day. A script
         shows that by the clock of its reader."""
-        if at_ms - now_ms >= _DAY_MS:
+        if at_ms - now_ms >= MS_PER_DAY:
             return Markup("{} UTC").format(self.moment(at_ms))
         at = datetime.fromtimestamp(at_ms / 1_000, UTC)
         text = format_time(at, "short", locale=self._locale)
@@ -106,10 +106,8 @@ class LocalFormats:
         return _element(at_ms, f"{self._exactly(at_ms // 1_000)} UTC", text)
 
     def until(self, at_ms: int, now_ms: int) -> str:
-        """Return a `<time>` element that says how long a moment is ahead, such as "in 3 hours"."""
-        return _element(
-            at_ms, f"{self._exactly(at_ms // 1_000)} UTC", self.ahead(max(at_ms - now_ms, 1) / 1_000)
-        )
+        """Return how long a moment is ahead, in its two largest units: a second at least."""
+        return self.span(max(at_ms - now_ms, 1_000) / 1_000)
 
     def _written_unit(self, value: int, unit: str) -> str:
         return format_unit(value, f"duration-{unit}", "long", locale=self._locale)

@@ -64,12 +64,11 @@ class Localization:
         """Return the form of a template's text for a number, which stands in the place of `num`."""
         if not values:
             return self._counted(one, many, number)
+        return self._written_count(one, many, number, **values)
+
+    def _written_count(self, one: str, many: str, number: int, /, **values: Any) -> Markup:
         said = Markup(self._catalog.ngettext(one, many, number))  # noqa: S704 (texts of ours)
         return said % {"num": self.filters["number"](number), **values}
-
-    def _written_count(self, one: str, many: str, number: int) -> Markup:
-        said = Markup(self._catalog.ngettext(one, many, number))  # noqa: S704 (texts of ours)
-        return said % {"num": self.filters["number"](number)}
 
     def _value(self, value: Words | int) -> str:
         return str(self.filters["number"](value)) if isinstance(value, int) else self.say(value)

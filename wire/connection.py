@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
         """No request will be answered after the one whose turn it is."""
         if self._queue or self._held or self._refusal is not None:
             return False
-        return self._phase is LAST or self._at_eof or self._server.draining
+        return self._phase is LAST or self.at_eof or self._server.draining
 
     @property
     def idle(self) -> bool:
@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
         return self._channel.quiet and (for_a_while or self._channel.delivered)
 
     @property
-    def _at_eof(self) -> bool:
+    def at_eof(self) -> bool:
         return self._channel.reading is Reading.ENDED
 
     # From the loop: asyncio.Protocol.
@@ -197,6 +197,8 @@ class Connection(asyncio.Protocol):
         if self._phase is BODY and not self._waiting:
             self._give_up()
             return True
+        if self._turn is not None:
+            self._turn.no_more()
         return self._waiting or self._phase in (ANSWERING, LAST)
 
     def pause_writing(self) -> None:
@@ -305,7 +307,7 @@ class Connection(asyncio.Protocol):
         """End a connection over which no other request will be answered."""
         if self._phase in (IDLE, FRESH) and self.closing:
             self.linger()
-        elif self._phase in (HEAD, BODY) and self._at_eof and not self._waiting:
+        elif self._phase in (HEAD, BODY) and self.at_eof and not self._waiting:
             self._give_up()
 
     def _give_up(self) -> None:

@@ -1,6 +1,9 @@
 """One request and its answer, as Tornado's applications know them. Law: the application sees exactly what it
 would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
 
+There the end of what a client sends is the end of the connection. Here such a client still gets its answer,
+unless that is a stream of events, which has no end of its own: its client is taken to be gone.
+
 An exchange is fed by its connection with what was parsed, and begun when the exchanges before it are over.
 
 Interfaces: tornado.httputil.HTTPConnection, HTTPMessageDelegate and HTTPServerConnectionDelegate. Framing of
@@ -30,6 +33,7 @@ from wire.parser import RequestHead
 log = logging.getLogger(__name__)
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+EVENTS = "text/event-stream"
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
 
@@ -45,6 +49,10 @@ class Speaker(Protocol):
     @property
     def closing(self) -> bool:
         """No request will be answered after the one whose turn it is."""
+
+    @property
+    def at_eof(self) -> bool:
+        """The client sends no more."""
 
     def write(self, data: bytes) -> "asyncio.Future[None]": ...
     def go_on(self) -> None:
@@ -77,6 +85,7 @@ class Exchange(HTTPConnection):
         self.head_written = False
         self.answered = False
         self._chunked = False
+        self._endless = False
         self._bytes_left: int | None = None
 
     @property
@@ -121,8 +130,17 @@ class Exchange(HTTPConnection):
             return
         if not self._delegate_ended:
             self._end_early()
-        elif self._close_callback is not None:
-            callback, self._close_callback = self._close_callback, None
+        else:
+            self._tell_closed()
+
+    def no_more(self) -> None:
+        """Note that the client sends no more."""
+        if self._endless:
+            self._tell_closed()
+
+    def _tell_closed(self) -> None:
+        callback, self._close_callback = self._close_callback, None
+        if callback is not None:
             callback()
 
     def _deliver(self) -> None:
@@ -172,7 +190,7 @@ class Exchange(HTTPConnection):
     # From the application: tornado.httputil.HTTPConnection.
 
     def set_close_callback(self, callback: Callable[[], None] | None) -> None:
-        """Set what is called when the client goes away before it has its answer."""
+        """Set what is called, once, when the client goes away before it has its answer."""
         self._close_callback = callback
 
     def write_headers(
@@ -187,7 +205,10 @@ class Exchange(HTTPConnection):
         lines = [f"HTTP/1.1 {start_line.code} {start_line.reason}"]
         lines += [f"{name}: {value}" for name, value in headers.get_all()]
         head = "\r\n".join([*lines, "\r\n"]).encode("latin-1")
-        return self._write(head + self._framed(chunk or b""))
+        written = self._write(head + self._framed(chunk or b""))
+        if self._connection.at_eof:
+            self.no_more()
+        return written
 
     def _frame(self, status: int, headers: HTTPHeaders) -> None:
         """Decide how the answer's end is told, and whether another may follow it."""
@@ -196,11 +217,13 @@ class Exchange(HTTPConnection):
             self._bytes_left = 0
         elif "Content-Length" in headers:
             self._bytes_left = int(headers["Content-Length"])
-        elif version == "HTTP/1.1":
-            self._chunked = True
-            headers["Transfer-Encoding"] = "chunked"
         else:
-            self.keep_alive = False
+            self._endless = headers.get("Content-Type", "").startswith(EVENTS)
+            self._chunked = version == "HTTP/1.1"
+            if self._chunked:
+                headers["Transfer-Encoding"] = "chunked"
+            else:
+                self.keep_alive = False
         # What has not come of the request when its answer leaves is not waited for.
         self.keep_alive = self.keep_alive and self.whole and not self._connection.closing
         if not self.keep_alive:

@@ -5,9 +5,12 @@ A record may be captured long after its commit: what it changed may have changed
 
 from collections.abc import Callable, Sequence
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from core import events as ev
+from core.clock import day_of
+from core.push_history import on_day
 from core.sharing import shared
 from core.state import State
 from core.vote_counts import clamped_day, counts_at
@@ -70,12 +73,15 @@ class Capture:
                     self._add(facts, ("cooldowns", event.cooldowns), self._cooldowns(event))
                 case ev.VoteCast():
                     self._add(facts, ("vote", event.ref, event.user), self._vote(event))
+                case ev.StatsUpdated():
+                    day = day_of(event.at_ms)
+                    self._add(facts, ("listing", event.ref, day), self._changed_listing(event.ref, day))
                 case ev.DeliveryQueued() | ev.DeliveryAttempted() | ev.DeliveryDropped() | ev.DeliveryTaken():
                     self._add(facts, ("delivery", event.delivery_id), self._of_delivery(event))
                 case _ if isinstance(event, _LOCAL | _MERGED):
                     pass
                 case _:
-                    self._add(facts, ("listing", event.ref), self.listing(event.ref))
+                    self._add(facts, ("listing", event.ref), self._changed_listing(event.ref))
         return list(facts.values())
 
     def _add_gone(
@@ -89,7 +95,7 @@ class Capture:
                 facts["erased", mark] = ErasedFact(mark, ms, event.user)
             case ev.VotesStruck(ref=ref, users=users):
                 facts["struck", ref, users] = StruckFact(ref, users, ms)
-                self._add(facts, ("listing", ref), self.listing(ref))
+                self._add(facts, ("listing", ref), self._changed_listing(ref))
                 self._add(facts, ("counts", ref), self.counts(ref))
 
     @staticmethod
@@ -101,6 +107,14 @@ class Capture:
         row, fleet = self._state.listings.get(ref), self._state.fleet
         return ListingFact(fleet.removed.get(ref, 0), shared(row, fleet.label)) if row is not None else None
 
+    def _changed_listing(self, ref: str, pushed_day: int | None = None) -> ListingFact | None:
+        """Return the listing with the pushes of one day alone: each push tells of its own, once."""
+        fact = self.listing(ref)
+        if fact is None or fact.row.pushed is UNSET:
+            return fact
+        pushed = on_day(fact.row.pushed, pushed_day) if pushed_day is not None else UNSET
+        return ListingFact(fact.life, replace(fact.row, pushed=pushed))
+
     def user(self, ref: str) -> UserFact | None:
         row = self._state.users.get(ref)
         return UserFact(self._forgotten(row.id), row) if row is not None else None
@@ -109,13 +123,12 @@ class Capture:
         """Return the vote and the counts with it; of one that is gone, the counts alone."""
         fleet, votes, ref, user = self._state.fleet, self._state.votes, event.ref, event.user
         vote, life = votes.get(ref, int(user)), fleet.removed.get(ref, 0)
-        day = event.day or clamped_day(event.at_ms)
+        day = clamped_day(event.at_ms)
         of_day, of_month = self._state.vote_counts.at(ref, fleet.own, day) if event.of_day else (0, 0)
-        day = day if of_day else 0
         if vote is not None:
             count = votes.parts(ref, int(user)).get(fleet.own, 0)
             struck = fleet.struck.get(ref, {}).get(user, 0)
-            counts = (day, of_day, of_month)
+            counts = (day if of_day and day != clamped_day(vote[1]) else 0, of_day, of_month)
             return VoteFact(ref, user, count, vote[1], life, self._forgotten(user), *counts, struck)
         return CountsFact(ref, life, (counts_at(fleet.label, day, of_day, of_month),)) if of_day else None
 

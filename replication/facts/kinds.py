@@ -17,7 +17,8 @@ class _Fact(msgspec.Struct, frozen=True, array_like=True, tag_field="type", forb
 
 
 class ListingFact(_Fact, frozen=True, tag="l"):
-    """A listing. `row` has the form that all nodes share (`core/sharing.py`)."""
+    """A listing. `row` has the form that all nodes share (`core/sharing.py`). Its `pushed` counts are
+    those of the day of a push, if the fact tells of one, and none otherwise; in a copy, all."""
 
     life: int
     row: Listing
@@ -33,7 +34,8 @@ class RemovedFact(_Fact, frozen=True, tag="r"):
 class VoteFact(_Fact, frozen=True, tag="v"):
     """A user's votes: `count` at the author's node, and the time of the last vote that the author knows.
 
-    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month.
+    With it the author has counted `of_day` votes for the listing on the day, and `of_month` in its month;
+    `day` 0 means that of `last_ms`.
     `struck` is when earlier votes of the user were struck out, as far as the author had read.
     """
 

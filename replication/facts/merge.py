@@ -43,7 +43,7 @@ from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
 from core.user_changes import joined_users, without_actor
-from core.vote_counts import counts_at
+from core.vote_counts import clamped_day, counts_at
 from core.vote_flags import joined_flags
 from replication.facts.capture import DigestOf
 from replication.facts.kinds import (
@@ -175,6 +175,7 @@ class Merge:
         if after == before:
             return []
         updates = _updates(after.windows, before.windows, label)
+        after = replace(after, pushed=row.pushed)
         if after.webhook == before.webhook:
             return [ev.ListingMerged(replace(as_own(after, label), webhook=known.webhook), updates)]
         merged = ev.ListingMerged(as_own(after, label), updates)
@@ -234,11 +235,12 @@ class Merge:
     def _counts_of_day(self, fact: VoteFact, node_id: str) -> list[ev.Event]:
         """Return what a fact says of its day, unless that is known."""
         number = self._state.fleet.numbers.get(node_id, -1)
-        of_day, of_month = self._state.vote_counts.at(fact.ref, number, fact.day)
+        day = fact.day or clamped_day(fact.last_ms)
+        of_day, of_month = self._state.vote_counts.at(fact.ref, number, day)
         is_known = fact.of_day <= of_day and fact.of_month <= of_month
         if not fact.of_day or (is_known and self._is_known_life(fact)):
             return []
-        told = counts_at(node_id, fact.day, fact.of_day, fact.of_month)
+        told = counts_at(node_id, day, fact.of_day, fact.of_month)
         return [ev.VoteCountsMerged(fact.ref, (told,))]
 
     def _is_known_life(self, fact: VoteFact) -> bool:

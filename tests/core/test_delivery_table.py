@@ -3,7 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
+from core import delivery_table
 from core.events import (
+    DeliveryAttempted,
     DeliveryForgotten,
     DeliveryMerged,
     DeliveryQueued,
@@ -18,8 +20,8 @@ from core.rows import (
     Delivery,
 )
 from core.state import State
-from tests.support.committed_rows import a_finished_delivery, a_listing
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
+from tests.support.committed_rows import a_delivery, a_finished_delivery, a_listing
+from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, REFUSED, SERVER_REF, USER
 from tests.support.state_laws import assert_indexes_agree
 
 LATER_MS = NOW_MS + 1_000
@@ -141,3 +143,72 @@ def test_what_is_elsewhere_stays_when_another_user_is_erased(ledger: Ledger, sta
     ledger.commit([DeliveryMerged(ELSEWHERE)])
     ledger.commit([UserErased(OTHER_USER, (BOT_REF,))])
     assert state.deliveries.remote == {BOT_REF: {"d": ELSEWHERE}}
+
+
+def test_the_delivery_of_a_user_s_latest_vote_is_found_wherever_it_is(ledger: Ledger, state: State) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(ELSEWHERE)])
+    assert state.deliveries.of_vote(BOT_REF, USER, NOW_MS) == ELSEWHERE
+    ledger.commit([DeliveryTaken("d", BOT_REF, LATER_MS)])
+    assert state.deliveries.of_vote(BOT_REF, USER, NOW_MS) == state.deliveries.pending["d"]
+    a_delivery(ledger, "later", at_ms=LATER_MS)
+    assert state.deliveries.of_vote(BOT_REF, USER, LATER_MS) == state.deliveries.pending["later"]
+    ledger.commit([DeliveryAttempted("d", BOT_REF, 1, REFUSED, "retry", LATER_MS)])
+    assert state.deliveries.of_vote(BOT_REF, USER, LATER_MS) == state.deliveries.pending["later"]
+    ledger.commit([DeliveryMerged(replace(FINISHED, id="later", queued_ms=LATER_MS))])
+    found = state.deliveries.of_vote(BOT_REF, USER, LATER_MS)
+    assert (found and found.id, found and found.state) == ("later", "delivered")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        DeliveryQueued("e", BOT_REF, OTHER_USER, False, NOW_MS),
+        DeliveryQueued("e", BOT_REF, USER, True, NOW_MS),
+        DeliveryQueued("e", BOT_REF, USER, False, NOW_MS, "vote.struck"),
+        DeliveryQueued("e", SERVER_REF, USER, False, NOW_MS),
+        DeliveryQueued("e", BOT_REF, USER, False, LATER_MS),
+    ],
+)
+def test_what_tells_of_something_else_is_not_the_delivery_of_a_vote(
+    ledger: Ledger, state: State, other: DeliveryQueued
+) -> None:
+    for ref in (BOT_REF, SERVER_REF):
+        a_listing(ledger, ref)
+    ledger.commit([other])
+    assert state.deliveries.of_vote(BOT_REF, USER, NOW_MS) is None
+
+
+@pytest.mark.parametrize(
+    "event",
+    [UserErased(USER, (BOT_REF,)), WebhookRemoved(BOT_REF), ListingRemoved(BOT_REF)],
+    ids=lambda e: type(e).__name__,
+)
+@pytest.mark.parametrize("row", [ELSEWHERE, replace(ELSEWHERE, owner="")])
+def test_a_delivery_that_is_gone_is_that_of_no_vote(
+    ledger: Ledger, state: State, event: Event, row: Delivery
+) -> None:
+    a_listing(ledger)
+    ledger.commit([DeliveryMerged(row)])
+    ledger.commit([event])
+    assert state.deliveries.of_vote(BOT_REF, USER, NOW_MS) is None
+
+
+def test_of_many_deliveries_that_wait_one_is_looked_at(
+    ledger: Ledger, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_listing(ledger)
+    users = [str(300_000_000_000_000_000 + number) for number in range(1_000)]
+    ledger.commit(
+        [DeliveryQueued(f"d{number}", BOT_REF, user, False, NOW_MS) for number, user in enumerate(users)]
+    )
+    looked_at = list[str]()
+
+    def is_vote(row: Delivery) -> bool:
+        looked_at.append(row.id)
+        return True
+
+    monkeypatch.setattr(delivery_table, "_is_vote", is_vote)
+    for number in (0, 500, 999):
+        assert state.deliveries.of_vote(BOT_REF, users[number], NOW_MS) is not None
+    assert looked_at == ["d0", "d500", "d999"]

@@ -15,6 +15,7 @@ from core.push_history import (
     History,
     Pushed,
     joined_histories,
+    on_day,
     pushes_of,
     with_push,
 )
@@ -71,6 +72,20 @@ def test_histories_join_into_that_of_all_pushes(
         pushed(one), joined_histories(pushed(other), pushed(third))
     )
     assert joined_histories(joined, joined) == joined
+
+
+@examples(100)
+@given(pushes)
+def test_a_history_is_that_of_its_days_joined(found: list[Push]) -> None:
+    history, joined = pushed(found), pushed([])
+    for day in [*pushes_of(history), MAX_DAY + 9]:
+        joined = joined_histories(on_day(history, day), joined)
+    assert joined == history
+
+
+def test_a_day_without_a_push_has_no_history() -> None:
+    assert on_day(pushed([(TODAY, 5, None), (TODAY - 2, 7, None)]), TODAY - 1) is UNSET
+    assert on_day(UNSET, TODAY) is UNSET
 
 
 def test_a_count_that_does_not_fit_stays_at_its_end() -> None:

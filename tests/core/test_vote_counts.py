@@ -212,9 +212,28 @@ def test_counts_of_a_node_move_to_its_new_label() -> None:
     assert dict(state.vote_counts.days(BOT_REF)) == {TODAY: 7}
 
 
-def test_a_listing_with_votes_on_all_days_takes_at_most_400_bytes() -> None:
+@pytest.mark.parametrize("votes_a_day", [1, 130, 1_000, 20_000, 100_000, 1_000_000])
+def test_a_listing_with_votes_on_all_days_takes_at_most_400_bytes(votes_a_day: int) -> None:
     counts = VoteCounts(VoteTable())
     for ago in reversed(range(800)):
-        counts.count(BOT_REF, 0, TODAY - ago, 1_000 + ago, 30_000 + ago)
+        counts.count(BOT_REF, 0, TODAY - ago, votes_a_day - ago % (votes_a_day // 2 + 1), 30 * votes_a_day)
     (row,) = counts.rows(BOT_REF)
     assert row.__sizeof__() <= 400
+
+
+def test_a_vote_of_the_newest_day_of_its_node_changes_the_head_alone() -> None:
+    counts = taken([(node, day, 1, day) for node in (0, 1) for day in (TODAY - 40, TODAY - node)])
+    before = counts.rows(BOT_REF)
+    counts.count(BOT_REF, 1, TODAY - 1, 2, TODAY)
+    after = counts.rows(BOT_REF)
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+    assert after[1][-4:] == before[1][-4:]
+    assert dict(counts.days(BOT_REF)) == {TODAY - 40: 2, TODAY - 1: 2, TODAY: 1}
+
+
+def test_a_vote_of_the_very_first_day_is_too_old_beside_90_others() -> None:
+    counts = taken([(0, day, 1, 1) for day in range(1, KEPT[0] + 1)])
+    counts.strike(BOT_REF, 1, 5, 1, 1, 1)
+    counts.count(BOT_REF, 1, 0, 1, 1)
+    assert counts.at(BOT_REF, 1, 0) == (0, 1)

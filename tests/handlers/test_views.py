@@ -1,12 +1,10 @@
 """Views take the fields of other structs."""
 
 import msgspec
-import pytest
 from msgspec import Struct
 from msgspec.structs import fields
 
-from core.rows import BotProfile, ServerProfile
-from handlers.views import BotAnswer, BotView, ServerView, Success, View, including
+from handlers.views import Success, View, including
 
 
 class _Profile(Struct):
@@ -39,15 +37,3 @@ def test_an_answer_is_written_in_the_order_of_its_fields() -> None:
 
 def test_a_view_keeps_its_name_and_its_text() -> None:
     assert (_Answer.__name__, _Answer.__module__, _Answer.__doc__) == ("_Answer", __name__, "Answered.")
-
-
-@pytest.mark.parametrize(("view", "profile"), [(BotView, BotProfile), (ServerView, ServerProfile)])
-def test_a_listing_shows_every_field_of_its_profile(view: type[Struct], profile: type[Struct]) -> None:
-    names = [field.name for field in fields(view)]
-    written = [field.name for field in fields(profile)]
-    assert names[:2] == ["id", "owner_id"]
-    assert names[2 : 2 + len(written)] == written
-
-
-def test_an_answer_about_a_bot_begins_with_success() -> None:
-    assert [field.name for field in fields(BotAnswer)] == ["success", *(f.name for f in fields(BotView))]

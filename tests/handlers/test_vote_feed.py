@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from core.state import State
 from handlers.reply import NotReady, Reply
 from handlers.request import Request
 from handlers.vote_feed import MOST_READERS, Cursor, VoteFeed
+from journal.reading_on import FoundPage, FoundRecord
 from tests.support.coroutines import run, turns
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, USER, listed, voted
@@ -22,25 +22,12 @@ FIRST = 500_000_000_000_000_000
 HOURS = 3_600.0
 
 
-class LogRecord(NamedTuple):
-    position: int
-    proof: int
-    events: Sequence[Event]
-
-
-class LogPage(NamedTuple):
-    records: Sequence[LogRecord]
-    position: int
-    proof: int
-    is_last: bool
-
-
 class MemoryLog:
     """The records of a journal in a list. `is_open` unset holds its readers up."""
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.records: list[LogRecord] = []
+        self.records: list[FoundRecord] = []
         self.failure: Exception | None = None
         self.is_open = asyncio.Event()
         self.is_open.set()
@@ -48,13 +35,13 @@ class MemoryLog:
     def commit(self, *events: Event) -> None:
         for event in events:
             self.state.apply(event)
-        self.records.append(LogRecord(len(self.records) + 1, PROOF, events))
+        self.records.append(FoundRecord(len(self.records) + 1, PROOF, events))
 
     @property
     def end(self) -> tuple[int, int]:
         return len(self.records), PROOF
 
-    async def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> LogPage:
+    async def behind(self, position: int, proof: int, most: int, *, again: bool = False) -> FoundPage:
         await self.is_open.wait()
         if self.failure is not None:
             raise self.failure
@@ -62,7 +49,7 @@ class MemoryLog:
             raise PlaceLost
         found = self.records[position - again :][:most]
         at = found[-1].position if found else position
-        return LogPage(found, at, PROOF, is_last=at == len(self.records))
+        return FoundPage(found, at, PROOF, is_last=at == len(self.records))
 
 
 class Place:

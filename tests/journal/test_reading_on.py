@@ -188,6 +188,20 @@ async def test_a_page_ends_when_it_has_read_enough_bytes(
         assert (await rest(pages, (0, 0)))[0] == [vote(number) for number in range(50)]
 
 
+@in_a_loop
+async def test_the_frames_that_are_remembered_are_bounded_within_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_on, "MOST_MARKS", 8)
+    async with read_on(tmp_path) as (journal, pages):
+        votes = [vote(number) for number in range(50)]
+        await append(journal, *([each] for each in votes))
+        assert (await rest(pages, (0, 0), 1))[0] == votes
+        (frames,) = pages._known._frames.values()
+        assert 1 < len(frames) <= 8
+        assert (await rest(pages, (0, 0), 7))[0] == votes
+
+
 Batches = st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=8)
 """Frames: for each record, whether it is a vote."""
 

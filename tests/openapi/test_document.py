@@ -3,17 +3,18 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema_rs
 import pytest
+from msgspec import UNSET
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
 import gateway.serve as composition
-from core.rows import Delivery
+from core.rows import Delivery, WebhookEvent
 from handlers.reply import JSON
 from handlers.route import Resource
-from openapi.cast import BOT, DELIVERY_ID, SERVER, USER
+from openapi.cast import BOT, DELIVERY_ID, NOW_MS, SERVER, USER
 from serving.application import ApplicationPolicy, make_application
 from tests.support.gateways import ThreadGateway, running
 from tests.support.openapi_lookup import COMPONENTS, DOCUMENT, OPERATIONS, filled, found, nodes, validator
@@ -55,7 +56,7 @@ def test_nothing_in_it_is_left_unused() -> None:
 
 
 def test_operations_are_named_once_and_every_tag_is_described() -> None:
-    operations = [*OPERATIONS.values(), DOCUMENT["webhooks"]["vote"]["post"]]
+    operations = [*OPERATIONS.values(), *(item["post"] for item in DOCUMENT["webhooks"].values())]
     assert len({operation["operationId"] for operation in operations}) == len(operations)
     assert {tag for operation in operations for tag in operation["tags"]} == {
         tag["name"] for tag in DOCUMENT["tags"]
@@ -108,7 +109,12 @@ def test_every_path_tells_its_methods(gateway: ThreadGateway) -> None:
         assert set(response.headers["allow"].split(", ")) == described
 
 
-# -- The webhook ------------------------------------------------------------------------------------------
+# -- The webhooks -----------------------------------------------------------------------------------------
+
+
+def described(webhook: str, name: str) -> Any:
+    examples = DOCUMENT["webhooks"][webhook]["post"]["requestBody"]["content"][JSON]["examples"]
+    return found(examples[name])["value"]
 
 
 @pytest.mark.parametrize(
@@ -116,5 +122,28 @@ def test_every_path_tells_its_methods(gateway: ThreadGateway) -> None:
     [("botVote", f"bots/{BOT}", False), ("serverVote", f"servers/{SERVER}", False), ("testVote", "", True)],
 )
 def test_the_webhook_is_described_as_it_is_sent(name: str, ref: str, test: bool) -> None:
-    described = found(DOCUMENT["webhooks"]["vote"]["post"]["requestBody"]["content"][JSON]["examples"][name])
-    assert json.loads(payload(Delivery(DELIVERY_ID, ref, USER, test, 0, 0))) == described["value"]
+    sent = payload(Delivery(DELIVERY_ID, ref, USER, test, 0, 0))
+    assert json.loads(sent) == described("vote", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "ref", "user", "kind"),
+    [
+        ("botApproved", f"bots/{BOT}", "", "review.approved"),
+        ("serverDenied", f"servers/{SERVER}", "", "review.denied"),
+        ("voteStruck", f"bots/{BOT}", USER, "vote.struck"),
+    ],
+)
+def test_other_events_are_described_as_they_are_sent(
+    name: str, ref: str, user: str, kind: WebhookEvent
+) -> None:
+    shown = described("listingEvent", name)
+    reason = shown.get("reason", UNSET)
+    sent = payload(Delivery(DELIVERY_ID, ref, user, False, NOW_MS, 0, kind=kind, reason=reason))
+    assert json.loads(sent) == shown
+
+
+def test_every_event_that_an_endpoint_may_be_told_of_is_described() -> None:
+    schema = COMPONENTS["schemas"]["ListingEvent"]
+    kinds = {kind for each in schema["oneOf"] for kind in found(each)["properties"]["type"]["enum"]}
+    assert kinds == {*get_args(WebhookEvent)} - {"vote"}

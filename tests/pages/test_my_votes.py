@@ -55,7 +55,7 @@ def test_a_voter_is_reminded_once_and_turns_it_off_from_the_message(
 
         page.get_by_role("link", name="My votes").click()
         row = page.get_by_role("row", name="Test bot")
-        expect(row).to_contain_text("in 24 hours")
+        expect(row).to_contain_text("in 1 day, at")
         gateway.advance(DAY)
         page.reload()
         expect(row.get_by_role("link", name="Vote for Test bot")).to_be_visible()

@@ -56,6 +56,28 @@ def test_a_stranger_finds_a_bot_by_its_category_and_comes_to_its_vote(
 
 
 @SCRIPTS
+def test_on_a_phone_a_list_begins_with_listings_and_its_categories_come_by_a_press(
+    browser: Browser, gateway: PeopleGateway, scripts: bool
+) -> None:
+    with signed_in(browser, gateway, None, java_script_enabled=scripts) as visitor:
+        page = visitor.see("/bots")
+        music = page.get_by_role("navigation", name="Categories").get_by_role("link", name="Music")
+        expect(music).to_be_visible()
+        expect(page.get_by_text("Categories", exact=True)).to_be_hidden()
+        page.set_viewport_size(PHONE)
+        expect(music).to_be_hidden()
+        expect(page.locator(".cards li").first).to_be_in_viewport(ratio=1)
+        page.get_by_text("Categories", exact=True).click()
+        expect(music).to_be_visible()
+        music.click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Bots: Music")
+        expect(page.get_by_text("Categories: Music")).to_be_visible()
+        expect(music).to_be_hidden()
+        if scripts:
+            assert visitor.flaws() == []
+
+
+@SCRIPTS
 def test_the_pages_of_a_list_are_turned_and_it_begins_anew(
     browser: Browser, gateway: PeopleGateway, scripts: bool
 ) -> None:

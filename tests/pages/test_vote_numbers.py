@@ -54,9 +54,9 @@ def test_a_voter_is_named_to_owners_after_one_press_and_no_more_after_another(
     with signed_in(browser, site, CLEO, locale="en") as visitor:
         page = visitor.see("/me/votes")
         assert CLEO not in top()
-        page.get_by_role("button", name="Let owners see my name").press("Enter")
-        expect(page.get_by_text("Owners may see your name now.")).to_be_visible()
+        page.get_by_role("button", name="Show my name").press("Enter")
+        expect(page.get_by_text("Owners, moderators and operators may see your name now.")).to_be_visible()
         assert CLEO in top()
         page.get_by_role("button", name="Do not show my name any more").press("Enter")
-        expect(page.get_by_text("Owners do not see your name any more.")).to_be_visible()
+        expect(page.get_by_text("Nobody sees your name among top voters any more.")).to_be_visible()
         assert CLEO not in top()

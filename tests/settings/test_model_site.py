@@ -211,8 +211,16 @@ SPAM = {"key": "spam", "title": "It is spam", "text": "It sends adverts."}
 
 def test_reasons_for_a_denial_replace_the_defaults() -> None:
     reasons = loaded(**{"review.reasons": [SPAM]}).review.reasons
-    assert [reason.model_dump() for reason in reasons] == [SPAM]
+    assert [reason.model_dump() for reason in reasons] == [{**SPAM, "kind": "both"}]
     assert loaded(**{"review.reasons": []}).review.reasons == ()
+
+
+def test_a_reason_may_be_for_listings_of_one_kind() -> None:
+    (reason,) = loaded(**{"review.reasons": [{**SPAM, "kind": "servers"}]}).review.reasons
+    assert reason.kind == "servers"
+    assert {"misleading", "offensive"} <= {
+        each.key for each in Settings().review.reasons if each.kind != "bots"
+    }
 
 
 def test_every_default_reason_fits_a_denial_with_words_beside_it() -> None:
@@ -229,6 +237,7 @@ def test_every_default_reason_fits_a_denial_with_words_beside_it() -> None:
         ({"title": "It is\nspam"}, "review.reasons.0.title"),
         ({"text": " It sends adverts."}, "review.reasons.0.text"),
         ({"texts": "It sends adverts."}, "review.reasons.0.texts"),
+        ({"kind": "cats"}, "review.reasons.0.kind"),
     ],
 )
 def test_a_reason_that_no_page_can_show_is_refused(change: dict[str, str], name: str) -> None:

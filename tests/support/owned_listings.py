@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import requests
-
 from core.actors import OPERATOR
 from people.quarantine import impose
-from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION, WAIT_SECONDS
+from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, READY
 
@@ -54,5 +52,4 @@ def forbid_to_submit(gateway: PeopleGateway, user: str, seconds: int) -> None:
 
 def describe(gateway: PeopleGateway, description: str, bot: str = READY) -> None:
     """Write the public description of an application at the platform, as its owner would."""
-    where = f"{gateway.stand_in.url}/stand-in/applications/{bot}"
-    assert requests.post(where, json={"description": description}, timeout=WAIT_SECONDS).ok
+    gateway.stand_in.change_application(bot, description=description)

@@ -75,6 +75,12 @@ def test_a_span_shows_its_two_largest_units(seconds: float, shown: str) -> None:
     assert FORMATS["en"].span(seconds) == shown
 
 
+def test_a_moment_ahead_is_a_second_away_at_least() -> None:
+    formats = FORMATS["en"]
+    assert formats.until(NOW_MS + 11_520_000, NOW_MS) == "3 hours 12 minutes"
+    assert [formats.until(NOW_MS + each, NOW_MS) for each in (1_000, 1, 0, -5)] == ["1 second"] * 4
+
+
 def test_the_form_of_a_unit_is_that_of_its_number() -> None:
     assert [FORMATS["ru"].span(n * 86_400) for n in (1, 3, 5)] == ["1 день", "3 дня", "5 дней"]
 

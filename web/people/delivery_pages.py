@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
 from handlers.manage_listings import Kind
-from handlers.views import DeliveryPage, Redelivered, delivery_view
+from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import EVENTS, words_of_error

@@ -13,6 +13,7 @@ from core.actors import user_of
 from core.refusals import Invalid
 from core.rows import FlagRule, Listing, VoteFlag
 from core.state import State
+from core.vote_flags import KEPT
 from handlers.reply import Reply, success
 from handlers.slices import in_slices
 from handlers.views import ActorName, Moment, Success, View
@@ -43,7 +44,7 @@ class FlagView(View):
 
 
 class FlagList(Success):
-    """Flagged votes, the newest first."""
+    """Flagged votes, the newest first. Of each listing only the newest are kept."""
 
     flags: tuple[FlagView, ...]
     next: Annotated[
@@ -69,7 +70,13 @@ class FlagPages:
 
     async def show(self, visit: PersonVisit) -> Shown:
         shown = await self._list(visit)
-        values = {"flags": shown.flags, "next": shown.next, "rules": RULES, "me": visit.request.by}
+        values = {
+            "flags": shown.flags,
+            "next": shown.next,
+            "rules": RULES,
+            "most": KEPT,
+            "me": visit.request.by,
+        }
         return Page("people/review_votes.html", Text("Flagged votes"), values)
 
     async def twin(self, visit: PersonVisit) -> Reply:

@@ -9,7 +9,7 @@ import shlex
 
 from core.refusals import NotFound
 from core.rows import Key
-from handlers.views import IssuedKey, KeyList, RotatedKey
+from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other
 from web.people.listing_access import Access, ListingAccess

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from chatplatform.images import application_icon_url, server_icon_url
 from chatplatform.platform_client import ChatPlatform, PlatformAway
-from core.clock import Clock
+from core.clock import MS_PER_DAY, Clock
 from core.rows import BOTS, SERVERS
 
-HOLDS_MS = 86_400_000
+HOLDS_MS = MS_PER_DAY
 """How long an answer holds before it is asked for anew."""
 MOST_SERVERS, MOST_NOTED = 10_000, 1_000
 

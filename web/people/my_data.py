@@ -26,6 +26,7 @@ from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
 from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
+from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
 from web.texts import Text
 
@@ -44,6 +45,7 @@ class MyData:
         ownership: Ownership,
         answers: JsonAnswers,
         session: Cookie,
+        lists: ServerLists,
         cooldown_ms: int,
     ) -> None:
         """`mark_of` returns the mark of a listing and a user, under which a cooldown is kept whose vote is
@@ -54,6 +56,7 @@ class MyData:
         self._ownership = ownership
         self._answers = answers
         self._session = session
+        self._lists = lists
         self._cooldown_ms = cooldown_ms
         self._limit = UserLimit(DOWNLOADS, clock)
 
@@ -83,6 +86,7 @@ class MyData:
             await self._answers.reply("forgetUser", visit.request, signed_in(visit).id)
         except REFUSALS as error:
             return self._page(visit, refused_by(error), typed)
+        self._lists.forget(signed_in(visit).id)
         return see_other(ERASED_HOME, {"clear-site-data": '"cache", "storage"'}, (self._session.cleared(),))
 
     def _page(self, visit: PersonVisit, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:

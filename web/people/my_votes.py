@@ -2,7 +2,7 @@
 public.
 
     /me/votes       what one voted for, the newest first, and when one may again
-    /me/naming      lets owners see one's name among their top voters, or not any more
+    /me/naming      shows one's name among the top voters of a listing, or not any more
     /me/reminders   turns a reminder on or off, for any page that shows one; behind it, the page of one
                     reminder, to which a message about it leads
 """
@@ -21,7 +21,6 @@ from core.refusals import Conflict, NotFound
 from core.rows import Listing
 from core.state import State
 from core.user_rows import UserRow, user_ref
-from handlers.manage_listings import kind_of_ref
 from handlers.reply import success
 from handlers.slices import in_slices
 from handlers.views import NEXT, Count, Success, View
@@ -45,7 +44,6 @@ class MyVote(NamedTuple):
     vote."""
 
     ref: str
-    kind: str
     row: Listing | None
     votes: int
     last_ms: int | None
@@ -69,7 +67,8 @@ class MyVotesAnswer(Success):
 
     votes: tuple[MyVoteView, ...]
     is_named: Annotated[
-        bool, Meta(description="True if owners may see the user's name among their top voters.")
+        bool,
+        Meta(description="True if owners, moderators and operators may see the name among top voters."),
     ]
     next: Annotated[str | None, Meta(description=NEXT)]
 
@@ -103,7 +102,7 @@ class MyVotes:
         )
 
     async def name(self, visit: PersonVisit) -> Shown:
-        """Let owners see the person's name among their top voters, or not any more."""
+        """Show the person's name among the top voters of a listing, or not any more."""
         person, is_allowed = signed_in(visit), visit.form().text("name") == "on"
         events = set_naming(self._state, person.id, is_allowed, self._clock.now_ms(), by=visit.request.by)
         await self._ledger.durable(self._ledger.commit(events))
@@ -171,7 +170,6 @@ class MyVotes:
         row = self._state.listings.get(vote.ref)
         return MyVote(
             ref=vote.ref,
-            kind=kind_of_ref(vote.ref),
             row=row if row is not None and row.is_public else None,
             votes=vote.votes,
             last_ms=vote.last_ms if vote.votes else None,

@@ -14,9 +14,10 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.refusals import Conflict
 from core.rows import Deed, Listing
+from handlers.history_views import ActView, act_views
+from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json, reply_to
-from handlers.views import ActView, BotView, ServerView, act_views, bot_view, server_view
 from listings.ownership import Ownership
 from listings.review import is_proven, prove_ownership, waiting_since
 from people.permissions import Right

@@ -54,8 +54,8 @@ _NOTICES: Mapping[str, Notice] = {
     "struck-some": Notice(
         Text("Votes are struck out, and there are more within that time: do it again."), is_problem=True
     ),
-    "name-on": Notice(Text("Owners may see your name now.")),
-    "name-off": Notice(Text("Owners do not see your name any more.")),
+    "name-on": Notice(Text("Owners, moderators and operators may see your name now.")),
+    "name-off": Notice(Text("Nobody sees your name among top voters any more.")),
     "reminder-on": Notice(Text("You are reminded when you can vote for it again.")),
     "reminder-off": Notice(Text("You are not reminded of it any more.")),
     "reminders-full": Notice(

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.clock import Clock
+from core.clock import MS_PER_DAY, Clock
 from core.refusals import NotFound
 from core.state import State
 from core.user_rows import QuarantinedAct
-from handlers.manage_listings import KINDS, kind_of_ref
+from handlers.manage_listings import KINDS, Kind, kind_of_ref
 from listings.review import PresetReason
 from people.permissions import Right
 from web.json_answers import JsonAnswers
@@ -23,7 +23,6 @@ from web.texts import Text, Words
 
 Errors = Mapping[str, Words]
 OWN = Text("This listing is yours. Another moderator decides about it.")
-DAY_MS = 86_400_000
 ACTS: Mapping[QuarantinedAct, Text] = {
     "submit": Text("Submit listings"),
     "vote": Text("Vote"),
@@ -39,9 +38,9 @@ class Length(NamedTuple):
 
 
 LENGTHS: Mapping[str, Length] = {
-    "day": Length(Text("1 day"), DAY_MS),
-    "week": Length(Text("7 days"), 7 * DAY_MS),
-    "month": Length(Text("30 days"), 30 * DAY_MS),
+    "day": Length(Text("1 day"), MS_PER_DAY),
+    "week": Length(Text("7 days"), 7 * MS_PER_DAY),
+    "month": Length(Text("30 days"), 30 * MS_PER_DAY),
     "ever": Length(Text("Without end"), None),
 }
 
@@ -65,6 +64,10 @@ class ReviewDesk:
             raise NotFound("listing")
         inner = visit._replace(request=visit.request._replace(params=(its_id,)))
         return self.access.of(inner, kind, right)
+
+    def reasons_for(self, kind: Kind) -> Sequence[PresetReason]:
+        """Return the reasons for which a listing of a kind may be denied."""
+        return [each for each in self.reasons if each.kind in {kind, "both"}]
 
     async def page(
         self,
@@ -98,7 +101,7 @@ class ReviewDesk:
             "may_decide": "decide" in access.rights,
             "description": description,
             "labels": LABELS,
-            "reasons": self.reasons,
+            "reasons": self.reasons_for(kind),
             "conditions": CONDITIONS,
             "values": values or {},
             "errors": errors or {},

@@ -68,7 +68,8 @@ class ReviewPages:
             return await self._desk.page(visit, access, form, {"": OWN}, 403)
         if not _is_as_seen(access.row, form):
             return self._overtaken(visit, access.row, form)
-        preset = next((each for each in self._desk.reasons if each.key == form.text("reason")), None)
+        reasons = self._desk.reasons_for(kind_of_ref(access.row.ref))
+        preset = next((each for each in reasons if each.key == form.text("reason")), None)
         words = form.text("words")
         if preset is None and not words:
             return await self._desk.page(

@@ -12,24 +12,12 @@ from chatplatform.facts import Answer, created_ms
 from chatplatform.platform_client import ChatPlatform, PlatformAway
 from core.rows import BotProfile, Listing, Review
 from core.state import State
+from handlers.history_views import ActView, OwnerMessageOrNone, act_views, owner_message_view
+from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.manage_review import NoteView, note_list
 from handlers.user_views import DisplayName, QuarantineView, Username, UserViews
-from handlers.views import (
-    ActorName,
-    ActView,
-    BotView,
-    Moment,
-    OwnerMessageOrNone,
-    ServerView,
-    Snowflake,
-    Success,
-    View,
-    act_views,
-    bot_view,
-    owner_message_view,
-    server_view,
-)
+from handlers.views import ActorName, Moment, Snowflake, Success, View
 from listings import review
 from listings.ownership import Ownership
 from listings.profile_changes import LineState, changed_fields

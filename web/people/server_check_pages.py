@@ -7,13 +7,11 @@ from msgspec import UNSET
 from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Listing
-from handlers.manage_listings import kind_of_ref
 from listings.eligibility import check
 from web.pages import Shown, see_other
 from web.people.listing_access import ListingAccess
 from web.people.people_audience import PersonVisit
 from web.people.server_checking import ServerChecking
-from web.people.server_lists import ServerLists
 
 
 class ServerCheckPages:
@@ -29,14 +27,12 @@ class ServerCheckPages:
         clock: Clock,
         access: ListingAccess,
         checking: ServerChecking,
-        lists: ServerLists,
         grace_ms: int,
     ) -> None:
         self._ledger = ledger
         self._clock = clock
         self._access = access
         self._checking = checking
-        self._lists = lists
         self._grace_ms = grace_ms
 
     async def check(self, visit: PersonVisit) -> Shown:
@@ -59,9 +55,4 @@ class ServerCheckPages:
         """Return where the owner of a server adds the bot that sees what is unknown."""
         known = row.eligibility
         is_unknown = known is not UNSET and any(each.outcome == "unknown" for each in known.checks)
-        is_server = kind_of_ref(row.ref) == "servers"
-        return self._checking.bot_link(row.id) if is_server and is_unknown else None
-
-    def has_list(self, user_id: str) -> bool:
-        """Tell whether the servers of a user are known now."""
-        return self._lists.of(user_id) is not None
+        return self._checking.bot_link(row.id) if is_unknown else None

@@ -16,15 +16,16 @@ from msgspec import UNSET
 
 from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
-from core.clock import Clock
+from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
 from core.refusals import NotFound, Unavailable
 from core.rows import SERVERS, Listing
 from listings.eligibility import check
 from listings.finding import ref_slices
+from web.people.rounds import in_rounds
 from web.people.server_checking import ServerChecking
 
-AGE_MS = 86_400_000
+AGE_MS = MS_PER_DAY
 """How old a check is when the next one is due."""
 EVERY_SECONDS = 600.0
 
@@ -55,13 +56,7 @@ class ServerRechecks:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Make a round now and then, until `stop` is set."""
-        while not stop.is_set():
-            await self.round()
-            try:
-                async with asyncio.timeout(EVERY_SECONDS):
-                    await stop.wait()
-            except TimeoutError:
-                continue
+        await in_rounds(self.round, EVERY_SECONDS, stop)
 
     async def round(self) -> None:
         """Check what is due. While the platform gives no answer, or the journal takes no writes, the next

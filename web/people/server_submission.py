@@ -6,7 +6,7 @@ Who manages it says the list of servers that came with the sign-in (`server_list
 sends nobody away: the form comes back with all that was typed, and says how to read the list again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chatplatform.facts import PlatformServer
@@ -16,7 +16,8 @@ from core.refusals import Conflict, Invalid
 from core.rows import SERVERS, CheckOutcome, Eligibility, ServerCheck
 from core.state import State
 from handlers.manage_listings import ManageListings
-from handlers.reply import SPOKEN, Reply, reply_to
+from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
+from handlers.request import Request
 from languages.language_names import OWN_NAMES
 from listings.forms import ServerSubmission, WebhookSettings, read
 from listings.ownership import Ownership
@@ -28,6 +29,7 @@ from web.people.listing_forms import CHOICES, LABELS, by_field, server_profile
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.server_checking import CONDITIONS, ServerChecking
 from web.people.server_lists import ServerList, ServerLists
+from web.people.visitors import Person
 from web.texts import NO_ERRORS, Text, Words
 
 TITLE = Text("List a server")
@@ -65,6 +67,7 @@ class ServerSubmissionPages:
 
     Args:
         submissions: the endpoint that takes servers.
+        known: returns who sends a request, as far as one is signed in now.
         approves: true if the gateway itself approves a server that meets every condition.
     """
 
@@ -76,6 +79,7 @@ class ServerSubmissionPages:
         checking: ServerChecking,
         submissions: ManageListings,
         ownership: Ownership,
+        known: Callable[[Request], Person | None],
         cdn_url: str,
         *,
         approves: bool,
@@ -86,6 +90,7 @@ class ServerSubmissionPages:
         self._checking = checking
         self._submissions = submissions
         self._ownership = ownership
+        self._known = known
         self._cdn_url = cdn_url
         self._approves = approves
 
@@ -115,6 +120,8 @@ class ServerSubmissionPages:
             checks = await self._checking.check(user_id, server_id)
             if Eligibility(0, checks).outcome == "fail":
                 return self._form(server, server_id, checks, typed, {"": NOT_ELIGIBLE}, 409)
+            if self._known(visit.request) is None:  # signed out, or forgotten, while the platform was asked
+                raise SignInRequired
             self._refuse_quarantined(visit)
             await self._submissions.submit_checked(
                 submission,
@@ -133,8 +140,8 @@ class ServerSubmissionPages:
             return self._again(server, server_id, checks, typed, refused.reply)
         except SPOKEN as error:
             return self._again(server, server_id, checks, typed, reply_to(error))
-        is_approved = self._state.listings[SERVERS + server_id].review == "approved"
-        notice = "listed" if is_approved else "submitted"
+        row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
+        notice = "listed" if row is not None and row.review == "approved" else "submitted"
         return see_other(f"/{SERVERS}{server_id}/manage?notice={notice}")
 
     def _managed(self, visit: PersonVisit, server_id: str) -> PlatformServer | None:

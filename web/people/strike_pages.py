@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta
 
 from core.rows import Listing
+from core.vote_flags import KEPT
 from handlers.manage_listings import kind_of_ref
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
@@ -34,7 +35,7 @@ class ListingVotes(Success):
     voters: Count
     votes: Count
     struck: Annotated[Count, Meta(description="Votes that were struck out, of all time.")]
-    flags: Annotated[tuple[FlagView, ...], Meta(description="The newest first.")]
+    flags: Annotated[tuple[FlagView, ...], Meta(description=f"The newest first, {KEPT} at most.")]
 
 
 class StrikePages:
@@ -85,6 +86,7 @@ class StrikePages:
             "here": _here(row),
             "me": visit.request.by,
             "rules": RULES,
+            "most": KEPT,
             "may_decide": "decide" in access.rights,
             "values": form or {},
             "ticked": frozenset(form.texts("users")) if form is not None else frozenset(),

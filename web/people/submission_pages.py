@@ -13,7 +13,7 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Conflict, Invalid
 from core.rows import BOTS
-from core.snowflake import is_snowflake
+from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from core.state import State
 from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
 from handlers.request import Request
@@ -87,7 +87,7 @@ class SubmissionPages:
         if not bot_id:
             return self._first(bot_id, {})
         if not is_snowflake(bot_id):
-            return self._first(bot_id, {"id": api_text("must be 17 to 20 digits")}, 400)
+            return self._first(bot_id, {"id": api_text(NO_SNOWFLAKE)}, 400)
         if BOTS + bot_id in self._state.listings:
             return self._listed(visit, bot_id)
         found = await self._obstacles(visit, bot_id)

@@ -13,6 +13,7 @@ from listings.finding import ref_slices
 from people.quarantine import sweep_users
 from people.user_sessions import Sessions
 from votes.rules import drop_cooldowns
+from web.people.rounds import in_rounds
 
 EVERY_SECONDS = 3_600.0
 
@@ -25,13 +26,7 @@ class Sweeping:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep now and then, until `stop` is set."""
-        while not stop.is_set():
-            await self.sweep()
-            try:
-                async with asyncio.timeout(EVERY_SECONDS):
-                    await stop.wait()
-            except TimeoutError:
-                continue
+        await in_rounds(self.sweep, EVERY_SECONDS, stop)
 
     async def sweep(self) -> None:
         """Look at all users once. While the journal takes no writes, the next sweep does it."""

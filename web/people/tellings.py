@@ -2,14 +2,11 @@
 called unknown.
 """
 
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from core.rows import Delivery, Listing
+from core.rows import Listing
 from core.state import State
 
-LOOKED_AT = 10_000
-"""The newest deliveries of each sort that are looked at: as many as wait for an endpoint by default."""
 SOONEST_SECONDS, LATEST_SECONDS = 2, 60
 
 ToldState = Literal["no webhook", "waiting", "held", "retrying", "told", "failed", "unknown", "no vote"]
@@ -36,8 +33,8 @@ NOT_TOLD = Telling("no vote")
 
 
 def telling_of(state: State, row: Listing, user: str, cast_ms: int) -> Telling:
-    """Return the outcome of the delivery of the vote that the user cast at that time."""
-    found = next((each for each in _newest(state, row.ref) if _tells(each, user, cast_ms)), None)
+    """Return the outcome of the delivery of the user's latest vote, which was cast at that time."""
+    found = state.deliveries.of_vote(row.ref, user, cast_ms)
     if found is None:
         is_told = row.webhook is not None and "vote" in row.webhook.taken
         return Telling("unknown" if is_told else "no webhook")
@@ -56,19 +53,3 @@ def look_again_seconds(cast_ms: int, now_ms: int) -> int:
     """Return when a page looks again whether the owner was told: soon, and the later the older the vote. So
     a page that stays open for hours costs nothing."""
     return min(max((now_ms - cast_ms) // 4_000, SOONEST_SECONDS), LATEST_SECONDS)
-
-
-def _tells(delivery: Delivery, user: str, cast_ms: int) -> bool:
-    return (
-        delivery.user == user
-        and delivery.queued_ms == cast_ms
-        and delivery.event == "vote"
-        and not delivery.test
-    )
-
-
-def _newest(state: State, ref: str) -> Iterator[Delivery]:
-    deliveries = state.deliveries
-    remote = deliveries.remote.get(ref, {})
-    for sort in (deliveries.pending_of(ref).values(), deliveries.finished.get(ref, ()), remote.values()):
-        yield from reversed([*sort][-LOOKED_AT:])

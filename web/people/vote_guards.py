@@ -12,7 +12,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from chatplatform.facts import created_ms
-from core.clock import NS_PER_SECOND, Clock
+from core.clock import MS_PER_DAY, NS_PER_SECOND, Clock
 from core.rows import FlagRule, Policy
 from handlers.reply import too_many
 from ratelimit.address import address_key
@@ -23,7 +23,6 @@ MOST_USERS = 100_000
 MOST_ADDRESSES = 10_000
 MOST_LISTINGS = 10_000
 CROWD_SECONDS = 3_600
-DAY_MS = 86_400_000
 
 
 class GuardPolicy(NamedTuple):
@@ -56,7 +55,7 @@ class VoteGuards:
     def old_enough_ms(self, user: str) -> int:
         """Return the time from which an account may vote (Unix ms)."""
         days = self._policy.min_account_days
-        return created_ms(user) + days * DAY_MS if days else 0
+        return created_ms(user) + days * MS_PER_DAY if days else 0
 
     def take(self, user: str, address: str) -> None:
         """Count a press of the button. Raises AnswerRefused for one too many."""

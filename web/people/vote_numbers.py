@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from handlers.manage_listings import Kind
 from handlers.reply import Reply
-from handlers.views import ListingNumbers
+from handlers.vote_views import ListingNumbers
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess

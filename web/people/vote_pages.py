@@ -24,6 +24,7 @@ from people.reminders import is_reminded
 from web.page_policy import with_trusted_types
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.delivery_words import words_for_voters
+from web.people.listing_icons import ListingIcons
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
 from web.people.vote_challenges import VoteChallenges
@@ -99,6 +100,7 @@ class VotePages:
         votes: ManageVotes,
         guards: VoteGuards,
         challenges: VoteChallenges,
+        icons: ListingIcons,
         cooldown_ms: int,
         content_policy: str,
         *,
@@ -110,6 +112,7 @@ class VotePages:
         self._votes = votes
         self._guards = guards
         self._challenges = challenges
+        self._icons = icons
         self._cooldown_ms = cooldown_ms
         self._content_policy = with_trusted_types(content_policy, "votegate-worker")
         self._asks = asks
@@ -213,6 +216,7 @@ class VotePages:
         values: dict[str, Any] = {
             "row": row,
             "kind": self._kind,
+            "icon_url": self._icons.url(ref),
             "here": f"/{ref}/vote",
             "back": f"/{ref}/vote?{FROM_SIGN_IN}",
             "is_back": visit.request.query.get("from") == "sign-in",

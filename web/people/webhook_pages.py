@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Webhook
 from handlers.manage_listings import Kind
-from handlers.views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
+from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
 from listings.forms import WebhookSettings, read
 from web.form_posts import FormPost

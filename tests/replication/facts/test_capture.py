@@ -1,7 +1,9 @@
 """replication/facts/capture.py: what a node tells of what it did."""
 
 import pytest
+from msgspec import UNSET
 
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     CooldownsKept,
@@ -30,6 +32,7 @@ from core.events import (
     WebhookRemoved,
     WebhookSaved,
 )
+from core.push_history import History, Pushed, pushes_of
 from core.rows import (
     Delivery,
     Key,
@@ -53,7 +56,16 @@ from replication.facts.kinds import (
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_nodes import DIGESTS, Node, listing_fact
 from tests.support.people import signed_in
-from tests.support.sample_rows import BOT_PROFILE, BOT_REF, DELIVERED, NOW_MS, OTHER_REF, OWNER, USER
+from tests.support.sample_rows import (
+    BOT_PROFILE,
+    BOT_REF,
+    DAY_MS,
+    DELIVERED,
+    NOW_MS,
+    OTHER_REF,
+    OWNER,
+    USER,
+)
 
 MARK = DIGESTS.user(USER)
 WEBHOOK = Webhook("https://receiver.example/other", NOW_MS)
@@ -108,10 +120,33 @@ def test_a_row_is_told_with_stamps_and_without_what_is_of_the_node_alone(node: N
     assert row.revoked == (Revocation(row.stamps.counts.ms - 1, "k1"),)
 
 
+def test_a_push_tells_of_its_own_day_another_change_of_none_and_a_copy_of_all(node: Node) -> None:
+    def push(servers: int, at_ms: int) -> History:
+        event = StatsUpdated(BOT_REF, servers, None, StatsWindow(NOW_MS, 1), at_ms)
+        return listing_fact(node.commit(event)).row.pushed
+
+    today = day_of(NOW_MS)
+    assert pushes_of(push(5, NOW_MS)) == {today: Pushed(5, None)}
+    assert pushes_of(push(9, NOW_MS - 2 * DAY_MS)) == {today - 2: Pushed(9, None)}
+    assert pushes_of(push(3, NOW_MS)) == {today: Pushed(5, None)}
+    assert listing_fact(node.commit(ActualCountSet(BOT_REF, 7))).row.pushed is UNSET
+    assert listing_fact(node.everything()).row.pushed == node.listing().pushed
+    assert len(pushes_of(node.listing().pushed)) == 2
+
+
 def test_a_vote_tells_the_count_of_the_node_and_the_last_time_of_all(node: Node) -> None:
     node.merge_facts([VoteFact(BOT_REF, USER, 5, NOW_MS + 9)], "b.1")
     assert node.commit(VoteCast(BOT_REF, USER, 1, NOW_MS)) == [VoteFact(BOT_REF, USER, 1, NOW_MS + 9)]
     assert node.votes(BOT_REF, USER) == (6, NOW_MS + 9)
+
+
+def test_a_vote_tells_its_day_only_where_its_time_does_not(node: Node) -> None:
+    cast = VoteCast(BOT_REF, USER, 1, NOW_MS, of_day=4, of_month=9)
+    assert node.commit(cast) == [VoteFact(BOT_REF, USER, 1, NOW_MS, of_day=4, of_month=9)]
+    node.merge_facts([VoteFact(BOT_REF, USER, 1, NOW_MS + DAY_MS)], "b.1")
+    cast = VoteCast(BOT_REF, USER, 2, NOW_MS, of_day=5, of_month=10)
+    told = VoteFact(BOT_REF, USER, 2, NOW_MS + DAY_MS, day=day_of(NOW_MS), of_day=5, of_month=10)
+    assert node.commit(cast) == [told]
 
 
 def test_what_is_told_says_how_much_its_node_has_heard_of(node: Node) -> None:

@@ -1,21 +1,27 @@
 """replication/facts/merge.py: what becomes of stats and webhooks when nodes hear of each other."""
 
-import pytest
+from collections.abc import Sequence
 
+import pytest
+from msgspec import UNSET
+
+from core.clock import day_of
 from core.events import (
     ActualCountSet,
     DeliveryQueued,
     EndpointHealthSet,
+    Event,
     ListingMerged,
     StatsUpdated,
     WebhookRemoved,
     WebhookSaved,
 )
-from core.rows import StatsWindow, Suspension, Webhook
+from core.push_history import Pushed, pushes_of
+from core.rows import Listing, StatsWindow, Suspension, Webhook
 from listings.stats import StatsUpdate, committed_window, update_stats
 from tests.support.committed_rows import a_webhook
 from tests.support.memory_nodes import Node, a_node, assert_alike, meet
-from tests.support.sample_rows import BOT_REF, HOUR_MS, NOW_MS, USER
+from tests.support.sample_rows import BOT_REF, DAY_MS, HOUR_MS, NOW_MS, USER
 
 WINDOW_SECONDS = 7_200
 HOOK = Webhook("https://receiver.example/b", NOW_MS)
@@ -29,6 +35,12 @@ def a() -> Node:
 
 def an_update(count: int, used: int, started_ms: int = NOW_MS) -> StatsUpdated:
     return StatsUpdated(BOT_REF, count, None, StatsWindow(started_ms, used), started_ms)
+
+
+def merged_row(events: Sequence[Event]) -> Listing:
+    """The listing that was merged."""
+    (row,) = (event.row for event in events if isinstance(event, ListingMerged))
+    return row
 
 
 # -- stats ---------------------------------------------------------------------------------------------
@@ -46,6 +58,19 @@ def test_updates_are_counted_over_all_nodes_and_each_once(a: Node, b: Node) -> N
     for node in (a, b):
         assert committed_window(node.listing(), WINDOW_SECONDS) == StatsWindow(NOW_MS, 3)
         assert node.listing().server_count == 6
+
+
+def test_a_record_that_merges_a_push_has_its_day_alone_and_the_other_days_stay(a: Node, b: Node) -> None:
+    today = day_of(NOW_MS)
+    for ago in (2, 1, 0):
+        a.commit(an_update(7 + ago, 1, NOW_MS - ago * DAY_MS))
+        b.hear(a)
+    merged = b.merge_facts(a.commit(an_update(9, 2)), "a.1")
+    assert pushes_of(merged_row(merged).pushed) == {today: Pushed(9, None)}
+    assert b.listing().pushed == a.listing().pushed
+    assert [*pushes_of(b.listing().pushed)] == [today - 2, today - 1, today]
+    assert merged_row(b.merge_facts(a.commit(ActualCountSet(BOT_REF, 3)), "a.1")).pushed is UNSET
+    assert_alike(a, b)
 
 
 def test_only_the_new_updates_of_a_window_are_news(a: Node, b: Node) -> None:

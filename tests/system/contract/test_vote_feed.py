@@ -2,7 +2,8 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import requests
 
 from core.events import VoteCast
+from gateway import endpoints
+from handlers.vote_feed import VoteFeed
 from serving import application
 from tests.support.contract import refusal, wrong_fields
 from tests.support.gateways import (
@@ -24,11 +27,12 @@ from tests.support.gateways import (
     eventually,
     running,
 )
-from tests.support.raw_http_client import OPERATOR, calling, request
+from tests.support.raw_http_client import OPERATOR, Caller, calling, request
 
 FEED = "/manage/votes"
 SERVER_PATH = f"/manage/servers/{SERVER}"
 DAY_SECONDS = 24 * 60 * 60
+HOURS = 24 * 60 * 60.0
 FIRST_USER = 7 * 10**17
 EVENTS = {"Authorization": f"Bearer {OPERATOR_TOKEN}", "Accept": "text/event-stream"}
 
@@ -358,6 +362,25 @@ def test_who_does_not_read_a_stream_is_cut_off_and_makes_room(
         committed(gateway, [str(FIRST_USER + number) for number in range(40_000)])
         idle.send(request("GET", FEED, OPERATOR, "Accept: text/event-stream"))
         eventually(lambda: "an answer was cut off" in caplog.text)
+        eventually(lambda: has_room(gateway))
+
+
+@pytest.mark.parametrize("leave", [Caller.close, Caller.reset])
+def test_a_stream_whose_client_is_gone_makes_room_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leave: Callable[[Caller], None]
+) -> None:
+    """Not only when a heartbeat cannot be sent: none is due while this test runs."""
+    monkeypatch.setattr(endpoints, "VoteFeed", partial(VoteFeed, heartbeat_seconds=HOURS))
+    with (
+        running(tmp_path / "own", **{"votes.feed_streams": 1}) as gateway,
+        calling(gateway.base_url) as caller,
+    ):
+        caller.send(request("GET", f"{FEED}?after=now", OPERATOR, "Accept: text/event-stream"))
+        received = b""
+        while b": here" not in received:
+            received += caller.socket.recv(4_096)
+        assert not has_room(gateway)
+        leave(caller)
         eventually(lambda: has_room(gateway))
 
 

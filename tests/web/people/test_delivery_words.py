@@ -2,7 +2,7 @@
 
 import pytest
 
-from handlers.views import ERROR_CLASSES
+from handlers.webhook_views import ERROR_CLASSES
 from tests.support.english import english
 from web.people.delivery_words import words_of_error
 

@@ -123,6 +123,13 @@ def test_all_flagged_votes_are_on_pages_each_once(crowd: PeopleGateway) -> None:
     assert pages == 3
     assert sorted(seen) == sorted((event.ref, event.flag_id) for event in many)
     assert f'href="{FLAGS}?before=' in cleo.page(FLAGS)
+    assert "only the newest 50 flags are kept. Older ones are gone" in words(cleo.page(FLAGS))
+    here = f"/review/{refs[0]}/votes"
+    assert "flags are kept" not in cleo.page(here)
+    more = [VoteFlagged(refs[0], BEN, "burst", f"g{number}", now_ms + 1) for number in range(11)]
+    crowd.on_loop(lambda: ledger.commit(more))
+    assert len(cleo.get(f"{here}.json").json()["flags"]) == 50
+    assert "only the newest 50 flags are kept. Older ones are gone" in words(cleo.page(here))
     crowd.on_loop(lambda: ledger.commit([ListingRemoved(ref) for ref in refs]))
     assert flagged(crowd) == []
 

@@ -69,6 +69,14 @@ def test_who_is_forgotten_is_known_nowhere(gateway: PeopleGateway, ben: Person) 
     assert status["vote"] == 0
 
 
+def test_the_servers_of_who_is_forgotten_are_forgotten_too(gateway: PeopleGateway, ben: Person) -> None:
+    unread = "The list of them is not kept"
+    ben.sign_in_as(BEN, "/servers/new")
+    assert unread not in ben.page("/servers/new")
+    ben.acted("/me/data", {"word": "erase"})
+    assert unread in gateway.person(BEN).page("/servers/new")
+
+
 def test_an_erasure_is_no_way_to_vote_again(gateway: PeopleGateway, ben: Person) -> None:
     path = f"/manage/bots/{BOT}/votes"
     early = gateway.operate("POST", path, {"user": BEN}).json()["nextVoteAt"]

@@ -72,7 +72,7 @@ def test_one_sees_what_one_voted_for_the_newest_first_and_when_one_may_again(
     vote(gateway, SERVER_REF)
     shown = ben.page("/me/votes")
     assert shown.index("Test server") < shown.index("Test bot")
-    assert re.search(r'<time datetime="[^"]+" title="[^"]+ UTC">in 11 hours</time>', shown)
+    assert re.search(r'in 11 hours, at <time datetime="[^"]+" data-clock>[^<]+ UTC</time>', shown)
     assert f"{BOT_REF}/vote" not in shown
     assert votes(ben)["votes"][1] == {
         "listing": BOT_REF,
@@ -86,6 +86,16 @@ def test_one_sees_what_one_voted_for_the_newest_first_and_when_one_may_again(
     shown = ben.page("/me/votes")
     assert f'href="/{BOT_REF}/vote"' in shown
     assert f"{SERVER_REF}/vote" not in shown
+
+
+def test_the_time_of_the_next_vote_is_said_as_on_the_vote_page(gateway: PeopleGateway, ben: Person) -> None:
+    vote(gateway, BOT_REF)
+    gateway.clock.advance(HOUR + 12 * 60)
+    when = re.search(
+        r"again in (10 hours 48 minutes, at <time [^>]+>[^<]+</time>)", ben.page(f"/{BOT_REF}/vote")
+    )
+    assert when is not None
+    assert when[1] in ben.page("/me/votes")
 
 
 def test_the_pages_lead_there(ben: Person) -> None:

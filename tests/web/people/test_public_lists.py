@@ -41,6 +41,11 @@ def following(page: str) -> str | None:
     return html.unescape(found[0]) if found else None
 
 
+def test_the_first_page_leads_to_the_api_and_that_leads_back(stranger: Person) -> None:
+    assert 'href="/docs"' in stranger.page("/")
+    assert '<a href="/">Back to the site</a>' in stranger.page("/docs")
+
+
 def test_a_list_is_sorted_by_votes_of_the_month_and_by_what_is_asked_for(stranger: Person) -> None:
     assert listed(stranger.page("/bots")) == BOTS[:LISTED]
     assert listed(stranger.page("/bots?sort=votes")) == BOTS[:LISTED]

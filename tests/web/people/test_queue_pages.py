@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.actors import user_actor
-from listings.ownership import USUAL_FROM
+from listings.ownership import USUAL_FROM, USUAL_OF
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -129,3 +129,13 @@ def test_the_usual_wait_is_told_once_enough_is_decided(gateway: PeopleGateway) -
     for bot in bots:
         gateway.done("DELETE", f"/manage/bots/{bot}")
     assert told not in words(cleo.page("/review"))
+
+
+def test_decisions_that_came_at_once_came_within_a_second(gateway: PeopleGateway) -> None:
+    bots = [str(500000000000000000 + number) for number in range(USUAL_OF)]
+    for bot in bots:
+        gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": bot, "owner_id": ADA})
+        gateway.done("POST", f"/manage/bots/{bot}/deny", {"reason": "No."})
+    assert "Half of the last decisions came within 1 second." in words(gateway.person(CLEO).page("/review"))
+    for bot in bots:
+        gateway.done("DELETE", f"/manage/bots/{bot}")

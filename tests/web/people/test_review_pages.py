@@ -1,5 +1,6 @@
 """web/people/review_pages.py: the page on which moderators decide, on a whole gateway."""
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,6 +15,7 @@ from tests.support.gateways import (
     SERVER,
     SERVER_SUBMISSION,
 )
+from tests.support.owned_listings import list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, PRIVATE, READY, SILENT
@@ -167,10 +169,10 @@ def test_what_was_changed_since_a_denial_stands_beside_what_was_denied(
     edit(gateway, description="It plays music.\n<i>Soft</i> music, all night long.", name="Whisper")
     page = cleo.page(HERE)
     assert (
-        '<del><span class="unseen">Gone: </span>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
+        '<del><span class="hidden">Gone: </span>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
     )
     assert (
-        '<ins><span class="unseen">New: </span>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
+        '<ins><span class="hidden">New: </span>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
     )
     assert "Name Gone: Test bot New: Whisper Description" in words(page)
     changes = cleo.get(f"{HERE}.json").json()["changes"]
@@ -306,7 +308,21 @@ def test_the_reasons_are_those_of_the_settings(gateway: PeopleGateway, cleo: Per
     submit(gateway)
     page = cleo.page(HERE)
     for reason in gateway.settings.review.reasons:
-        assert f'<option value="{reason.key}">{reason.title}</option>'.replace("'", "&#39;") in page
+        option = f'<option value="{reason.key}">{reason.title}</option>'.replace("'", "&#39;")
+        assert (option in page) == (reason.kind != "servers")
+
+
+def test_a_server_is_not_denied_with_a_reason_that_is_for_bots(gateway: PeopleGateway, cleo: Person) -> None:
+    list_server(gateway)
+    here = f"/review/servers/{SERVER}"
+    offered = re.findall(r'<option value="([a-z-]+)"', cleo.page(here).partition('name="reason"')[2])
+    expected = [each.key for each in gateway.settings.review.reasons if each.kind != "bots"]
+    assert offered[: len(expected)] == expected
+    assert "no-slash-commands" not in offered
+    version = {"seen": str(gateway.done("GET", f"/manage/servers/{SERVER}")["updated_at"])}
+    refused = cleo.post(f"{here}/deny", {**version, "reason": "no-slash-commands"})
+    assert (refused.status_code, 'id="reason-problem"' in refused.text) == (400, True)
+    assert "It is denied." in words(cleo.acted(f"{here}/deny", {**version, "reason": "misleading"}))
 
 
 def test_the_second_decision_is_told_who_decided_when_and_what(gateway: PeopleGateway, cleo: Person) -> None:

@@ -1,11 +1,13 @@
 """web/people/server_submission.py: who manages a server lists it, if it meets the conditions."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from core.events import ListingRemoved
 from storage.folder import kept_keys
-from tests.support.gateways import BOT
+from tests.support.gateways import BOT, eventually
 from tests.support.journals import records_of
 from tests.support.listed_servers import NEW, TYPED, outcomes, reader, serving_servers, shown, unlist
 from tests.support.owned_listings import forbid_to_submit
@@ -109,7 +111,7 @@ def test_the_chosen_server_is_shown_with_have_and_need_of_each_line(ada: Person)
     text = words(ada.page(f"{NEW}?id={GOOD_SERVER}"))
     assert "Members met 1,250 at least 100" in text
     assert "Moderators need a second factor met yes yes" in text
-    assert "NSFW channels that it must not have met 0 at most 0" in text
+    assert "NSFW channels that it must not have met 0 no such channel" in text
     assert "Send for review" in text
 
 
@@ -118,7 +120,7 @@ def test_the_chosen_server_is_shown_with_have_and_need_of_each_line(ada: Person)
     [
         (SMALL, "Members not met 12 at least 100"),
         (SMALL, "An icon of its own not met no yes"),
-        (OPEN_NSFW, "NSFW channels that it must not have not met 1: after-dark at most 0"),
+        (OPEN_NSFW, "NSFW channels that it must not have not met 1: after-dark no such channel"),
         (NO_SECOND_FACTOR, "Moderators need a second factor not met no yes"),
     ],
 )
@@ -239,6 +241,42 @@ def test_whoever_sends_the_form_twice_is_led_on_and_anybody_else_is_told(
     gateway.done("POST", "/manage/servers", own)
     sent = ada.post(NEW, {**TYPED, "id": MANAGED})
     assert (sent.status_code, "This server is listed already." in sent.text) == (409, True)
+
+
+def test_who_is_signed_out_while_the_platform_is_asked_lists_no_server(
+    gateway: PeopleGateway, ada: Person
+) -> None:
+    path = f"/guilds/{GOOD_SERVER}"
+    gateway.stand_in.goes_wrong(path, "slow")
+    before = gateway.stand_in.asked(path)
+    with ThreadPoolExecutor(1) as pool:
+        submitted = pool.submit(ada.post, NEW, TYPED)
+        eventually(lambda: gateway.stand_in.asked(path) > before)
+        for session in gateway.done("GET", f"/manage/users/{ADA}/sessions")["sessions"]:
+            gateway.done("DELETE", f"/manage/users/{ADA}/sessions/{session['id']}")
+        answer = submitted.result()
+    assert (answer.status_code, "You must sign in." in answer.text) == (401, True)
+    assert "Where things are made." in answer.text, "what was typed is kept"
+    assert gateway.operate("GET", f"/manage/servers/{GOOD_SERVER}").status_code == 404
+
+
+def test_a_server_that_is_removed_while_it_is_written_is_no_error(
+    gateway: PeopleGateway, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, durable = gateway.gateway.ledger, gateway.gateway.ledger.durable
+
+    async def remove_meanwhile(position: int) -> None:
+        ledger.commit([ListingRemoved(f"servers/{GOOD_SERVER}")])
+        await durable(position)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "durable", remove_meanwhile)
+        answer = ada.post(NEW, TYPED)
+    assert (answer.status_code, answer.headers["Location"]) == (
+        303,
+        f"/servers/{GOOD_SERVER}/manage?notice=submitted",
+    )
+    assert ada.get(answer.headers["Location"]).status_code == 404
 
 
 def test_who_may_submit_nothing_lists_no_server(gateway: PeopleGateway, ada: Person) -> None:

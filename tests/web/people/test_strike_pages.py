@@ -116,7 +116,7 @@ def test_votes_within_a_time_are_struck_out(crowd: PeopleGateway) -> None:
         ({"reason": REASON}, "Ids of voters : choose users, the flagged votes or a time: one of the three"),
         ({"ids": BEN, "since": "2026-01-01T00:00", "reason": REASON}, "one of the three"),
         ({"ids": BEN}, "Reason : string should have at least 1 character"),
-        ({"ids": "me", "reason": REASON}, "Ids of voters : must be a snowflake: 17 to 20 digits"),
+        ({"ids": "me", "reason": REASON}, "Ids of voters : must be 17 to 20 digits"),
         ({"since": "yesterday", "reason": REASON}, "From (UTC) : Write a time such as 2026-01-31T18:00."),
         ({"ids": CLEO, "reason": REASON}, "No vote is meant by that. Nothing is struck out."),
         ({"until": "2026-01-01T00:00", "ids": BEN, "reason": REASON}, "choose no end of a time without"),
@@ -147,8 +147,15 @@ def test_nobody_strikes_out_votes_of_a_listing_of_their_own(crowd: PeopleGateway
 
 def test_a_struck_vote_does_not_give_a_second_one(crowd: PeopleGateway) -> None:
     crowd.person(CLEO).post(HERE, {"ids": BEN, "reason": REASON, "sure": "yes"})
-    again = crowd.person(BEN).post(VOTE)
+    ben = crowd.person(BEN)
+    assert "Your last vote does not count any more: a moderator has struck it out" in words(ben.page(VOTE))
+    again = ben.post(VOTE)
     assert again.status_code == 409
+    assert alert(again).endswith("Your vote was not counted.")
+    assert "a moderator has struck it out" in words(again.text)
+    dan = crowd.person(DAN)
+    assert "You have voted already." in alert(dan.post(VOTE))
+    assert "does not count any more" not in dan.page(VOTE)
     crowd.clock.advance(86_400)
     crowd.person(BEN).acted(VOTE)
     assert voted(crowd)[BEN] == 1

@@ -9,7 +9,7 @@ import pytest
 from tests.support.owned_listings import SERVER, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import BEN, READY
+from tests.support.platform_stand_in import BEN, CLEO, READY
 from web.people.vote_numbers import HEIGHT, WIDTH, chart_of
 
 HERE = f"/bots/{READY}/manage/votes"
@@ -90,18 +90,23 @@ def test_a_voter_is_among_the_top_only_after_choosing_so(gateway: PeopleGateway,
     ben = gateway.person(BEN)
     gateway.done("POST", f"/manage/bots/{READY}/votes", {"user": BEN})
     assert ada.get(f"{HERE}.json").json()["top_voters"] == []
-    assert "Only voters who let owners see their names are here." in words(ada.page(HERE))
+    assert "Only voters who show their names are here." in words(ada.page(HERE))
 
-    assert "Your name is not among the top voters that owners see." in words(ben.page("/me/votes"))
+    before = words(ben.page("/me/votes"))
+    assert "If you show it, its owners, moderators and operators see it there, with your id" in before
     told = words(ben.acted("/me/naming", {"name": "on"}))
-    assert "Owners may see your name now." in told
+    assert "Owners, moderators and operators may see your name now." in told
+    assert "The owners of a listing, moderators and operators see your name, your id" in told
     assert ben.get("/me/votes.json").json()["is_named"] is True
     (top,) = ada.get(f"{HERE}.json").json()["top_voters"]
+    assert gateway.person(CLEO).get(f"{HERE}.json").json()["top_voters"] == [top]  # she moderates
     assert top == {"user": BEN, "name": top["name"], "votes": 1}
     assert f"{top['name']} {BEN} 1" in words(ada.page(HERE))
     assert top["name"] not in ada.get(f"{HERE}.csv").text
 
-    assert "Owners do not see your name any more." in words(ben.acted("/me/naming", {"name": "off"}))
+    assert "Nobody sees your name among top voters any more." in words(
+        ben.acted("/me/naming", {"name": "off"})
+    )
     assert ada.get(f"{HERE}.json").json()["top_voters"] == []
     assert BEN not in ada.page(HERE)
 

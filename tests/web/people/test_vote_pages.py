@@ -14,7 +14,7 @@ from tests.support.gateways import BOT, SERVER, WAIT_SECONDS, eventually
 from tests.support.owned_listings import list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, BEN, CLEO, EMIL
+from tests.support.platform_stand_in import ADA, BEN, CLEO, EMIL, READY
 from tests.support.webhook_receiver import Receiver, status
 
 HOUR, DAY = 3_600, 86_400
@@ -57,6 +57,16 @@ def test_a_reload_casts_nothing(gateway: PeopleGateway, ben: Person) -> None:
     for _ in range(3):
         ben.page(VOTE)
     assert votes_of(gateway) == 1
+
+
+def test_the_page_shows_the_icon_of_the_listing_or_its_first_letter(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    assert 'data-letter="T"' in ben.page(VOTE)
+    list_bot(gateway, READY, owner=ADA, decision="approve")
+    icon = f'src="{gateway.stand_in.url}/app-icons/{READY}/'
+    ben.page(f"/bots/{READY}/vote")
+    eventually(lambda: icon in ben.page(f"/bots/{READY}/vote"))
 
 
 @pytest.mark.parametrize("kind", ["bots", "servers"])

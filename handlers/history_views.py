@@ -1,0 +1,104 @@
+"""What was done with a listing, and how its owner was told of the last decision."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import UNSET, Meta
+
+from core.actors import user_of
+from core.rows import Decision, Deed, DeliveryState, Listing
+from core.trail import APART, KEPT
+from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+
+
+class ActView(View):
+    """Something that was done with a listing."""
+
+    at: Moment
+    by: ActorName
+    deed: Deed
+    about: Annotated[str, Meta(description="Its object, such as the name of a key, or the reason; or empty.")]
+
+
+Acts = Annotated[
+    tuple[ActView, ...],
+    Meta(
+        description=f"The last {KEPT}, and the last {APART} that concern its review, and its keys. The "
+        "newest comes first. Votes and pushes of counts are not among them."
+    ),
+]
+
+
+MESSAGE_ERRORS: Mapping[str, str] = {
+    "cannot_message": "the owner takes no messages from the bot, or shares no server with it",
+    "http_401": "the chat platform refuses the bot token",
+    "http_404": "the chat platform does not know the owner",
+    "limited": "the chat platform asks for a wait",
+    "timeout": "the chat platform did not answer in time",
+    "unreachable": "the chat platform cannot be reached",
+    "unreadable": "the answer of the chat platform cannot be read",
+    "internal": "something failed on our side",
+}
+"""Why an owner is not told, in words. Every other error is a status of the chat platform."""
+MessageError = Annotated[str, Meta(pattern=f"^(?:http_[0-9]{{3}}|{'|'.join(MESSAGE_ERRORS)})$")]
+
+
+class OwnerMessageView(View):
+    """The direct message that tells the owner of a listing of the last decision."""
+
+    to: Annotated[Snowflake, Meta(description="The owner at the time of the decision.")]
+    decision: Decision
+    decided_at: Moment
+    state: DeliveryState
+    attempts: Count
+    told_at: Moment | None
+    next_attempt_at: Annotated[
+        Count | None, Meta(description="Unix time in milliseconds; null once it is finished.")
+    ]
+    error: Annotated[MessageError | None, Meta(description="The class of the last attempt's failure.")]
+    why: Annotated[str | None, Meta(description="The same in words.")]
+
+
+OwnerMessageOrNone = Annotated[
+    OwnerMessageView | None,
+    Meta(description="Null if owners are sent none, or nothing is decided yet."),
+]
+
+
+class History(Success):
+    """Who did what with a listing, when, and whether its owner was told of the last decision."""
+
+    history: Acts
+    message: OwnerMessageOrNone
+    next: NoMore = None
+
+
+def act_views(listing: Listing) -> tuple[ActView, ...]:
+    return tuple(
+        ActView(at=act.at_ms, by=act.by, deed=act.deed, about=act.about) for act in reversed(listing.trail)
+    )
+
+
+def owner_message_view(listing: Listing) -> OwnerMessageView | None:
+    message = listing.message
+    if message is UNSET:
+        return None
+    last = message.last
+    error = last.error if last is not None else None
+    pending = message.next_attempt_ms is not None
+    return OwnerMessageView(
+        to=user_of(message.to) or "",
+        decision=message.decision,
+        decided_at=message.decided_ms,
+        state="pending" if pending else "delivered" if message.delivered else "failed",
+        attempts=message.made,
+        told_at=last.at_ms + last.duration_ms if last is not None and message.delivered else None,
+        next_attempt_at=message.next_attempt_ms,
+        error=error,
+        why=_why(error) if error is not None else None,
+    )
+
+
+def _why(error: str) -> str:
+    status = error.removeprefix("http_")
+    return MESSAGE_ERRORS.get(error, f"the chat platform answered with status {status}")

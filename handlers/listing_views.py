@@ -1,0 +1,259 @@
+"""Bots and servers as the management API shows them.
+
+The view of a bot or a server takes the fields of the profile row (`core/rows.py`): a new field of a profile
+needs no line here.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import asdict
+
+from core.rows import BotProfile, CheckName, CheckOutcome, Listing, Policy, Review, ServerProfile
+from handlers.redaction import Redactor
+from handlers.views import NEXT, Count, Moment, Positive, Snowflake, Success, View, including
+from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+
+_REDACTED = Redactor()
+
+
+class LimitView(View):
+    """Requests per window."""
+
+    requests: Positive
+    window_seconds: Positive
+
+
+OwnLimit = Annotated[
+    LimitView | None, Meta(description="The bot's own limit; null for the deployment's default.")
+]
+
+
+class OwnLimits(View):
+    """The limits that the operator gave a bot."""
+
+    stats: OwnLimit
+    voters: OwnLimit
+
+
+class ListingView(View):
+    """The fields that bots and servers share. Those of the profile come behind `owner_id`."""
+
+    id: Snowflake
+    owner_id: Snowflake
+    state: Review
+    reason: Annotated[str | None, Meta(description="The reason why the listing was denied.")]
+    created_at: Moment
+    updated_at: Moment
+    reviewed_at: Moment | None
+    has_webhook: bool
+
+
+@including(BotProfile, after="owner_id")
+class BotView(ListingView):
+    """A bot as the management API shows it."""
+
+    server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
+    command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
+    counts_updated_at: Moment | None
+    actual_server_count: Annotated[Count | None, Meta(description="The count that the operator has set.")]
+    limits: OwnLimits
+
+
+class ServerCheckView(View):
+    """A condition that a server must meet to be listed."""
+
+    name: CheckName
+    outcome: CheckOutcome
+    have: Annotated[
+        Count | None,
+        Meta(
+            description="Members, days of age, NSFW channels that it must not have; else 1 for yes, 0 for "
+            "no. Null where it is unknown."
+        ),
+    ]
+    need: Annotated[Count, Meta(description="The least; of `nsfw` the most.")]
+    at: Moment
+    channels: Annotated[tuple[str, ...], Meta(description="The first of the NSFW channels, by their names.")]
+
+
+class EligibilityView(View):
+    """How a server meets the conditions, as it was last checked."""
+
+    outcome: CheckOutcome
+    checked_at: Moment
+    checks: tuple[ServerCheckView, ...]
+    failing_since: Annotated[Moment | None, Meta(description="Of an approved server; null while none fails.")]
+    hidden_since: Annotated[
+        Moment | None, Meta(description="Since when nobody can see it or vote for it; null while they can.")
+    ]
+
+
+@including(ServerProfile, after="owner_id")
+class ServerView(ListingView):
+    """A server as the management API shows it."""
+
+    eligibility: Annotated[
+        EligibilityView | None, Meta(description="Null for a server that was never checked.")
+    ]
+
+
+class StatsProblemView(View):
+    """A field of a bot's pushes that was not taken."""
+
+    field: Annotated[str, Meta(description=f"Its name, cut after {NAME_CHARACTERS} characters.")]
+    problem: Problem
+    given: Annotated[JsonType, Meta(description="The type of what it held.")]
+    reason: str
+    times: Positive
+    last_at: Moment
+
+
+StatsProblemViews = Annotated[
+    tuple[StatsProblemView, ...],
+    Meta(
+        description="Fields of the bot's pushes that were not taken since this process began: the last "
+        f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
+    ),
+]
+Hint = Annotated[
+    str,
+    Meta(
+        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
+        "to do. Left out where nothing is missing."
+    ),
+]
+
+
+@including(BotView)
+class BotAnswer(Success):
+    """The bot."""
+
+
+@including(BotView)
+class ShownBot(Success):
+    """The bot, and what its pushes did wrong lately."""
+
+    stats_problems: StatsProblemViews
+
+
+@including(BotView)
+class ApprovedBot(Success):
+    """The bot, and what it lacks before its first push."""
+
+    hint: Hint | UnsetType = UNSET
+
+
+class BotPage(Success):
+    """Bots in the order of their ids as text."""
+
+    bots: tuple[BotView, ...]
+    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+
+
+@including(ServerView)
+class ServerAnswer(Success):
+    """The server."""
+
+
+class ServerPage(Success):
+    """Servers in the order of their ids as text."""
+
+    servers: tuple[ServerView, ...]
+    next: Annotated[Snowflake | None, Meta(description=NEXT)]
+
+
+@including(OwnLimits)
+class LimitsAnswer(Success):
+    """The bot's own limits."""
+
+
+class ServerCount(Success):
+    """The actual server count that was set."""
+
+    server_count: Count
+
+
+def bot_view(listing: Listing) -> BotView:
+    return BotView(
+        **_shared(listing),
+        server_count=listing.server_count,
+        command_count=listing.command_count,
+        counts_updated_at=listing.counts_ms,
+        actual_server_count=listing.actual_server_count,
+        limits=limits_view(listing),
+    )
+
+
+def server_view(listing: Listing) -> ServerView:
+    return ServerView(**_shared(listing), eligibility=eligibility_view(listing))
+
+
+def eligibility_view(listing: Listing) -> EligibilityView | None:
+    known = listing.eligibility
+    if known is UNSET:
+        return None
+    return EligibilityView(
+        outcome=known.outcome,
+        checked_at=known.at_ms,
+        checks=tuple(
+            ServerCheckView(
+                name=each.name,
+                outcome=each.outcome,
+                have=each.have,
+                need=each.need,
+                at=each.at_ms,
+                channels=each.channels,
+            )
+            for each in known.checks
+        ),
+        failing_since=known.failing_ms,
+        hidden_since=known.hidden_ms,
+    )
+
+
+def listing_answer(listing: Listing) -> BotAnswer | ServerAnswer:
+    """Return the answer that shows a listing and nothing else."""
+    if isinstance(listing.profile, BotProfile):
+        return BotAnswer(**asdict(bot_view(listing)))
+    return ServerAnswer(**asdict(server_view(listing)))
+
+
+def limits_view(listing: Listing) -> OwnLimits:
+    return OwnLimits(stats=_limit_view(listing.stats_limit), voters=_limit_view(listing.voters_limit))
+
+
+def stats_problem_views(problems: Sequence[StatsProblem]) -> tuple[StatsProblemView, ...]:
+    return tuple(
+        StatsProblemView(
+            field=_REDACTED(problem.field),  # whoever names the fields may have sent the key as one
+            problem=problem.problem,
+            given=problem.given,
+            reason=problem.reason,
+            times=problem.times,
+            last_at=problem.last_ms,
+        )
+        for problem in problems
+    )
+
+
+def _shared(listing: Listing) -> dict[str, Any]:
+    """The fields of `ListingView` and those of the profile."""
+    return {
+        "id": listing.id,
+        "owner_id": listing.owner_id,
+        **asdict(listing.profile),
+        "state": listing.review,
+        "reason": listing.reason,
+        "created_at": listing.created_ms,
+        "updated_at": listing.updated_ms,
+        "reviewed_at": listing.reviewed_ms,
+        "has_webhook": listing.webhook is not None,
+    }
+
+
+def _limit_view(policy: Policy | None) -> LimitView | None:
+    if policy is None:
+        return None
+    return LimitView(requests=policy.requests, window_seconds=policy.window_seconds)
