@@ -76,19 +76,18 @@ class Site(Generic[V]):
 
         async def answer(request: Request) -> Reply:
             visitor = self.visitor(request)
-            drawing = await self._templates.load(self._audience.language(visitor, request))
             if visitor is not None:
                 request = request._replace(by=self._audience.actor(visitor))
             try:
                 shown = await self._shown(Visit(request, visitor), view, may_see, gives_back=row.gives_back)
             except SPOKEN as error:
-                return self._refused(drawing, request, visitor, reply_to(error))
+                shown = self._refused(request, visitor, reply_to(error))
             except AnswerRefused as refused:
-                return self._refused(drawing, request, visitor, refused.reply)
+                shown = self._refused(request, visitor, refused.reply)
             if isinstance(shown, Page):
+                drawing = await self._templates.load(self._audience.language(visitor, request))
                 return self._drawn(drawing, request, visitor, shown)
-            headers = {**self._audience.headers, **shown.headers}
-            return replace(shown, headers={name: value for name, value in headers.items() if value})
+            return self._with_headers(shown)
 
         return serve
 
@@ -144,14 +143,18 @@ class Site(Generic[V]):
         sign_in = self._audience.sign_in
         return sign_in if request.path.startswith(f"{sign_in}/") else _address(request)
 
-    def _refused(self, drawing: Drawing, request: Request, visitor: V | None, refused: Reply) -> Reply:
+    def _with_headers(self, reply: Reply) -> Reply:
+        headers = {**self._audience.headers, **reply.headers}
+        return replace(reply, headers={name: value for name, value in headers.items() if value})
+
+    def _refused(self, request: Request, visitor: V | None, refused: Reply) -> Shown:
+        """Return the page of a refusal; for a program the refusal itself."""
         if _is_twin(request):
-            return replace(refused, headers={**self._audience.headers, **refused.headers})
+            return refused
         may_sign_in = refused.status == 401 or (visitor is None and self._audience.is_closed)
         is_of_form = request.method not in SAFE_METHODS
         texts = self._audience.error_texts
-        page = error_page(refused, texts, may_sign_in=may_sign_in, is_of_form=is_of_form)
-        return self._drawn(drawing, request, visitor, page)
+        return error_page(refused, texts, may_sign_in=may_sign_in, is_of_form=is_of_form)
 
     def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: Page) -> Reply:
         audience = self._audience
@@ -186,7 +189,10 @@ class Site(Generic[V]):
         drawing = self._templates.loaded(self._audience.language(visitor, request))
         if drawing is None or reply.status < 400:
             return reply
-        return self._refused(drawing, request, visitor, reply)
+        shown = self._refused(request, visitor, reply)
+        if isinstance(shown, Page):
+            return self._drawn(drawing, request, visitor, shown)
+        return self._with_headers(shown)
 
     def _finish_missing(self, request: Request, reply: Reply) -> Reply:
         """Answer for any other method of a path that does not exist, and for a bug."""

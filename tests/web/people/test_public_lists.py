@@ -8,12 +8,15 @@ from urllib.parse import quote
 
 import pytest
 
+from core.rows import Language
 from listings.list_orders import ListOrder, ListOrders
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN
 from tests.support.public_scene import BOTS, COUNT, SERVERS, list_many
+from web import templates
 from web.people.public_lists import LISTED
+from web.templates import Drawing, load_drawing
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,25 @@ def following(page: str) -> str | None:
 def test_the_first_page_leads_to_the_api_and_that_leads_back(stranger: Person) -> None:
     assert 'href="/docs"' in stranger.page("/")
     assert '<a href="/">Back to the site</a>' in stranger.page("/docs")
+
+
+def test_what_is_no_page_waits_for_no_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = list[str]()
+
+    def noted(language: Language) -> Drawing:
+        loaded.append(language)
+        return load_drawing(language)
+
+    monkeypatch.setattr(templates, "load_drawing", noted)
+    with serving(tmp_path / "data") as gateway:
+        stranger = gateway.person(None)
+        assert stranger.get("/bots.json").json()["listings"] == []
+        assert stranger.get("/bots.json?limit=x").status_code == 400
+        assert stranger.get(f"/bots/{ADA}.json").status_code == 404
+        assert stranger.get("/me").status_code == 303
+        assert loaded == []
+        stranger.page("/bots")
+        assert loaded == ["en"]
 
 
 def test_a_list_is_sorted_by_votes_of_the_month_and_by_what_is_asked_for(stranger: Person) -> None:
