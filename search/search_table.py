@@ -22,7 +22,6 @@ has had it written.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from search.search_words import FEW, SHORTEST_BEGINNING, TEXT, Term, compact, indexed, indexed_name, terms
@@ -133,14 +132,8 @@ class _Entries:
             self._next += 1
             rows.append((row, entry.ref, content))
             texts.append((row, _words(entry)))
-        if rows:
-            self._insert("entries", 3, rows)
-            self._insert("words (rowid, text)", 2, texts)
-
-    def _insert(self, into: str, columns: int, rows: Sequence[Sequence[object]]) -> None:
-        """Insert rows in one statement: SQLite's module lets other threads have the interpreter at each."""
-        places = ", ".join([f"({', '.join('?' * columns)})"] * len(rows))
-        self._sql.execute(f"INSERT INTO {into} VALUES {places}", [*chain(*rows)])  # noqa: S608 (names of ours)
+        self._sql.executemany("INSERT INTO entries VALUES (?, ?, ?)", rows)
+        self._sql.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
 
     def settle(self) -> None:
         """Write all that is gathered, in one piece, and go on in a connection that has little to gather in.
