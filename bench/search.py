@@ -292,7 +292,7 @@ async def at_work(listings: Sequence[Listing], asked: Sequence[str]) -> AtWork:
     state = empty_state()
     state.load_packed([each.ref for each in listings], [pack(each) for each in listings], 0, [])
     state.loaded()
-    gc.collect()
+    tune_interpreter()  # as a gateway does with a state that was recovered
     index, timer, chance = SearchIndex(state), Timer(), random.Random(3)
     timing = asyncio.create_task(timer.run())
     began, busy = time.perf_counter(), time.process_time()
