@@ -246,9 +246,10 @@ class ReminderTeller:
         key = self._next_due()
         if key is None:
             return False
-        telling = self._telling(key)
+        now_ms = self._clock.now_ms()
+        telling = self._telling(key, now_ms)
         if telling is None:
-            self._put_off(key)
+            self._put_off(key, now_ms)
             await asyncio.sleep(0)  # very many may be over at once
             return True
         del self._timers[key]
@@ -301,13 +302,13 @@ class ReminderTeller:
             return HELD_BACK_SECONDS
         return min(wait_seconds, LONGEST_SLEEP_SECONDS)
 
-    def _telling(self, key: _Key) -> _Telling | None:
+    def _telling(self, key: _Key, now_ms: int) -> _Telling | None:
         """Return the message that is to be sent of a reminder now; None if there is none."""
         row = self._state.users.get(key[0])
         reminder = row.reminder(key[1]) if row is not None else None
         if row is None or reminder is None:
             return None
-        now_ms, message = self._clock.now_ms(), reminder.message
+        message = reminder.message
         due = due_reminder(self._state, row, reminder, self._cooldown_ms, now_ms)
         if due is None:
             return None
@@ -316,15 +317,18 @@ class ReminderTeller:
             return None if is_late or _is_closed(row) else _Telling(*key, due.ends_ms, None)
         return _Telling(*key, due.ends_ms, message) if message.next_attempt_ms is not None else None
 
-    def _put_off(self, key: _Key) -> None:
-        """Take away a timer that has ended while there is nothing to send, until there is."""
+    def _put_off(self, key: _Key, now_ms: int) -> None:
+        """Take away a timer that has ended while there is nothing to send, until there is.
+
+        `now_ms` is the time at which there was nothing: a moment later the end may have come.
+        """
         del self._timers[key]
         row, listing = self._state.users.get(key[0]), self._state.listings.get(key[1])
         reminder = row.reminder(key[1]) if row is not None else None
         if row is None or reminder is None or listing is None:
             return
         end_ms = ends_ms(self._state, row, reminder, self._cooldown_ms)
-        if end_ms is not None and self._clock.now_ms() < end_ms:  # the wall clock was set back
+        if end_ms is not None and now_ms < end_ms:  # the wall clock was set back, or is a moment behind
             self._time(row, reminder, self._ledger.head)
         elif not listing.is_public:
             self._hidden[listing.ref].add(row.ref)
@@ -355,7 +359,7 @@ class ReminderTeller:
         user, listing = telling.user, telling.listing
         try:
             channel_id = await self._messenger.channel(user.removeprefix(USERS))
-            if self._telling((user, listing)) != telling:
+            if self._telling((user, listing), self._clock.now_ms()) != telling:
                 return "overtaken"  # much may happen while the platform answers
             text = reminder_text(self._state.listings[listing], self._public_url)
             await self._messenger.post(channel_id, text, reminder_nonce(user, listing, telling.ends_ms))

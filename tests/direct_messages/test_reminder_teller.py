@@ -122,6 +122,25 @@ def test_a_user_is_reminded_once_when_the_cooldown_is_over() -> None:
     run(main())
 
 
+def test_a_wall_clock_that_is_a_moment_behind_loses_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        stage = Stage()
+        stage.reminded()
+        stage.clock.advance_ms(DAY_MS)
+        stage.clock.set_wall(-0.001)
+        read = stage.clock.now_ms
+
+        def passing() -> int:
+            now_ms = read()
+            stage.clock.set_wall(0.001)
+            return now_ms
+
+        monkeypatch.setattr(stage.clock, "now_ms", passing)
+        assert await stage.asked() == 1
+
+    run(main())
+
+
 def test_after_each_vote_there_is_one_message() -> None:
     async def main() -> None:
         stage = Stage()
