@@ -7,6 +7,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from core.clock import Clock
+from core.ref_slices import ref_slices
 from core.state import State
 from handlers.debug_find import KindName, ListingHit, hit_view
 from handlers.manage import user_id
@@ -15,7 +16,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView, UserViews
 from handlers.views import Count, Moment, Positive, Snowflake, Success, View, including
-from listings.finding import OwnedListings, ref_slices
+from listings.finding import OwnedListings
 from votes.queries import Voted, vote_status
 
 SHOWN = 100

@@ -4,16 +4,13 @@ A search is an object with `slices()`: other requests are served between two of 
 and go meanwhile. Its result is complete when the iterator ends.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from core.packing import Brief
+from core.ref_slices import ref_slices
 from core.rows import BOTS, SERVERS
 from core.state import State
-
-SLICE = 64
-"""Listings that are looked at in one piece: about 0.1 ms when they are packed."""
 
 
 class Hit(NamedTuple):
@@ -73,13 +70,6 @@ class OwnedListings:
                 self.count += 1
                 if len(self.found) < self._most:
                     self.found.append(Hit(ref, brief))
-
-
-def ref_slices(refs: Sequence[str], after: str = "") -> Iterator[Sequence[str]]:
-    """Yield sorted refs in slices, from the first that comes after another; they may change between two."""
-    while found := refs[(start := bisect_right(refs, after)) : start + SLICE]:
-        yield found
-        after = found[-1]
 
 
 def survey(refs: Sequence[str], look: Callable[[str], None]) -> Iterator[None]:

@@ -26,9 +26,9 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from core.ref_slices import ref_slices
 from core.refusals import Invalid
 from listings.catalogue import Catalogue, Shelf
-from listings.finding import ref_slices
 from listings.long_lists import LongList
 
 Sort = Literal["month", "votes", "newest", "name"]

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.actors import Actor, user_actor
+from core.ref_slices import SLICE
 from core.rows import Act, Deed, Listing
 from core.state import State
 from core.user_rows import user_ref
-from listings.finding import SLICE
 
 TOLD: frozenset[Deed] = frozenset(
     {

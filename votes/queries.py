@@ -1,13 +1,13 @@
 """Vote statuses, and the listings that know a user. Law: a vote status is one look-up and one subtraction."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from heapq import nlargest
 from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
 from core.actors import user_actor
+from core.ref_slices import ref_slices
 from core.state import State
 from core.user_changes import has_acted
 from core.user_rows import USERS, user_ref
@@ -77,17 +77,9 @@ def refs_that_know(state: State, user: str) -> Iterator[list[str]]:
     Listings may come and go between two slices, but what a listing gets to know after its turn is not told.
     """
     # In this order: an orphan may become a listing meanwhile.
-    for refs in ref_slices(state.listings.orphans, state.listings.refs, state.users.refs):
-        yield [ref for ref in refs if _knows(state, ref, user)]
-
-
-def ref_slices(*tables: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the sorted refs of tables in slices, one table behind the other. They may change between two."""
-    for known in tables:
-        after = ""
-        while refs := known[(start := bisect_right(known, after)) : start + SLICE_LISTINGS]:
-            yield refs
-            after = refs[-1]
+    for known in (state.listings.orphans, state.listings.refs, state.users.refs):
+        for refs in ref_slices(known, most=SLICE_LISTINGS):
+            yield [ref for ref in refs if _knows(state, ref, user)]
 
 
 def _knows(state: State, ref: str, user: str) -> bool:

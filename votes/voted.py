@@ -13,8 +13,9 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.events import Event, UserErased, VoteCast, VotesMerged
+from core.ref_slices import ref_slices
 from core.state import State
-from votes.queries import ref_slices
+from votes.queries import SLICE_LISTINGS
 
 MOST_USERS, MOST_REFS = 256, 100_000
 """Users whose listings are kept, and the refs of all of them together."""
@@ -33,9 +34,10 @@ class VotedSearch:
     def slices(self) -> Iterator[None]:
         votes, user = self._state.votes, int(self.user)
         # In this order: an orphan may become a listing meanwhile.
-        for refs in ref_slices(self._state.listings.orphans, self._state.listings.refs):
-            self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
-            yield
+        for known in (self._state.listings.orphans, self._state.listings.refs):
+            for refs in ref_slices(known, most=SLICE_LISTINGS):
+                self.refs.update(ref for ref in refs if votes.get(ref, user) is not None)
+                yield
 
     def add_from(self, events: Sequence[Event]) -> None:
         """Read a committed record."""

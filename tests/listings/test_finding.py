@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from core.events import ListingRemoved, ListingSaved
 from core.packing import pack
-from core.rows import BOTS, SERVERS
+from core.ref_slices import SLICE
+from core.rows import BOTS
 from core.state import State
-from listings.finding import SLICE, ListingSearch, OwnedListings, ref_slices
-from tests.support.examples import examples
+from listings.finding import ListingSearch, OwnedListings
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, USER
 
@@ -111,19 +109,3 @@ def test_a_user_owns_what_the_profile_says() -> None:
     owned.look(list(state.listings.refs))
 
     assert (owned.count, [hit.ref for hit in owned.found]) == (3, ["bots/1", "bots/2"])
-
-
-@examples(100)
-@given(st.sets(st.integers(0, 1_000), max_size=300))
-def test_the_slices_together_are_all_refs(numbers: set[int]) -> None:
-    refs = sorted(f"{SERVERS}{number}" for number in numbers)
-
-    slices = list(ref_slices(refs))
-
-    assert [ref for each in slices for ref in each] == refs
-    assert all(len(each) <= SLICE for each in slices)
-
-
-def test_slices_may_begin_behind_a_ref() -> None:
-    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/")) == [["servers/1", "servers/2"]]
-    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/1")) == [["servers/2"]]

@@ -13,12 +13,12 @@ from msgspec import UNSET
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import due_reminders, ends_ms
+from core.ref_slices import ref_slices
 from core.rows import Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
-from listings.finding import ref_slices
 from listings.ownership import Ownership
 from votes.queries import refs_that_know
 from web.cookies import Cookie

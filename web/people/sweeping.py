@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from core.clock import Clock
 from core.ledger import Ledger
+from core.ref_slices import ref_slices
 from core.refusals import Unavailable
 from handlers.slices import in_slices
-from listings.finding import ref_slices
 from people.quarantine import sweep_users
 from people.user_sessions import Sessions
 from votes.rules import drop_cooldowns

@@ -12,9 +12,9 @@ from core.actors import GATEWAY, OPERATOR
 from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
+from core.ref_slices import SLICE
 from core.rows import Listing, ServerCheck, ServerProfile
 from listings.eligibility import check
-from listings.finding import SLICE
 from tests.support.coroutines import run
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.platform_stand_in import (

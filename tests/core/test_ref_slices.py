@@ -1,0 +1,24 @@
+"""core/ref_slices.py: a walk misses no ref."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.ref_slices import SLICE, ref_slices
+from core.rows import SERVERS
+from tests.support.examples import examples
+
+
+@examples(100)
+@given(st.sets(st.integers(0, 1_000), max_size=300))
+def test_the_slices_together_are_all_refs(numbers: set[int]) -> None:
+    refs = sorted(f"{SERVERS}{number}" for number in numbers)
+
+    slices = list(ref_slices(refs))
+
+    assert [ref for each in slices for ref in each] == refs
+    assert all(len(each) <= SLICE for each in slices)
+
+
+def test_slices_may_begin_behind_a_ref() -> None:
+    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/")) == [["servers/1", "servers/2"]]
+    assert list(ref_slices(["bots/1", "servers/1", "servers/2"], "servers/1")) == [["servers/2"]]
