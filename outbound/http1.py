@@ -39,6 +39,12 @@ HEAD_BYTES = 32 * 1024
 FRAMED_BYTES = 4 * READ_BYTES
 """The longest body, with its chunk sizes, extensions and trailers."""
 MAX_INFORMATIONAL = 8
+MAX_HEADERS = 100
+"""The most header lines, with those of 1xx responses and the trailers. However short, each costs a call."""
+MAX_CHUNKS = 100
+"""The most chunks, the empty last one included."""
+MAX_PIECES = 256
+"""The most reads from the socket for one response: one that comes byte by byte costs a call for each byte."""
 _SLICE = 4 * 1024
 """The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 
@@ -76,6 +82,8 @@ class ResponseReader:
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._informational = 0
+        self._lines = self._chunks = self._pieces = 0
+        self._too_many = False  # header lines before the final response was known
         self._seen_bytes = 0  # of the head, then of the body
         self._parser = httptools.HttpResponseParser(self)
 
@@ -94,6 +102,7 @@ class ResponseReader:
         """Read the next bytes. Returns True once the result is known. Raises ExchangeFailed."""
         if self._stage in (_Stage.AWAITED, _Stage.BLANK):
             self._recognise(data)
+        self._count_piece()
         view, at = memoryview(data), 0
         while at < len(data) and self._stage not in _OVER:
             limit = HEAD_BYTES if self.status is None else FRAMED_BYTES
@@ -106,10 +115,11 @@ class ResponseReader:
 
     def result(self) -> HttpResult:
         """Return the result of a final response whose head is complete."""
-        headers: dict[str, str] = {}
+        values: dict[str, list[str]] = {}
         for raw_name, raw_value in self._headers:
             name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1").strip(" \t")
-            headers[name] = f"{headers[name]}, {value}" if name in headers else value
+            values.setdefault(name, []).append(value)
+        headers = {name: ", ".join(each) for name, each in values.items()}
         status = self.status or 0
         error = None if 200 <= status <= 299 else f"http_{status}"
         return HttpResult(status, error, headers=headers, body=b"".join(self._body)[:READ_BYTES])
@@ -122,13 +132,22 @@ class ResponseReader:
             raise ExchangeFailed("protocol")
         self._stage = _Stage.HEAD if start else _Stage.BLANK
 
+    def _count_piece(self) -> None:
+        """Stop reading a response that comes in too many pieces."""
+        self._pieces += 1
+        if self._pieces <= MAX_PIECES:
+            return
+        if self.status is None:
+            raise ExchangeFailed("too_large")
+        self._stage = _Stage.CUT
+
     def _parse(self, piece: memoryview) -> None:
         in_head = self.status is None
         try:
             self._parser.feed_data(piece)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             if self.status is None:
-                raise ExchangeFailed("protocol") from None
+                raise ExchangeFailed("too_large" if self._too_many else "protocol") from None
             self._stage = _Stage.CUT
         if in_head and self.status is not None:
             self._seen_bytes = 0
@@ -148,6 +167,10 @@ class ResponseReader:
             raise _Enough  # a second response, without a request
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        self._lines += 1
+        if self._lines > MAX_HEADERS:
+            self._too_many = True
+            raise _Enough
         if self.status is None:  # else it is a trailer
             self._headers.append((name, value))
 
@@ -162,6 +185,11 @@ class ResponseReader:
         self._headers.clear()
         self._informational += 1
         if self._informational > MAX_INFORMATIONAL:
+            raise _Enough
+
+    def on_chunk_header(self) -> None:
+        self._chunks += 1
+        if self._chunks > MAX_CHUNKS:
             raise _Enough
 
     def on_body(self, piece: bytes) -> None:

@@ -19,6 +19,8 @@ from outbound.result import Fault
 
 REPLY_BYTES = 8 * 1024
 """The longest reply of a proxy before the tunnel is open."""
+REPLY_PIECES = 64
+"""The most reads that it may come in: each looks at the whole reply again."""
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?: [^\r\n]*)?\r\n")
 _SOCKS_REFUSED = 5
@@ -37,7 +39,7 @@ class TunnelHandshake:
     def __init__(self, proxy: TunnelProxy, address: str, port: int) -> None:
         converse = _socks5 if proxy.scheme == "socks5" else _connect
         self._talk = converse(proxy, address, port)
-        self._heard = 0
+        self._heard = self._pieces = 0
         self.opening = next(self._talk)
         self.is_open = False
 
@@ -46,7 +48,8 @@ class TunnelHandshake:
         if self.is_open:
             raise ExchangeFailed("protocol")  # the endpoint has sent data before any request
         self._heard += len(data)
-        if self._heard > REPLY_BYTES:
+        self._pieces += 1
+        if self._heard > REPLY_BYTES or self._pieces > REPLY_PIECES:
             raise ExchangeFailed("proxy", Fault.UNKNOWN)
         try:
             return self._talk.send(data)

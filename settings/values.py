@@ -66,16 +66,38 @@ Ports = Annotated[tuple[Port, ...], BeforeValidator(_split)]
 
 # Ports of protocols that a POST must not be able to talk to. Mail, and from 1024 on whatever a browser opens
 # no connection to, follow the "bad ports" of https://fetch.spec.whatwg.org/#port-blocking; the others IANA's
-# registry of ports, or the manual of the database. Ports that people choose for web servers (8xxx) and those
-# that systems hand out by themselves (from 32768 on) are in no list.
+# registry of ports, or the manual of the database or control plane. Ports that people choose for web servers
+# (3000, 8000, 8080, 9000 and so on) are in no list. Databases and control planes that speak HTTP themselves
+# (8086 InfluxDB, 8123 ClickHouse, 8500 Consul, 6443 Kubernetes) are: a POST means something to them.
 MAIL_PORTS = (24, 25, 109, 110, 143, 465, 587, 993, 995, 2525, 4190)
 DATABASE_PORTS = (
-    *(1433, 1434, 1521, 1883, 2181, 2379, 2380, 3050, 3306, 4222, 5432, 5671, 5672, 5984, 6379, 6380),
-    *(7687, 9042, 9092, 9200, 9300, 11211, 26379, 27017, 27018, 27019),
+    *(1433, 1434, 1521, 1522, 1830, 1883, 2181, 2379, 2380, 2888, 3050, 3306, 3888, 4222, 5432, 5433, 5671),
+    *(5672, 5984, 6222, 6379, 6380, 6432, 7001, 7199, 7473, 7474, 7687, 8086, 8123, 8529, 8883, 9042, 9092),
+    *(
+        9142,
+        9160,
+        9200,
+        9300,
+        11210,
+        11211,
+        15672,
+        16379,
+        19530,
+        26257,
+        26379,
+        27017,
+        27018,
+        27019,
+        28015,
+        29015,
+        33060,
+    ),
+    *(33061, 50000, 61613, 61616),
 )
 REMOTE_PORTS = (
-    *(21, 22, 23, 53, 111, 135, 139, 389, 445, 512, 513, 514, 548, 636, 873, 2049, 2375, 2376, 3389),
-    *(5900, 5985, 5986, 10250),
+    *(21, 22, 23, 53, 111, 135, 139, 389, 445, 512, 513, 514, 548, 636, 873, 2049, 2375),
+    *(2376, 2377, 3260, 3268, 3269, 3389, 4646, 4647, 4648, 5900, 5901, 5985, 5986, 6443, 8200, 8201, 8300),
+    *(8301, 8302, 8500, 8501, 8502, 8600, 9345, 10248, 10249, 10250, 10255, 10256, 10257, 10259, 16443),
 )
 OTHER_PORTS = (
     *(1719, 1720, 1723, 3659, 4045, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697),

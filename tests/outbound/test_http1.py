@@ -8,7 +8,14 @@ import pytest
 from core.clock import FakeClock
 from outbound.client import HttpClient
 from outbound.failures import ExchangeFailed
-from outbound.http1 import HEAD_BYTES, MAX_INFORMATIONAL, ResponseReader
+from outbound.http1 import (
+    HEAD_BYTES,
+    MAX_CHUNKS,
+    MAX_HEADERS,
+    MAX_INFORMATIONAL,
+    MAX_PIECES,
+    ResponseReader,
+)
 from outbound.pool import IDLE_SECONDS
 from outbound.result import HttpResult
 from tests.support.raw_receivers import (
@@ -82,7 +89,43 @@ def test_nothing_is_read_behind_the_verdict() -> None:
     response = Counting()
     chunks = b"1\r\nx\r\n" * 100_000
     assert response.feed(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunks)
-    assert response.told < 12_000  # a body as long as we read has 16,384 chunks of this kind
+    assert response.told == 1 + MAX_CHUNKS
+
+
+@pytest.mark.parametrize("line", [b"a:\r\n", b"Set-Cookie: a=b\r\n", b"x-%d: y\r\n"])
+def test_header_lines_are_few_however_short(line: bytes) -> None:
+    def head(lines: int) -> bytes:
+        return (
+            b"HTTP/1.1 204 No Content\r\n"
+            + b"".join(line % number if b"%d" in line else line for number in range(lines))
+            + b"\r\n"
+        )
+
+    assert read(head(MAX_HEADERS))[1]
+    with pytest.raises(ExchangeFailed, match="too_large"):
+        ResponseReader().feed(head(MAX_HEADERS + 1))
+    with pytest.raises(ExchangeFailed, match="too_large"):  # 1xx responses share the bound
+        ResponseReader().feed(CONTINUE.replace(b"\r\n\r\n", b"\r\na: b\r\n\r\n") + head(MAX_HEADERS))
+
+
+def test_trailers_count_as_header_lines_and_do_not_undo_the_status() -> None:
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+    answer, reusable = read(chunked + b"a:\r\n" * (MAX_HEADERS - 1) + b"\r\n")
+    assert (answer.error, answer.body, reusable) == (None, b"ok", True)
+    answer, reusable = read(chunked + b"a:\r\n" * MAX_HEADERS + b"\r\n")
+    assert (answer.error, answer.body, reusable) == (None, b"ok", False)
+
+
+def test_a_response_comes_in_few_pieces() -> None:
+    response = ResponseReader()
+    assert not response.feed(OK + b"Content-Length: 1000\r\n\r\n")
+    assert not any(response.feed(b"x") for _ in range(MAX_PIECES - 1))
+    assert response.feed(b"x")  # the status is known, and the rest is not read
+    assert not response.reusable
+    response = ResponseReader()
+    assert not any(response.feed(piece) for piece in (OK, b"a: ", *[b"x"] * (MAX_PIECES - 2)))
+    with pytest.raises(ExchangeFailed, match="too_large"):
+        response.feed(b"x")
 
 
 @pytest.mark.parametrize(

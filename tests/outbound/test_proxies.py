@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from grammars.service_urls import read_proxy_url
-from outbound.proxies import TunnelHandshake
+from outbound.failures import ExchangeFailed
+from outbound.proxies import REPLY_PIECES, TunnelHandshake
 from outbound.result import Fault, HttpResult
 from tests.support.certificate_authority import Authority, trusted
 from tests.support.name_server import naming
@@ -198,3 +199,11 @@ def test_a_proxy_may_speak_in_pieces(url: str, words: list[bytes], size: int) ->
         for at in range(0, len(word), size):
             handshake.receive(word[at : at + size])
     assert handshake.is_open
+
+
+def test_a_proxy_speaks_in_few_pieces() -> None:
+    handshake = TunnelHandshake(read_proxy_url("http://proxy.example:3128"), "192.0.2.1", 443)
+    for _ in range(REPLY_PIECES):
+        assert handshake.receive(b"H") == b""
+    with pytest.raises(ExchangeFailed, match="proxy"):
+        handshake.receive(b"H")

@@ -192,3 +192,19 @@ def test_every_setting_has_its_effect() -> None:
 def test_a_pace_however_quick_leaves_a_moment_between_two() -> None:
     settings = load_settings(None, {}, {"webhooks.catch_up_per_second": 1_000})
     assert outbox_policy(settings.webhooks).catch_up_gap_ms == 1
+
+
+@pytest.mark.parametrize(
+    "port",
+    [
+        *(3306, 33060, 5432, 26257, 50000, 6379, 8086, 8123, 9200, 27017),  # databases
+        *(2379, 2375, 6443, 10250, 8500, 8200, 4646),  # control planes
+    ],
+)
+def test_ports_of_databases_and_control_planes_are_refused_by_default(port: int) -> None:
+    assert port in WebhooksSettings().refused_ports
+
+
+@pytest.mark.parametrize("port", [3000, 4000, 5000, 7000, 8000, 8080, 8443, 9000])
+def test_ports_that_people_choose_for_web_servers_are_open(port: int) -> None:
+    assert port not in WebhooksSettings().refused_ports
