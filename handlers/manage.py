@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import inspect
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core import rows
 from core.actors import OPERATOR
-from core.clock import NS_PER_SECOND, Clock
+from core.clock import Clock
 from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
@@ -42,9 +41,6 @@ from votes.search import Searches
 
 PAGE = 50
 MAX_PAGE = 500
-KNOWN_SECONDS = 86_400
-KNOWN_ADDRESSES = 64
-"""Addresses that have shown the operator token: how many are remembered, and for how long."""
 
 
 class VoteClaims(Protocol):
@@ -110,20 +106,16 @@ class ManageContext:
 class Operator:
     """The principal who may do everything, known by a bearer token (RFC 6750).
 
-    A missing or wrong token is a failure of its address, in one count with those of API keys. At an address
-    that is refused the token is not even looked at, or it could be guessed without end.
-
-    Except where the right token was shown within a day. The platform's site calls for every vote, and may
-    share its address with strangers (on this machine, behind a proxy that the settings do not name): some bad
-    requests would shut the platform down. Strangers elsewhere cannot become known without the token. Those
-    behind the site's own address can go on guessing, and the log says so: naming the proxy stops them.
+    A missing or wrong token is a failure of its address, in one count with those of API keys. Further
+    failures of an address that failed too often are answered 429. The right token is served at every address,
+    because the platform's site may share its own with strangers. The token that the gateway makes has 256
+    random bits, so guessing does not find it.
     """
 
     def __init__(self, token: str, failures: FailureGuard, clock: Clock) -> None:
         self._digest = hashlib.sha256(token.encode()).digest()
         self._failures = failures
         self._clock = clock
-        self._shown: OrderedDict[str, int] = OrderedDict()  # address key -> monotonic ns, the latest last
 
     def only(self, endpoint: Endpoint, is_signed_in: Callable[[Request], bool] | None = None) -> Endpoint:
         """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often.
@@ -149,17 +141,14 @@ class Operator:
 
         A wrong token is counted. None is a token that was not given. Raises OperatorTokenRefused.
         """
+        if self._is_right(token):
+            return None
         key, now_ns = address_key(address), self._clock.monotonic_ns()
         refused = self._failures.refusal(key, now_ns)
-        if refused is not None and not self._is_known(key, now_ns):
+        if refused is not None:
             return too_many(refused)
-        if not self._is_right(token):
-            if refused is not None:
-                return too_many(refused)
-            self._failures.failed(key, now_ns)
-            raise OperatorTokenRequired if token is None else InvalidOperatorToken
-        self._know(key, now_ns)
-        return None
+        self._failures.failed(key, now_ns)
+        raise OperatorTokenRequired if token is None else InvalidOperatorToken
 
     def keyed_digest(self, text: str) -> str:
         """Return a digest of the text that another token would not give."""
@@ -168,16 +157,6 @@ class Operator:
     def _is_right(self, token: str | None) -> bool:
         presented = hashlib.sha256((token or "").strip().encode("utf-8", "surrogatepass")).digest()
         return token is not None and hmac.compare_digest(presented, self._digest)
-
-    def _is_known(self, address: str, now_ns: int) -> bool:
-        shown_ns = self._shown.get(address)
-        return shown_ns is not None and now_ns - shown_ns < KNOWN_SECONDS * NS_PER_SECOND
-
-    def _know(self, address: str, now_ns: int) -> None:
-        self._shown[address] = now_ns
-        self._shown.move_to_end(address)
-        if len(self._shown) > KNOWN_ADDRESSES:
-            self._shown.popitem(last=False)
 
 
 def _bearer_token(authorization: str | None) -> str | None:

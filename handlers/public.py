@@ -1,8 +1,10 @@
 """The two endpoints of the contract. Law: both run the same checks in the same order.
 
-    address failure guard (429) -> Authorization missing (401) -> bot unknown (404)
-    -> key not valid for this bot (401) -> rate limit (429) -> the request itself (400, 413)
-    -> look-up (500, 400) -> commit (200, 503)
+    Authorization missing (401) -> bot unknown (404) -> key not valid for this bot (401)
+    -> rate limit (429) -> the request itself (400, 413) -> look-up (500, 400) -> commit (200, 503)
+
+The first three are 429 at an address that keeps failing. A valid key is served at any address, because many
+bots share the address of their host.
 
 Every answer carries the `ratelimit-*` headers of whoever was counted: the bot once its key is proven, the
 client's address before that. `voters` is the hot path: one synchronous function, straight from memory.
@@ -190,13 +192,15 @@ class PublicApi:
 
     def unproven(self, address: str, reply: Reply) -> Reply:
         """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or a 429."""
-        now_ns, caller = self._clock.monotonic_ns(), address_key(address)
+        return self._unproven(address_key(address), reply, self._clock.monotonic_ns())
+
+    def _unproven(self, address: str, reply: Reply, now_ns: int) -> Reply:
         guard = self.limits.guard
-        refusal = guard.refusal(caller, now_ns)
+        refusal = guard.refusal(address, now_ns)
         if refusal is not None:
             return limited(_TOO_MANY_REQUESTS, refusal)
         count = guard.failed if is_failure(reply.status) else guard.check
-        return limited(reply, count(caller, now_ns))
+        return limited(reply, replace(count(address, now_ns), allowed=True))
 
     def with_limits(self, reply: Reply, address: str) -> Reply:
         """Return the reply with the headers of an address's limit."""
@@ -211,10 +215,6 @@ class PublicApi:
     def _admit(self, bot_id: str, caller: Caller, now_ns: int, now_ms: int) -> Listing | Reply:
         """The bot whose key this is, or the refusal."""
         address, digest, has_scheme = caller
-        guard = self.limits.guard
-        refusal = guard.refusal(address, now_ns)
-        if refusal is not None:
-            return limited(_TOO_MANY_REQUESTS, refusal)
         ref = BOTS + bot_id
         try:
             bot = self._listings[ref]
@@ -229,7 +229,7 @@ class PublicApi:
         else:
             self._note_use(digest)
             return bot
-        return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
+        return self._unproven(address, reply, now_ns)
 
     async def _update(
         self, ref: str, body: bytes | None, caller: Caller, policy: Policy, decision: Decision

@@ -1,10 +1,9 @@
 """The limits of bots and callers. Law: a request that ends in 400 or above costs its bot nothing.
 
 A caller with a valid key is counted per bot and endpoint, over all keys of the bot. Any other caller is known
-by its address alone, and only its failures count, with API keys and with operator tokens alike. An address
-that keeps failing is refused before anything else is checked. A refusal by a limit (429) and a fault of ours
-(5xx) are no failures of the address: a bot that polls past its limit must not lock out its neighbours at the
-same address.
+by its address alone, and only its failures count, with API keys and with operator tokens alike. Further
+failures of an address that keeps failing are refused; a valid key or token is served there too. A refusal by
+a limit (429) and a fault of ours (5xx) are no failures of the address.
 """
 
 from collections.abc import Callable
@@ -43,7 +42,7 @@ class FailureGuard:
         return self._buckets.peek(key, self.policy, now_ns)
 
     def refusal(self, key: str, now_ns: int) -> Decision | None:
-        """Return the decision that refuses an address, None if it may ask. Cheap if it never failed."""
+        """Return the decision that refuses a failure of an address, None if it is answered as what it is."""
         if key not in self._buckets:
             return None
         decision = self.check(key, now_ns)

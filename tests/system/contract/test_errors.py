@@ -139,14 +139,16 @@ def test_voters_are_checked_in_the_same_order(
     assert refusal(gateway.voters(key if present == "valid" else present, bot, user)) == error
 
 
-def test_the_address_guard_comes_before_all_other_checks(tmp_path: Path) -> None:
+def test_the_address_guard_answers_failures_alone(tmp_path: Path) -> None:
     with running(tmp_path / "data", **GUARD) as gateway:
         key = gateway.list_bot()
         assert refusal(gateway.voters("wrong")) == INVALID_KEY
 
-        answers = [gateway.voters(None), gateway.stats(None, {}), gateway.voters(key), gateway.stats(key, OK)]
+        failed = [gateway.voters(None), gateway.stats(None, {}), gateway.voters("wrong")]
+        served = [gateway.voters(key), gateway.stats(key, OK)]
 
-        assert {refusal(answer) for answer in answers} == {TOO_MANY}
+        assert {refusal(answer) for answer in failed} == {TOO_MANY}
+        assert {answer.status_code for answer in served} == {200}
 
 
 @pytest.mark.parametrize("key", [None, "wrong"])
