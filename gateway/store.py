@@ -2,8 +2,9 @@
 
 import logging
 import secrets
+import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -47,8 +48,6 @@ from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
 ROOT = Path(__file__).parent.parent
-_HAS_MODULES = getattr(sys, "frozen", False)  # the binary: it is no Python that could be told a module
-FOLDING = (sys.executable, *(("fold-disk",) if _HAS_MODULES else ("-m", "cli.fold_disk")))  # in ROOT
 log = logging.getLogger(__name__)
 
 
@@ -137,9 +136,30 @@ def open_store(
 
     async def fold(until: int) -> Folded:
         order = Order(str(folder.path.absolute()), folder.keys.to_text(), deliveries_kept, until)
-        return await folded_apart(Folding(FOLDING, ROOT), order)
+        return await folded_apart(Folding(fold_command, ROOT), order)
 
     return Store(folder, ledger, journal, snapshotter, fold)
+
+
+def fold_command() -> Sequence[str]:
+    """Return the command that folds the disk in a process of this same version, to be run in ROOT.
+
+    The binary is no Python that could be given a module. An upgrade may have put another one in its place:
+    then the command is a copy, in the folder that the binary has unpacked itself into and removes at its end.
+    Raises OSError if it cannot be copied.
+    """
+    unpacked: str | None = getattr(sys, "_MEIPASS", None)
+    if unpacked is None:
+        return (sys.executable, "-m", "cli.fold_disk")
+    binary, running, copy = Path(sys.executable), Path("/proc/self/exe"), Path(unpacked, "votegate-that-runs")
+    if binary.exists() and binary.samefile(running):
+        return (sys.executable, "fold-disk")
+    if not copy.exists():
+        unfinished = Path(unpacked, secrets.token_hex(8))  # another fold may begin meanwhile
+        shutil.copyfile(running, unfinished)
+        unfinished.chmod(0o700)
+        unfinished.replace(copy)
+    return (str(copy), "fold-disk")
 
 
 def _secret(given: SecretStr | None, folder: Folder, name: str, *, needed: bool = False) -> str:

@@ -8,7 +8,7 @@ process and not a fork of the gateway. It gets its order through a pipe, because
 import asyncio
 import logging
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -44,9 +44,13 @@ class Folded(msgspec.Struct, frozen=True):
 
 
 class Folding:
-    """A process that folds once. It runs `command` in the folder `place`, and the command calls `folded`."""
+    """A process that folds once.
 
-    def __init__(self, command: Sequence[str], place: Path) -> None:
+    It runs the command that `command` returns in the folder `place`, and that command calls `folded`.
+    `command` is called in the thread of `run`, and may raise OSError.
+    """
+
+    def __init__(self, command: Callable[[], Sequence[str]], place: Path) -> None:
         self._command = command
         self._place = place
         self._process: subprocess.Popen[bytes] | None = None
@@ -56,7 +60,7 @@ class Folding:
         """Run the process and return when it has ended. Call this in a thread."""
         try:
             process = subprocess.Popen(  # noqa: S603 (our own command, and no shell)
-                self._command,
+                self._command(),
                 cwd=self._place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -164,6 +164,44 @@ def test_its_pages_speak_every_language(gateway: InstalledGateway) -> None:
     assert gateway.signal(signal.SIGTERM) == 0
 
 
+@pytest.mark.parametrize("replaced", ["by another file", "by nothing"])
+def test_a_binary_that_is_replaced_while_it_runs_goes_on_whole(tmp_path: Path, replaced: str) -> None:
+    """The documented upgrade replaces it first. Each page here is its process's first of that kind."""
+    binary = tmp_path / "votegate"
+    shutil.copy(BINARY, binary)
+    gateway = InstalledGateway(
+        binary,
+        tmp_path / "data",
+        VOTEGATE_WEB__PUBLIC_URL="https://bots.example",
+        VOTEGATE_CHAT_PLATFORM__CLIENT_ID="900000000000000001",
+        VOTEGATE_CHAT_PLATFORM__CLIENT_SECRET="a-secret-of-the-test",
+    )
+    gateway.start()
+    try:
+        if replaced == "by another file":
+            other = tmp_path / "votegate.new"
+            other.write_bytes(os.urandom(BINARY.stat().st_size))
+            other.replace(binary)
+        else:
+            binary.unlink()
+        visitor = PageVisitor(gateway)
+        key = gateway.list_bot()
+        gateway.cast()
+        listing = ("", ".json?q=test", f"/{BOT}", f"/{BOT}/vote", f"/{BOT}/badge.svg")
+        for path in ("/", "/signin?to=/me", "/docs", "/openapi.json", *(f"/bots{each}" for each in listing)):
+            assert visitor.get(path, **{"Accept-Language": "ja"}).status_code == 200, path
+        assert gateway.voters(key).json()["voted"] is True
+        assert "votegate_ready 1" in gateway.operate("GET", "/metrics").text
+        assert gateway.done("POST", "/debug/verify")["equal"] is True
+        visitor.sign_in()
+        for path in ("", "/webhooks", "/journal", "/data", f"/listings/bots/{BOT}"):
+            visitor.page(f"/debug{path}")
+        assert gateway.signal(signal.SIGTERM) == 0
+    finally:
+        gateway.close()
+    assert "Traceback" not in gateway.log
+
+
 def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
     gateway: InstalledGateway, tmp_path: Path
 ) -> None:
@@ -172,6 +210,22 @@ def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
     gateway.environment["TMPDIR"] = str(place)
     gateway.start()
     assert len(list(place.iterdir())) == 1
+    assert gateway.signal(signal.SIGTERM) == 0
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd is not installed here")
+def test_a_cleaner_of_temporary_files_leaves_it_whole(gateway: InstalledGateway, tmp_path: Path) -> None:
+    place, rules = tmp_path / "unpacked", tmp_path / "clean.conf"
+    place.mkdir()
+    rules.write_text(f"e {place} - - - 0\n")  # 0: however new a file is
+    gateway.environment["TMPDIR"] = str(place)
+    gateway.start()
+    (place / "left-by-another").mkdir()
+    subprocess.run(["systemd-tmpfiles", "--clean", rules], check=True, timeout=WAIT_SECONDS)
+    (unpacked,) = place.iterdir()
+    assert len([*unpacked.iterdir()]) > 1
+    PageVisitor(gateway).page("/debug/sign-in")
     assert gateway.signal(signal.SIGTERM) == 0
     assert list(place.iterdir()) == []
 

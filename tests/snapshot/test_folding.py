@@ -2,7 +2,6 @@
 
 import sys
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,7 @@ def order_of(folder: Path, until: int = len(HISTORY)) -> Order:
 
 
 def python(program: str) -> Folding:
-    return Folding((sys.executable, "-c", program), store.ROOT)
+    return Folding(lambda: (sys.executable, "-c", program), store.ROOT)
 
 
 def ended(status: int) -> Folded:
@@ -35,14 +34,14 @@ def ended(status: int) -> Folded:
 @pytest.mark.parametrize("until", [len(HISTORY), 3])
 def test_another_process_folds_the_disk_up_to_a_position(tmp_path: Path, until: int) -> None:
     digests = write_history(tmp_path, snapshots=(2,))
-    assert Folding(store.FOLDING, store.ROOT).run(order_of(tmp_path, until)) == Folded(digests[until])
+    assert Folding(store.fold_command, store.ROOT).run(order_of(tmp_path, until)) == Folded(digests[until])
 
 
 def test_what_cannot_be_folded_is_told(tmp_path: Path) -> None:
     write_history(tmp_path, snapshots=(2, 5))
     for _, path in list_snapshots(tmp_path):
         overwrite(path, path.read_bytes()[:-1])
-    found = Folding(store.FOLDING, store.ROOT).run(order_of(tmp_path))
+    found = Folding(store.fold_command, store.ROOT).run(order_of(tmp_path))
     assert found.digest is None
     assert "missing" in (found.problem or "")
 
@@ -87,8 +86,7 @@ def test_the_log_and_nothing_else_has_what_a_failing_process_says(
 
 
 def test_a_process_that_cannot_be_started_is_a_problem(tmp_path: Path) -> None:
-    command: Sequence[str] = (str(tmp_path / "no-such-program"),)
-    found = Folding(command, store.ROOT).run(order_of(tmp_path))
+    found = Folding(lambda: (str(tmp_path / "no-such-program"),), store.ROOT).run(order_of(tmp_path))
     assert found == Folded(problem="no process to fold the disk can be started (No such file or directory)")
 
 
@@ -119,7 +117,7 @@ def test_a_gateway_verifies_its_disk_in_another_process(
         verified = gateway.done("POST", "/debug/verify")
         assert (verified["equal"], verified["problem"]) == (True, None)
 
-        monkeypatch.setattr(store, "FOLDING", (sys.executable, "-c", "raise SystemExit(3)"))
+        monkeypatch.setattr(store, "fold_command", lambda: (sys.executable, "-c", "raise SystemExit(3)"))
         verified = gateway.done("POST", "/debug/verify")
         assert (verified["equal"], verified["folded_digest"]) == (False, None)
         assert verified["problem"] == ended(3).problem
