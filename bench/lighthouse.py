@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.browser import chromium
 from tests.support.gateways import BOT, SERVER
 from tests.support.people_filled import filled_site
+from tests.support.programs import installed
 from tests.support.public_scene import list_many
 from tests.support.webhook_receiver import receiving
 
@@ -41,7 +41,7 @@ def report(program: Sequence[str], url: str, options: Sequence[str]) -> Any:
     for _ in range(TRIALS):
         done = subprocess.run(
             command,
-            env={**os.environ, "CHROME_PATH": chromium()},
+            env={**os.environ, "CHROME_PATH": installed("chromium")},
             capture_output=True,
             text=True,
             check=False,

@@ -291,13 +291,15 @@ def all_endpoints(
     )
 
 
-def readiness(store: Store, life: Life) -> Callable[[], str | None]:
+def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[], str | None]:
     """Return the call that tells why the gateway is not ready; None if it is."""
 
     def reason() -> str | None:
         if life.stop.is_set():
             return "stopping"
-        return None if store.journal.writable else "the journal does not take writes"
+        if not store.journal.writable:
+            return "the journal does not take writes"
+        return fleet.node.why_not_ready() if fleet is not None else None
 
     return reason
 
@@ -376,7 +378,7 @@ def process_sources(
         webhooks_in_flight=lambda: outbox.in_flight,
         endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
-        readiness=readiness(store, life),
+        readiness=readiness(store, life, fleet),
         replication=fleet.node.view if fleet is not None else lambda: None,
         fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,

@@ -22,10 +22,13 @@ from replication.facts.keyed_digests import KeyedDigests
 from replication.facts.merge import Merge
 from replication.members.claims import ClaimPolicy, Claims
 from replication.members.differences import Differences
+from replication.members.distance import Distance
 from replication.members.duty import Duty
 from replication.members.epochs import node_id_at_start
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
+from replication.members.isolation import Isolation
+from replication.members.joining import Joining
 from replication.members.registry import Registry
 from replication.members.silence import Silence
 from replication.members.succession import Succession
@@ -96,6 +99,16 @@ async def open_node(
     link, warnings, voters = sealed_link.link, Warnings(), SharedBuckets()
     registry = Registry(sealed_link, name, digests.fleet, fleet, clock, redis.beat_seconds, terms.alike)
 
+    joining = Joining(
+        registry,
+        fleet,
+        clock,
+        has_listings=bool(state.listings.refs),
+        patience_seconds=READY_SECONDS,
+        lost_seconds=lease_seconds,
+    )
+    after_seconds = redis.cut_off_seconds if redis.cut_off == "refuse" else None
+    isolation = Isolation(registry, clock, warnings, after_seconds, READY_SECONDS)
     identity_votes = ProvisionalVotes(ledger, VoteTable)
     queue = Queue(Capture(state, digests.user), ledger.head)
     publisher = Publisher(
@@ -116,8 +129,10 @@ async def open_node(
     donor = Donor(sealed_link, registry, ledger, Capture(state, digests.user), clock)
     fetcher = Fetcher(sealed_link, registry, ledger, applying, forgetting)
 
-    claim_policy = ClaimPolicy(terms.cooldown_ms, redis.claim_timeout_seconds)
-    claims = Claims(claims_link, digests, state, clock, spawn, claim_policy)
+    wait_seconds = redis.claim_timeout_seconds
+    longest_seconds = max(wait_seconds, redis.claim_longest_seconds)
+    claim_policy = ClaimPolicy(terms.cooldown_ms, wait_seconds, longest_seconds)
+    claims = Claims(claims_link, digests, state, clock, spawn, claim_policy, registry.round_trips_ns)
     succession = Succession(link, registry, ledger, clock, lease_seconds, positions)
     duty = (
         Duty(link, fleet, clock, lease_seconds, succession.has_read_gone) if terms.sends_reminders else None
@@ -132,6 +147,9 @@ async def open_node(
         Fence(clock, lease_seconds, READY_SECONDS),
         warnings,
         duty,
+        joining,
+        isolation,
+        Distance(registry, claim_policy, warnings),
     )
     lag = Lag(name, ledger, publisher, gaps, clock, warnings)
     streams, copies = Streams(publisher, follower, gaps, lag, usage), Copies(donor, fetcher)
@@ -139,7 +157,7 @@ async def open_node(
     node = Node(link, ledger, members, streams, copies, pace, clock)
     try:
         readers = FleetReaders(forgetting, queue, identity_votes, publisher)
-        yield Membership(node, claims, digests.user, readers, voters)
+        yield Membership(node, claims, isolation, digests.user, readers, voters)
     finally:
         await claims_link.close()
         await link.close()

@@ -15,6 +15,7 @@ from settings.model import Settings
 
 if TYPE_CHECKING:
     from replication.members.claims import Claims
+    from replication.members.isolation import Isolation
     from replication.node import Node
 
 
@@ -24,6 +25,7 @@ class Membership:
 
     node: "Node"
     claims: "Claims"
+    isolation: "Isolation"
     digest_of: Callable[[str], str]
     """Returns the keyed digest by which a fleet remembers an erased user."""
     readers: FleetReaders

@@ -16,6 +16,7 @@ from typing import Protocol
 from core.clock import Clock
 from core.ledger import Ledger
 from direct_messages.message_tally import MessageTally
+from gateway.cut_off import leave_to_application_while_cut_off, refused_while_cut_off
 from gateway.delivery import USER_AGENT, delivering, open_egress, webhook_policy
 from gateway.endpoints import (
     Life,
@@ -245,7 +246,7 @@ async def serve(
         endpoints = all_endpoints(
             policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in
         )
-        resources = [*bound(ROUTES, endpoints), *sites.resources(endpoints)]
+        resources = refused_while_cut_off(fleet, [*bound(ROUTES, endpoints), *sites.resources(endpoints)])
         edge = ApplicationPolicy(
             policy.max_body_bytes,
             settings.server.trusted_proxies,
@@ -260,6 +261,7 @@ async def serve(
             settings.server, clock, front, application, public, traffic, callers.refused, in_flight
         )
 
+        leave_to_application_while_cut_off(fleet, http)
         servers = [http, *metrics_servers(metrics_sockets, settings.server, scrape, edge, public)]
 
         # Serve.

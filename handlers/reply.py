@@ -10,7 +10,8 @@ The domain's refusals are in `core/refusals.py`. Requests that are refused befor
     |-- BotNotFound             no bot has this id, or it is no id
     |-- MalformedUser           the user id of a vote check is no snowflake
     |-- TooManyRequests         the limit is reached
-    |-- NotReady                the gateway is stopping, or its journal takes no writes
+    |-- NotReady                the gateway is stopping, its journal takes no writes, or its fleet knows more
+    |-- CutOff                  a node of a fleet that refuses requests while it hears nothing of the others
     |-- FromElsewhere           a page's form that was sent from another site
     |-- SignInRequired          a page, or a part of one, for those who are signed in
     |-- NotPermitted            a page that is not for whoever is signed in
@@ -141,6 +142,10 @@ class NotReady(BadRequest):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class CutOff(BadRequest):
+    pass
 
 
 class BodyTooLarge(BadRequest):
@@ -315,6 +320,11 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     NotAnObject: _always(400, "The body must be a JSON object."),
     DoubledField: _always(400, "The body must not name a field twice."),
     NotReady: lambda error: failure(503, f"Not ready: {error.reason}."),
+    CutOff: _always(
+        503,
+        "This node is cut off from its fleet; another one can answer.",
+        {"retry-after": UNAVAILABLE_RETRY_SECONDS},
+    ),
     BodyTooLarge: lambda error: failure(413, f"The body must not be larger than {error.max_bytes} bytes."),
     no.NotFound: lambda error: failure(404, _NOT_FOUND[error.thing]),
     no.Conflict: lambda error: failure(409, _CONFLICTS[error.reason].format(**error.facts)),

@@ -19,9 +19,12 @@ from replication.copies.fetcher import Fetcher
 from replication.copies.pieces import CopyLost
 from replication.members.claims import Claims
 from replication.members.differences import Differences
+from replication.members.distance import Distance
 from replication.members.duty import Duty
 from replication.members.eviction import Eviction
 from replication.members.fence import Fence
+from replication.members.isolation import Isolation
+from replication.members.joining import Joining
 from replication.members.registry import Registry
 from replication.members.silence import Silence
 from replication.members.status import Report
@@ -67,6 +70,9 @@ class Members:
     warnings: Warnings
     duty: Duty | None
     """None where no reminder is sent."""
+    joining: Joining
+    isolation: Isolation
+    distance: Distance
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,12 @@ class Node:
         duty = self._members.duty
         return duty is not None and self._members.fence.may_send() and duty.is_ours()
 
+    def why_not_ready(self) -> str | None:
+        """Return why other nodes should get the requests; None if this one is ready."""
+        if self._members.isolation.is_cut_off:
+            return "this node is cut off from Redis"
+        return self._members.joining.missing()
+
     def asks(self, ref: str) -> bool:
         """Return True if this node asks the chat platform about a listing for the whole fleet."""
         return self._members.registry.is_chosen(ref)
@@ -199,9 +211,10 @@ class Node:
     # -- the loops -------------------------------------------------------------------------------------
 
     async def _watch_for_pauses(self) -> None:
-        fence = self._members.fence
+        fence, isolation = self._members.fence, self._members.isolation
         while True:
             fence.look()
+            isolation.look()
             await asyncio.sleep(fence.tick_seconds)
 
     async def _heartbeat(self) -> None:
@@ -218,6 +231,7 @@ class Node:
         finally:
             streams.lag.look()
             members.silence.look()
+            members.distance.look()
         for change in changes:
             members.differences.compare(change)
         if members.registry.holds_name:
@@ -236,6 +250,8 @@ class Node:
         await members.eviction.look()
         is_caught_up = not streams.gaps.missing()
         members.fence.heartbeat(is_caught_up=is_caught_up)
+        members.joining.heartbeat(is_caught_up=is_caught_up and not streams.gaps.has_closed)
+        members.isolation.heartbeat(is_caught_up=is_caught_up)
         if members.duty is not None:
             await members.duty.step(is_caught_up=is_caught_up)
         if self._beats > 1 and is_caught_up:
@@ -259,6 +275,7 @@ class Node:
         donor = self._streams.gaps.donor()
         if donor is not None and await self._copies.fetcher.take_from(donor):
             self._streams.gaps.filled()
+            self._members.joining.took_copy()
         await self._streams.follower.step()
 
     async def _send_usage(self) -> None:

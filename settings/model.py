@@ -257,6 +257,9 @@ class RedisSettings(_Section):
     beat_seconds: Annotated[float, Field(ge=0.05, le=60)] = 1
     lease_seconds: Annotated[float, Field(ge=0.1, le=86_400)] = 60
     claim_timeout_seconds: Annotated[float, Field(gt=0, le=5)] = 0.1
+    claim_longest_seconds: Annotated[float, Field(gt=0, le=30)] = 2
+    cut_off: Literal["serve", "refuse"] = "serve"
+    cut_off_seconds: Annotated[float, Field(ge=0.5, le=86_400)] = 30
     usage_seconds: Annotated[float, Field(ge=0.01, le=60)] = 0.25
     pace_seconds: Annotated[float, Field(ge=0, le=1)] = 0.015
     stream_bytes: Annotated[int, Field(ge=65_536, le=1 << 40)] = 256 << 20
@@ -274,6 +277,8 @@ class RedisSettings(_Section):
             raise ValueError("redis.ca is only for a redis.url that begins with rediss://")
         if self.ca is not None and not self.ca.is_file():
             raise ValueError(f"redis.ca: {self.ca} is not a file")
+        if self.cut_off == "refuse" and self.cut_off_seconds < 5 * self.beat_seconds:
+            raise ValueError("redis.cut_off_seconds must be at least 5 times redis.beat_seconds")
         return self
 
 

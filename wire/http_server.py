@@ -63,7 +63,7 @@ class WireServer:
         """`tls` gives the context of the next connection."""
         self.application = application
         self.limits = limits
-        self.direct = direct
+        self.direct = self._direct = direct
         self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
@@ -87,6 +87,10 @@ class WireServer:
             listening.setblocking(False)
         self._tick()
         self._accept_on()
+
+    def leave_to_application(self, is_left: bool) -> None:
+        """Give all requests to the application, or those of the direct route back to it."""
+        self.direct = None if is_left or self.draining else self._direct
 
     def stop(self) -> None:
         """Accepts what has already come, then no more. Connections end once what they asked is answered."""

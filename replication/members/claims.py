@@ -3,14 +3,15 @@ claim.
 
 A node claims a vote in Redis before it takes it: of two nodes that are asked at once, one gets the claim. The
 claim is short at first, so that a node that dies with it keeps nobody from voting, and lasts as long as the
-cooldown once the vote is on disk. When Redis does not answer in time, the node decides by what it knows, and
-asks nothing for a moment: then a user can vote at two nodes that do not reach each other.
+cooldown once the vote is on disk. The wait follows the round trips to Redis. When Redis does not answer in
+time, the node decides by what it knows, and asks nothing for a moment: then a user can vote at two nodes that
+do not reach each other.
 """
 
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 FIRST_MS = 10_000
 PAUSE_SECONDS = 1.0
+ROUND_TRIPS_WAITED = 4  # a connection, a claim, the replacement of one that is over, and one to spare
 MS_DIGITS = 16
 
 
@@ -33,7 +35,9 @@ MS_DIGITS = 16
 class ClaimPolicy:
     cooldown_ms: int
     timeout_seconds: float
-    """The longest time that a vote waits for Redis."""
+    """The time that a vote waits for Redis where Redis is near."""
+    longest_seconds: float
+    """The time that it waits at most, however far Redis is."""
 
 
 class KnownVotes(Protocol):
@@ -54,17 +58,36 @@ class Claims:
         clock: Clock,
         spawn: Callable[[Coroutine[None, None, None]], object],
         policy: ClaimPolicy,
+        round_trips_ns: Sequence[int] = (),
     ) -> None:
-        """`spawn` starts a task that belongs to the caller."""
+        """
+        Args:
+            spawn: starts a task that belongs to the caller.
+            round_trips_ns: the times that Redis took to answer most recently, kept up to date by the caller.
+        """
         self._link = link
         self._digests = digests
         self._known = known
         self._clock = clock
         self._spawn = spawn
         self._cooldown_ms = policy.cooldown_ms
-        self._timeout_seconds = policy.timeout_seconds
+        self._policy = policy
+        self._round_trips_ns = round_trips_ns
         self._paused_until_ns = 0
         self.is_answering = True
+
+    @property
+    def wait_seconds(self) -> float:
+        """The time that a vote waits for Redis: some round trips, within the bounds of the policy.
+
+        Before the first one is measured it is the longest: a Redis that is far must not let users vote twice.
+        """
+        policy = self._policy
+        slowest_ns = max(self._round_trips_ns, default=None)
+        if slowest_ns is None:
+            return policy.longest_seconds
+        needed = ROUND_TRIPS_WAITED * slowest_ns / NS_PER_SECOND
+        return min(max(policy.timeout_seconds, needed), policy.longest_seconds)
 
     @asynccontextmanager
     async def holding(self, ref: str, user: str, at_ms: int) -> AsyncIterator[None]:
@@ -95,7 +118,7 @@ class Claims:
         pipeline.set(key, claim, nx=True, px=first_ms)
         pipeline.get(key)
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(self.wait_seconds):
                 taken, value = await pipeline.execute()
                 claimed_ms = 0 if taken else _claimed_ms(value)
                 if not taken and self._is_over(claimed_ms, over_ms):
@@ -138,7 +161,7 @@ class Claims:
     async def _in_time(self, command: Coroutine[None, None, None]) -> None:
         """Run the command if Redis answers in time. A failure needs no repair: the claim stays short."""
         with suppress(*UNREACHABLE):
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(self.wait_seconds):
                 await command
 
     async def _keep(self, key: str, claim: str) -> None:

@@ -8,7 +8,8 @@ a name: a second one finds the name taken and stays silent.
 import hashlib
 import logging
 import secrets
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from core.clock import NS_PER_SECOND, Clock
@@ -21,6 +22,8 @@ from replication.transport.link import SealedLink
 log = logging.getLogger(__name__)
 
 ALIVE_BEATS = 5  # the lease on a name; a node that is silent for so long is not there
+ROUND_TRIPS = 5
+"""The latest heartbeats whose round trips count."""
 LISTENED_BEATS = 2  # after so many, every node that is there has written its status to an emptied Redis
 Presence = Literal["there", "silent", "unknown"]
 
@@ -52,6 +55,8 @@ class Registry:
         self._members: dict[str, Member] = {}
         self._read_ns: int | None = None
         """When the statuses were read last; None while they cannot be."""
+        self._heard_ns = clock.monotonic_ns()
+        self._round_trips_ns = deque[int](maxlen=ROUND_TRIPS)
         self._is_name_taken = False
         self._foreign: set[str] = set()
 
@@ -71,8 +76,23 @@ class Registry:
 
     @property
     def is_hearing(self) -> bool:
-        """True if the statuses were read lately: without Redis nobody knows who is there."""
+        """True if the statuses were read recently: without Redis nobody knows who is there."""
         return self._read_ns is not None and self._clock.monotonic_ns() - self._read_ns < self._alive_ns
+
+    @property
+    def has_listened(self) -> bool:
+        """True if every node that is there has had the time to write its status, also to an emptied Redis."""
+        return self._beat > LISTENED_BEATS
+
+    @property
+    def unheard_ns(self) -> int:
+        """The time since the statuses were last read, or since the start."""
+        return self._clock.monotonic_ns() - self._heard_ns
+
+    @property
+    def round_trips_ns(self) -> Sequence[int]:
+        """The times that Redis took to answer the latest heartbeats; empty before the first one."""
+        return self._round_trips_ns
 
     def presence(self, name: str) -> Presence:
         if not self.is_hearing:
@@ -120,7 +140,7 @@ class Registry:
         return KnownElsewhere(
             ReadUpTo(min(positions), max(positions)) if positions else None,
             max((epoch for name, epoch in ids if name == self.name), default=0),
-            self._beat > LISTENED_BEATS,
+            self.has_listened,
         )
 
     # -- heartbeats ------------------------------------------------------------------------------------
@@ -136,9 +156,11 @@ class Registry:
         status = self._envelopes.seal(self._status(report), self._place(self.name))
         pipeline.hset(self._link.nodes, self.name, status)
         pipeline.hgetall(self._link.nodes)
+        asked_ns = self._clock.monotonic_ns()
         found: Mapping[bytes, bytes] = (await pipeline.execute())[1]
         statuses = {name.decode("utf-8", "replace"): envelope for name, envelope in found.items()}
-        self._read_ns = self._clock.monotonic_ns()
+        self._read_ns = self._heard_ns = self._clock.monotonic_ns()
+        self._round_trips_ns.append(self._read_ns - asked_ns)
         self.refused.forget_all_but(statuses)
         # An emptied Redis has no status for a moment. A node that is silent as well has been retired.
         self._members = {

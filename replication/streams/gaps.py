@@ -54,6 +54,11 @@ class Gaps:
             for node_id in self.missing()
         }
 
+    @property
+    def has_closed(self) -> bool:
+        """True while a stream is not read because its next entry begins behind a gap."""
+        return bool(self._closed)
+
     def is_closed(self, name: str) -> bool:
         """Tell if nothing may be read of the node for now."""
         return any(name_and_epoch(node_id)[0] == name for node_id in self._closed)

@@ -74,7 +74,7 @@ def test_the_scripts_of_other_shells_ask_the_same_program(shell: str, tmp_path: 
     assert f"_VOTEGATE_COMPLETE={shell}_complete" in text
     program = shutil.which(shell)
     if program is None:
-        return  # its syntax is judged where it is installed
+        pytest.skip(f"{shell} is not installed, which reads its script")
     path = tmp_path / "script"
     path.write_text(text)
     assert subprocess.run([program, "-n", str(path)], timeout=WAIT_SECONDS).returncode == 0

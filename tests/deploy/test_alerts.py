@@ -1,16 +1,13 @@
 """Each alert, made to fire by what it watches for, in Prometheus' own evaluation of the rules."""
 
 import json
-import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 from tests.support.alert_rules import ALERTS, RULES
 from tests.support.gateways import WAIT_SECONDS
+from tests.support.programs import installed
 
 MINUTES = 120
 """Prometheus asks once a minute."""
@@ -82,10 +79,6 @@ def test_every_alert_has_a_cause_here() -> None:
     assert {alert for alert, _ in CAUSES} == {None, *(rule["alert"] for rule in RULES)}
 
 
-@pytest.mark.skipif(
-    shutil.which("promtool") is None and "CI" not in os.environ,
-    reason="promtool is not installed here: `make test-packages`",
-)
 def test_a_cause_fires_its_alert_and_no_other(tmp_path: Path) -> None:
     def scene(alert: str | None, changed: Series) -> dict[str, object]:
         series = {**HEALTHY, **changed}
@@ -117,7 +110,7 @@ def test_a_cause_fires_its_alert_and_no_other(tmp_path: Path) -> None:
         )
     )
     tested = subprocess.run(
-        ["promtool", "test", "rules", scenes], capture_output=True, text=True, timeout=WAIT_SECONDS
+        [installed("promtool"), "test", "rules", scenes], capture_output=True, text=True, timeout=WAIT_SECONDS
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
 

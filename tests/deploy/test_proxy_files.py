@@ -1,18 +1,15 @@
 """The files for nginx and Caddy: the programs themselves find them valid."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.support.certificate_files import Files
 from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.programs import installed
 
 FOLDER = "/etc/ssl/api.example.com"
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed here")
 def test_nginx_takes_its_file(tmp_path: Path) -> None:
     files = Files(tmp_path)
     files.write()
@@ -29,16 +26,18 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
         f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {paths} {text} }}"
     )
     tested = subprocess.run(
-        ["nginx", "-t", "-p", tmp_path, "-c", whole], capture_output=True, text=True, timeout=WAIT_SECONDS
+        [installed("nginx"), "-t", "-p", tmp_path, "-c", whole],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
     )
     assert tested.returncode == 0, tested.stderr
     assert "[warn]" not in tested.stderr
 
 
-@pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed here")
 def test_caddy_takes_its_file(tmp_path: Path) -> None:
     tested = subprocess.run(
-        ["caddy", "validate", "--adapter", "caddyfile", "--config", ROOT / "deploy/Caddyfile"],
+        [installed("caddy"), "validate", "--adapter", "caddyfile", "--config", ROOT / "deploy/Caddyfile"],
         env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
         cwd=tmp_path,
         capture_output=True,

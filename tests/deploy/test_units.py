@@ -1,17 +1,16 @@
 """The units: systemd understands them, and what they let the gateway do stays little."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.programs import installed
 
 DEPLOY = ROOT / "deploy"
 COMMANDS = re.compile(r"/usr/local/bin/votegate|/opt/votegate/bin/votegate")
-systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
 
 
 @pytest.fixture(params=["binary", "installed"])
@@ -31,21 +30,19 @@ def units(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def analyzed(*arguments: object) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        ["systemd-analyze", "--no-pager", *map(str, arguments)],
+        [installed("systemd-analyze"), "--no-pager", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
     )
 
 
-@systemd
 def test_systemd_finds_no_mistake(units: Path) -> None:
     verified = analyzed("verify", units / "votegate.service", units / "votegate.socket")
     ours = [line for line in verified.stderr.splitlines() if "votegate" in line]
     assert (verified.returncode, ours) == (0, [])
 
 
-@systemd
 def test_the_exposure_is_what_the_readme_says(units: Path) -> None:
     said = re.search(r"exposure of (\d\.\d)", (DEPLOY / "README.md").read_text())
     found = analyzed("security", "--offline=true", units / "votegate.service").stdout

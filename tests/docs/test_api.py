@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from settings.model import Settings
 from tests.support.contract import refusal
 from tests.support.gateways import BOT, OTHER_BOT, ROOT, USER, WAIT_SECONDS, ThreadGateway
 from tests.support.openapi_lookup import ERRORS, PUBLIC, errors_of
+from tests.support.programs import installed
 
 DOCUMENT = (ROOT / "docs/api.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", DOCUMENT, re.MULTILINE | re.DOTALL)
@@ -38,9 +38,7 @@ def rows(title: str) -> list[list[str]]:
 @pytest.fixture(params=["python", "js"])
 def client(request: pytest.FixtureRequest, tmp_path: Path, gateway: ThreadGateway) -> Run:
     """Runs a client of the document for a bot: what it prints, line by line."""
-    interpreter = {"python": sys.executable, "js": shutil.which("node")}[request.param]
-    if interpreter is None:
-        pytest.skip("there is no node on this machine")
+    interpreter = sys.executable if request.param == "python" else installed("node")
     path = tmp_path / f"client.{request.param}"
     path.write_text(PROGRAMS[request.param])
 

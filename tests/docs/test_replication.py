@@ -58,7 +58,7 @@ class MadeFleet:
         assert make_fleet is not None
         redis_port: int = self._held.getsockname()[1]
         own = ["--folder", str(folder), "--ports", "0", "0", "--redis-port", str(redis_port)]
-        path = f"{os.environ.get('PATH', '')}:{Path(binary()).parent}"
+        path = f"{Path(binary()).parent}:{os.environ.get('PATH', '')}"
         names = {name: value for name, value in os.environ.items() if not name.startswith("VOTEGATE_")}
         self.process = subprocess.Popen(
             [sys.executable, *make_fleet[1].split(), *own],

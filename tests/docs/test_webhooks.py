@@ -6,7 +6,6 @@ Each receiver is a process that real requests go to, signed as the gateway signs
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from outbound.http1 import HEAD_BYTES
 from outbound.result import READ_BYTES
 from settings.model import WebhooksSettings
 from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.programs import installed
 from webhook.messages import EXCERPT_CHARACTERS
 from webhook.payloads import payload
 from webhook.signature import new_secret, signed_headers
@@ -70,9 +70,7 @@ class Program:
 
 @pytest.fixture(params=["python", "js"])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Program]:
-    interpreter = {"python": sys.executable, "js": shutil.which("node")}[request.param]
-    if interpreter is None:
-        pytest.skip("there is no node on this machine")
+    interpreter = sys.executable if request.param == "python" else installed("node")
     path = tmp_path / f"receiver.{request.param}"
     path.write_text(PROGRAMS[request.param])
     program = Program(interpreter, str(path), "0")

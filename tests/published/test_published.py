@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 
 from tests.support.contract import BOT_PATH, set_webhook
 from tests.support.gateways import BOT, OTHER_USER, SERVER, USER, WAIT_SECONDS, ThreadGateway
+from tests.support.programs import installed
 
 HERE = Path(__file__).parent
 TOKEN = "the-token-of-the-owner"
@@ -51,9 +51,7 @@ def published(request: pytest.FixtureRequest) -> Iterator[Published]:
     if request.param == "topggpy":
         command, refusal = [sys.executable, "topggpy_manager.py"], 401
     else:
-        node = shutil.which("node")
-        if node is None:
-            pytest.skip("node is missing: `make bench-packages` installs it")
+        node = installed("node")
         if not SDK.exists():
             pytest.skip("the packages of tests/published are missing: npm could not fetch them")
         command, refusal = [node, "top_gg_sdk.js"], 403

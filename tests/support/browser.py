@@ -1,17 +1,16 @@
 """Debian's chromium, driven by Playwright, and pages that remember what went wrong in them."""
 
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
 from tests.support.gateways import WAIT_SECONDS, Client
+from tests.support.programs import installed
 
 RULES = ("wcag2a", "wcag2aa", "wcag22aa", "best-practice")
 WIDTHS = (320, 768, 1_280)
@@ -20,21 +19,10 @@ THEMES: tuple[Theme, ...] = ("light", "dark")
 WAIT_MS = WAIT_SECONDS * 1_000
 
 
-def chromium() -> str:
-    """The path of chromium. Without one, the test is skipped; in CI it fails."""
-    path = shutil.which("chromium")
-    if path is None:
-        why = "there is no chromium; `make test-packages` installs Debian's"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    return path
-
-
 @contextmanager
 def browsing() -> Iterator[Browser]:
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    path = chromium()
+    path = installed("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=options)
         yield browser

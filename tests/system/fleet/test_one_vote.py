@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.contract import BOT_PATH
+from tests.support.cutting_proxy import CuttingProxy
 from tests.support.fleet_processes import Edge, FleetOfEdges, fleet_of
 from tests.support.gateways import OTHER_BOT, OTHER_USER, USER, WAIT_SECONDS, eventually
 from tests.support.redis_server import RedisServer
 
 PATIENCE = {"VOTEGATE_REDIS__CLAIM_TIMEOUT_SECONDS": "5"}
 """Of nodes whose Redis answers, however busy the machine is."""
+FAR = "for its claim, not redis.claim_timeout_seconds (0.1)"
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,28 @@ def test_votes_are_taken_while_redis_hangs(redis_server: RedisServer, tmp_path: 
         finally:
             redis_server.thaw()
         eventually(lambda: a.replication["unsent"] == 0)
+
+
+def test_users_who_vote_at_two_nodes_at_once_have_one_vote_however_far_redis_is(
+    proxy: CuttingProxy, tmp_path: Path
+) -> None:
+    users = [str(800_000_000_000_000_000 + number) for number in range(40)]
+    proxy.delay(requests=0.25, answers=0.25)
+    bounds = {"VOTEGATE_REDIS__CLAIM_LONGEST_SECONDS": "10", "VOTEGATE_REDIS__BEAT_SECONDS": "0.5"}
+    with fleet_of(tmp_path, proxy.url) as fleet:
+        a, b = fleet.edge("a", **bounds), fleet.edge("b", **bounds)
+        a.list_bot()
+        fleet.converge(a, b)
+        eventually(lambda: all(FAR in "".join(node.replication["concerns"]) for node in (a, b)))
+
+        def vote(user: str) -> list[int]:
+            with ThreadPoolExecutor(2) as both:
+                asked = [
+                    both.submit(node.operate, "POST", f"{BOT_PATH}/votes", {"user": user}) for node in (a, b)
+                ]
+                return sorted(each.result().status_code for each in asked)
+
+        with ThreadPoolExecutor(len(users)) as threads:
+            assert list(threads.map(vote, users)) == [[201, 409]] * len(users)
+        fleet.converge(a, b)
+        assert a.votes_of(users) == [1] * len(users)

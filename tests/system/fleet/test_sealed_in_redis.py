@@ -28,8 +28,8 @@ from tests.support.redis_server import RedisServer
 BOT_PATH = f"/manage/bots/{BOT}"
 ERASED = "777777777777777777"
 TOKEN, URL, NAME, REASON = "token-of-the-owner", "https://example.com/hook", "Test bot", "a reason to deny"
-WRITTEN = "appendonly.aof"
-"""Where Redis keeps every command that has changed anything, whatever has become of it since."""
+WRITTEN = "appendonly.aof*"
+"""The files to which Redis appends each command that changes something; Redis 7 has several, in a folder."""
 
 
 @pytest.fixture
@@ -56,6 +56,13 @@ def forms_of(text: str) -> set[bytes]:
 def found(needles: dict[str, str], hay: bytes) -> set[str]:
     """Names of the texts that can be read there, in whatever form."""
     return {name for name, text in needles.items() if any(form in hay for form in forms_of(text))}
+
+
+def written(server: RedisServer) -> bytes:
+    """Return every command that has changed anything, whatever has become of it since."""
+    files = [path for path in server.folder.rglob(WRITTEN) if path.is_file()]
+    assert files
+    return b"".join(path.read_bytes() for path in files)
 
 
 def content_of(server: RedisServer) -> bytes:
@@ -92,7 +99,7 @@ def test_nothing_of_what_nodes_tell_each_other_can_be_read_in_redis(
             fleet.converge(rome, oslo, late)
             eventually(lambda: client.exists("votegate:uses"))
         digest_secret, sealing_keys = ((rome.folder / name).read_text() for name in (DIGEST_SECRET, KEYS))
-        hay = content_of(recording) + (recording.folder / WRITTEN).read_bytes()
+        hay = content_of(recording) + written(recording)
 
     hidden = {
         "user": USER,
