@@ -1,12 +1,18 @@
-"""Admission of connections when there is not room for all. Law: no connection with a request under way is
-ended for a newcomer, no newcomer is refused while another connection is idle, and no address has more than
-its share.
+"""Admission of connections when there is not room for all. Invariant: no connection is ended for a newcomer
+after its request has come as a whole and before it is answered, no newcomer is refused while another
+connection is idle, and no address has more than its share.
 
-Connections that have asked nothing are ended first, in the order in which they came: a client that means to
-ask asks at once. Then come idle ones, the longest idle first. They lie in a heap by their deadline, which is
-noted when a connection is looked at and not with each request, so that a request costs nothing here. A noted
-deadline is never later than the real one. So the longest idle connection is on top of the heap once all above
-it are noted anew.
+A connection is *unfinished* from its beginning, or from the first byte of a later request, until that request
+has come as a whole. One byte protects nobody: unfinished connections are ended first, the one that has waited
+the longest before all others. Then come those that were answered, the longest idle first.
+
+A newcomer that shakes hands or sends its request at this moment is unfinished too. Where many idle
+connections fill the house, it would be ended for the next newcomer. So an unfinished connection has a moment
+(`MOMENT_SECONDS`) in which one that has been idle for longer is ended in its place.
+
+Answered connections are in a heap by their deadline. The deadline is noted when a connection is looked at and
+not with each request, so a request costs nothing here. A noted deadline is never later than the real one, so
+the connection on top is the longest idle one as soon as all above it are noted again.
 """
 
 import heapq
@@ -14,10 +20,12 @@ import itertools
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 LOOKS = 256
 """The most connections that are looked at to find an idle one: a newcomer must not cost much."""
+MOMENT_SECONDS = 1.0
+"""The time in which a client that means to ask has sent its request, handshake included."""
 QUIET_SECONDS = 60
 """A time without refusals that ends a warning; the next refusal begins another."""
 _SLACK = 64
@@ -26,6 +34,13 @@ CountedAs = Callable[[str], str | None]
 """The key that a peer's connections are counted under; None counts them for nobody."""
 
 log = logging.getLogger(__name__)
+
+
+class _Since(NamedTuple):
+    """The beginning of a wait."""
+
+    at: float
+    is_first: bool  # no request has come yet; else the connection is in the heap already
 
 
 class Guest(Protocol):
@@ -49,7 +64,7 @@ class Admission:
         self._counted_as = counted_as
         self._inside: dict[Guest, str | None] = {}  # with the key that each is counted under
         self._counts: dict[str, int] = {}
-        self._unasked: OrderedDict[Guest, None] = OrderedDict()
+        self._unfinished: OrderedDict[Guest, _Since] = OrderedDict()  # the earliest first
         self._asked: list[tuple[float, int, Guest]] = []  # a heap by deadline as noted; some have left
         self._order = itertools.count()
         self._turned_away: OrderedDict[str, tuple[str, int, float]] = (
@@ -69,20 +84,27 @@ class Admission:
                 key, f"connections from {peer}", f"it has {has} (server.connections_per_address)", now
             )
             return False
-        if len(self._inside) >= self._room and not self._end_one(idle_deadline):
+        if len(self._inside) >= self._room and not self._end_one(now, idle_deadline):
             self._turn_away("", "new connections", f"all {self._room} are busy (server.connections)", now)
             return False
         self._inside[guest] = key
-        self._unasked[guest] = None
+        self._unfinished[guest] = _Since(now, is_first=True)
         if key is not None:
             self._counts[key] = has + 1
         return True
 
+    def begins(self, guest: Guest, now: float) -> None:
+        """Note that a connection waits for the rest of a request; until `asked`, only the first time counts.
+
+        So does a connection that waits for nothing but its end."""
+        if guest in self._inside and guest not in self._unfinished:
+            self._unfinished[guest] = _Since(now, is_first=False)
+
     def asked(self, guest: Guest, idle_deadline: float) -> None:
-        """Note that a connection has asked; only the first time counts."""
-        if guest not in self._unasked:
+        """Note that a request has come as a whole."""
+        since = self._unfinished.pop(guest, None)
+        if since is None or not since.is_first:
             return
-        del self._unasked[guest]
         if len(self._asked) > 2 * len(self._inside) + _SLACK:
             self._asked = [entry for entry in self._asked if entry[2] in self._inside]
             heapq.heapify(self._asked)
@@ -93,7 +115,7 @@ class Admission:
         if guest not in self._inside:
             return
         key = self._inside.pop(guest)
-        self._unasked.pop(guest, None)
+        self._unfinished.pop(guest, None)
         if key is not None:
             self._counts[key] -= 1
             if not self._counts[key]:
@@ -118,8 +140,12 @@ class Admission:
             self._turned_away[key] = (who, times + 1, now)
             self._turned_away.move_to_end(key)
 
-    def _end_one(self, idle_deadline: float) -> bool:
-        guest = self._idle_unasked() or self._idle_asked(idle_deadline)
+    def _end_one(self, now: float, idle_deadline: float) -> bool:
+        guest = self._idle_unfinished()
+        if guest is None or self._unfinished[guest].at > now - MOMENT_SECONDS:
+            idle = self._idle_asked(idle_deadline)
+            if guest is None or (idle is not None and idle.deadline <= idle_deadline - MOMENT_SECONDS):
+                guest = idle
         if guest is None:
             return False
         self.left(guest)
@@ -127,12 +153,12 @@ class Admission:
         guest.make_room()
         return True
 
-    def _idle_unasked(self) -> Guest | None:
-        for _ in range(min(LOOKS, len(self._unasked))):
-            guest = next(iter(self._unasked))
+    def _idle_unfinished(self) -> Guest | None:
+        for _ in range(min(LOOKS, len(self._unfinished))):
+            guest = next(iter(self._unfinished))
             if guest.idle:
                 return guest
-            self._unasked.move_to_end(guest)  # its first request has begun
+            self._unfinished.move_to_end(guest)  # its next bytes are there already, or its last answer is not
         return None
 
     def _idle_asked(self, idle_deadline: float) -> Guest | None:
@@ -146,7 +172,7 @@ class Admission:
                 continue
             looks -= 1
             since = idle_deadline
-            if guest.idle:
+            if guest.idle and guest not in self._unfinished:
                 since = guest.deadline
                 if since <= noted:
                     return guest

@@ -148,19 +148,28 @@ class Connection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Nothing was asked that is not answered, as far as anybody here can know.
+        """Everything that was asked as a whole is answered, as far as anybody here can know.
 
-        A handshake asks for nothing: it may never end. An answer that the kernel has held for a while counts
-        no more: the kernel sends it behind our end too, and the client may never take it.
+        A handshake asks for nothing, and a part of a request asks for nothing yet: both may never end. An
+        answer that the kernel has held for a while counts no more: the kernel sends it behind our end too,
+        and the client may never take it.
         """
         if not self.opened:
             descriptor = -1 if self.accepted is None else self.accepted.fileno()
             return descriptor < 0 or not unread(descriptor)  # closed: its handshake has just failed
         if self.accepted is not None and self._server.secure:
             return False  # what came with the end of its handshake is read in a moment
-        if self._held or (self._phase is not IDLE and self._phase is not FRESH):
+        phase, turn = self._phase, self._turn
+        if phase is LINGERING:
+            return not self._channel.closed and not self._channel.unsent
+        if self._held or (phase not in AT_ONCE and phase is not BODY):
             return False
-        for_a_while = self.deadline <= self._server.idle_deadline - LINGER_SECONDS
+        if turn is not None and (turn.blocked or turn.head_written):
+            return False  # the application keeps the rest waiting, or has begun its answer
+        limits = self._server.limits
+        patience = {IDLE: limits.idle_seconds, BODY: limits.body_seconds}.get(phase, limits.header_seconds)
+        since, now = self.deadline - patience, self._server.idle_deadline - limits.idle_seconds
+        for_a_while = since <= now - LINGER_SECONDS
         return self._channel.quiet and (for_a_while or self._channel.delivered)
 
     @property
@@ -365,8 +374,6 @@ class Connection(asyncio.Protocol):
             self._refuse(*TOO_MANY_AT_ONCE, head.target)
             return
         exchange = self._receiving = Exchange(self, head)
-        if phase is FRESH or phase is HEAD:
-            server.admission.asked(self, server.idle_deadline)
         if self._turn is None:
             self._begin(exchange)
         else:
@@ -378,6 +385,7 @@ class Connection(asyncio.Protocol):
             return
         if receiving is self._turn:
             self._step(Step.WHOLE)
+            self._server.admission.asked(self, self._server.idle_deadline)
         if not receiving.keep_alive:
             self._step(Step.NO_MORE)
         receiving.complete()
@@ -470,10 +478,12 @@ class Connection(asyncio.Protocol):
             self._wait_for_reader()
         elif phase is BODY:
             self.deadline = server.now + server.limits.body_seconds
+            server.admission.begins(self, server.now)
         elif phase is ANSWERING or phase is LAST:
             self.deadline = NEVER
         elif phase is FRESH or phase is HEAD:
             self.deadline = server.now + server.limits.header_seconds
+            server.admission.begins(self, server.now)
         else:
             self.deadline = server.idle_deadline
 
@@ -517,6 +527,7 @@ class Connection(asyncio.Protocol):
         self._step(Step.LAST_WORD)
         self._held = b""
         self.deadline = self._server.now + LINGER_SECONDS
+        self._server.admission.begins(self, self._server.now)
         self._channel.linger()
 
     def abort(self) -> None:

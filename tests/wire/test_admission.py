@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from wire.admission import LOOKS, QUIET_SECONDS, Admission
+from wire.admission import LOOKS, MOMENT_SECONDS, QUIET_SECONDS, Admission
 
 MANY = 1_000_000
 
@@ -43,11 +43,16 @@ class House:
         self.visitors.append(visitor)
         return visitor
 
-    def asks(self, visitor: Visitor, *, first: bool = False) -> None:
+    def asks(self, visitor: Visitor) -> None:
         self.now += 1
-        if first:
-            self.admission.asked(visitor, self.now + 75)
+        self.admission.asked(visitor, self.now + 75)
         visitor.deadline = self.now + 75
+
+    def begins(self, visitor: Visitor) -> None:
+        """A part of a request comes."""
+        self.now += 1
+        self.admission.begins(visitor, self.now)
+        visitor.deadline = self.now + 10
 
     def ended(self) -> list[str]:
         return [visitor.name for visitor in self.visitors if visitor.ended]
@@ -60,7 +65,7 @@ def full(room: int, *, asked: bool, **options: int) -> tuple[House, list[Visitor
     for visitor in inside:
         assert visitor is not None
         if asked:
-            house.asks(visitor, first=True)
+            house.asks(visitor)
     return house, house.visitors[:]
 
 
@@ -93,8 +98,55 @@ def test_those_that_never_asked_go_before_those_that_did() -> None:
     house, _ = full(3, asked=True)
     house.admission.left(house.visitors[1])
     assert house.comes("silent") is not None
+    house.now += MOMENT_SECONDS
     assert house.comes("new") is not None
     assert house.ended() == ["silent"]
+
+
+def test_those_in_the_middle_of_a_request_go_first_and_who_has_waited_longest_before_all() -> None:
+    house, inside = full(5, asked=True)
+    for number in (3, 1, 4, 1):
+        house.begins(inside[number])
+    house.asks(inside[4])
+    house.now += 1
+    silent = house.visitors.index(inside[0])
+    house.admission.left(inside[silent])
+    assert house.comes("silent") is not None
+    house.begins(inside[2])
+    house.now += MOMENT_SECONDS
+    ended = []
+    for _ in range(5):
+        newcomer = house.comes("new")
+        assert newcomer is not None
+        house.asks(newcomer)
+        newcomer.idle = False
+        ended += [each for each in house.ended() if each not in ended]
+    assert ended == ["3", "1", "silent", "2", "4"]
+
+
+def test_a_newcomer_has_a_moment_to_ask_while_others_have_been_idle_for_longer() -> None:
+    house, _ = full(4, asked=True)
+    house.now += MOMENT_SECONDS
+    for number in range(3):
+        assert house.comes(f"new {number}") is not None
+    assert house.ended() == ["0", "1", "2"]
+    house.now += MOMENT_SECONDS
+    assert house.comes("new 3") is not None
+    assert house.ended() == ["0", "1", "2", "new 0"]
+
+
+def test_a_part_of_a_request_at_every_connection_keeps_no_newcomer_out_however_often_they_come_back() -> None:
+    house, inside = full(20, asked=False)
+    for _ in range(5):
+        for visitor in house.visitors:
+            house.begins(visitor)
+        honest = house.comes("honest")
+        assert honest is not None
+        for _ in range(len(inside) - 1):
+            assert house.comes("again") is not None
+        assert "honest" not in house.ended()
+        house.asks(honest)
+        house.admission.left(honest)
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -126,7 +178,7 @@ def test_many_that_have_left_hide_nobody_and_are_not_kept() -> None:
     for number in range(5 * LOOKS - 1):
         newcomer = house.comes(f"new {number}")
         assert newcomer is not None
-        house.asks(newcomer, first=True)
+        house.asks(newcomer)
         newcomer.idle = False
     assert house.comes() is not None
     assert house.ended() == [inside[-1].name]
@@ -135,7 +187,7 @@ def test_many_that_have_left_hide_nobody_and_are_not_kept() -> None:
     for _ in range(10 * LOOKS):
         newcomer = house.comes()
         assert newcomer is not None
-        house.asks(newcomer, first=True)
+        house.asks(newcomer)
         house.admission.left(newcomer)
     assert len(house.admission._asked) < LOOKS
 
@@ -184,8 +236,19 @@ def test_one_line_tells_that_an_address_is_turned_away_and_one_that_it_is_not_an
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 
 
+def first_to_end(idle: list[Visitor], waiting: dict[Visitor, float], now: float) -> Visitor | None:
+    unfinished = min(filter(waiting.__contains__, idle), key=waiting.__getitem__, default=None)
+    answered = [visitor for visitor in idle if visitor not in waiting]
+    longest = min(answered, key=lambda visitor: visitor.deadline, default=None)
+    if unfinished is None or longest is None:
+        return unfinished or longest
+    just_begun = waiting[unfinished] > now - MOMENT_SECONDS
+    return longest if just_begun and longest.deadline <= now + 75 - MOMENT_SECONDS else unfinished
+
+
 deeds = st.lists(
-    st.tuples(st.sampled_from(["comes", "asks", "begins", "ends", "leaves"]), st.integers(0, 30)), max_size=80
+    st.tuples(st.sampled_from(["comes", "asks", "begins", "runs", "ends", "leaves"]), st.integers(0, 30)),
+    max_size=80,
 )
 
 
@@ -194,34 +257,38 @@ deeds = st.lists(
 def test_it_does_what_looking_at_everybody_would_do(
     deeds: list[tuple[str, int]], room: int, per_address: int
 ) -> None:
-    house, asked, peers = House(room, per_address), set[Visitor](), dict[Visitor, str]()
+    house, peers = House(room, per_address), dict[Visitor, str]()
+    waiting = dict[Visitor, float]()
     for deed, number in deeds:
         inside = [visitor for visitor in peers if not visitor.ended]
         if deed == "comes":
             peer = "abcd"[number % 4]
             share = sum(peers[visitor] == peer for visitor in inside) < per_address
             idle = [visitor for visitor in inside if visitor.idle]
+            expected = first_to_end(idle, waiting, house.now)
             newcomer = house.comes(peer=peer)
             assert (newcomer is not None) == (share and (len(inside) < room or bool(idle)))
             ended = [visitor for visitor in inside if visitor.ended]
             assert len(ended) == (newcomer is not None and len(inside) == room)
-            silent = [visitor for visitor in idle if visitor not in asked]
-            for visitor in ended:
-                assert visitor.deadline == min(each.deadline for each in silent or idle)
-                assert not silent or visitor in silent
+            assert set(ended) <= {expected}
             if newcomer is not None:
                 peers[newcomer] = peer
+                house.now += 0.01
+                waiting[newcomer] = house.now
         elif inside:
             visitor = inside[number % len(inside)]
-            if deed == "asks":
-                house.asks(visitor, first=visitor not in asked)
-                asked.add(visitor)
-            elif deed == "leaves":
+            if deed == "leaves":
                 house.admission.left(visitor)
                 del peers[visitor]
             elif deed == "begins":
+                if visitor.idle:
+                    house.begins(visitor)
+                    waiting.setdefault(visitor, house.now)
+            elif deed == "runs":
+                house.asks(visitor)
+                waiting.pop(visitor, None)
                 visitor.idle = False
-            elif not visitor.idle:
+            elif deed == "asks" or not visitor.idle:
                 visitor.idle = True
-                house.asks(visitor, first=visitor not in asked)
-                asked.add(visitor)
+                house.asks(visitor)
+                waiting.pop(visitor, None)

@@ -21,6 +21,12 @@ BUSY = "new connections are closed as they come: all 4 are busy (server.connecti
 REFUSED = "connections from 127.0.0.1 are closed as they come: it has 3 (server.connections_per_address)"
 
 
+@pytest.fixture(autouse=True)
+def _no_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The order does not depend on how long a test takes: see the tests of `wire.admission` for that."""
+    monkeypatch.setattr("wire.admission.MOMENT_SECONDS", 0)
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[ThreadGateway]:
     """A gateway with room for a few connections, in which no time-out helps anybody."""
@@ -181,15 +187,17 @@ def test_who_has_asked_nothing_is_closed_first_and_in_the_order_of_coming(
 
 @pytest.mark.parametrize("path", ["/healthz", f"/bots/{BOT}/voters/{USER}"])
 def test_who_is_kept_alive_is_closed_when_nobody_is_silent(
-    small: ThreadGateway, stack: contextlib.ExitStack, path: str
+    small: ThreadGateway, stack: contextlib.ExitStack, receiver: Receiver, path: str
 ) -> None:
     asking = request("GET", path, f"Authorization: {small.list_bot()}")
+    accept_when_released(receiver)
+    set_webhook(small, receiver.url)
     small.session.close()
     let_it_read(small)
     kept = [called(small, stack) for _ in range(ROOM)]
     assert [caller.ask(asking).status for caller in kept] == [200] * ROOM
     for number in range(ROOM):
-        newcomer(small, stack).send(BODY_BEGUN["half a body"])  # so that it is not closed for the next one
+        newcomer(small, stack).send(TEST)  # so that it is not closed for the next one
         let_it_read(small)
         eventually(lambda: closed(kept) == list(range(number + 1)))  # noqa: B023 (waited for here)
 
@@ -202,27 +210,57 @@ def test_nobody_with_a_request_under_way_is_closed_and_one_line_tells_that_newco
     set_webhook(small, receiver.url)
     small.session.close()
     let_it_read(small)
-    running, head, body, chunk = busy = [called(small, stack) for _ in range(ROOM)]
-    running.send(TEST)
-    head.send(HEALTH[:-2])
-    body.send(BODY_BEGUN["half a body"])
-    chunk.send(BODY_BEGUN["half a chunk"])
+    busy = [called(small, stack) for _ in range(ROOM)]
+    for caller in busy:
+        caller.send(TEST)
     eventually(lambda: receiver.received)
     let_it_read(small)
     assert [is_served(called(small, stack)) for _ in range(5)] == [False] * 5
     assert closed(busy) == []
     assert said() == [BUSY]
 
-    head.send(b"\r\n")
-    assert head.answer().status == 200
+    receiver.released.set()
+    assert [each.answer().status for each in busy] == [200] * ROOM
     for _ in range(3):
         newcomer(small, stack)
-    assert closed(busy) == [1]
-    receiver.released.set()
-    body.send(b"67890")
-    chunk.send(b"cde\r\n0\r\n\r\n")
-    assert [each.answer().status for each in (running, body, chunk)] == [200, 405, 405]
+    assert len(closed(busy)) == 3
     assert said() == [BUSY]
+
+
+@pytest.mark.parametrize("begun", [b"G", HEALTH[:-2], HEALTH + b"G", *BODY_BEGUN.values()])
+def test_parts_of_requests_keep_nobody_out_and_who_waits_longest_for_the_rest_is_closed_first(
+    small: ThreadGateway, stack: contextlib.ExitStack, begun: bytes
+) -> None:
+    def part(caller: Caller) -> Caller:
+        caller.send(begun)
+        if begun.startswith(HEALTH):
+            assert caller.answer().status == 200
+        let_it_read(small)
+        return caller
+
+    waiting = [part(called(small, stack)) for _ in range(ROOM)]
+    kept = newcomer(small, stack)
+    eventually(lambda: closed(waiting) == [0])
+    for number in range(1, ROOM):
+        part(called(small, stack))
+        eventually(lambda: closed(waiting) == list(range(number + 1)))  # noqa: B023 (waited for here)
+    assert is_served(kept)
+    for _ in range(3 * ROOM):  # they come back
+        part(called(small, stack))
+        assert is_served(called(small, stack))
+
+
+def test_refusals_that_are_read_keep_nobody_out(small: ThreadGateway, stack: contextlib.ExitStack) -> None:
+    """Not for the second in which their connections linger."""
+    refused = [called(small, stack) for _ in range(ROOM)]
+    for caller in refused:
+        caller.send(b"\0")
+        assert caller.answer().status == 400
+
+    def all_at_once() -> list[bool]:
+        return [is_served(called(small, stack)) for _ in range(ROOM)]
+
+    assert all_at_once() == [True] * ROOM
 
 
 def test_a_request_that_has_come_and_is_not_read_yet_is_answered(
