@@ -231,6 +231,16 @@ class OwnershipProven(ManagementEvent, frozen=True, tag="ownership_proven.1"):
     at_ms: int
 
 
+class ListingTakenOver(ManagementEvent, frozen=True, tag="listing_taken_over.1"):
+    """A user has proven to own a listing of somebody else, and owns it now. Its keys and its extra owners are
+    gone. `lost_by` is the id of the owner before."""
+
+    ref: str
+    owner_id: str
+    lost_by: str
+    at_ms: int
+
+
 class EligibilityChecked(ManagementEvent, frozen=True, tag="eligibility_checked.1"):
     """A server's conditions were checked. The times count as those of `Eligibility`."""
 
@@ -578,6 +588,7 @@ RareEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | ListingTakenOver
     | VotesStruck
     | EligibilityChecked
     | OwnerMessageQueued

@@ -9,7 +9,7 @@ from typing import Literal, assert_never
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from core.actors import UNKNOWN
+from core.actors import UNKNOWN, user_actor
 from core.clock import day_of
 from core.events import (
     ActualCountSet,
@@ -23,6 +23,7 @@ from core.events import (
     ListingClaimed,
     ListingReviewed,
     ListingSaved,
+    ListingTakenOver,
     NoteAdded,
     OwnershipProven,
     StatsUpdated,
@@ -47,6 +48,7 @@ from core.rows import (
     ServerProfile,
     Stamp,
     Stamps,
+    Takeover,
 )
 from core.sharing import newest_revocations
 from core.trail import with_act
@@ -63,6 +65,7 @@ ManagedRowEvent = (
     | ListingClaimed
     | NoteAdded
     | OwnershipProven
+    | ListingTakenOver
     | VotesStruck
     | EligibilityChecked
 )
@@ -105,7 +108,27 @@ def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerPro
     if row.review != "denied":
         return row.denied_profile
     # Whom it named is no matter of a review, so no user has to be erased from it.
+    return _without_extra_owners(row)
+
+
+def _without_extra_owners(row: Listing) -> BotProfile | ServerProfile:
     return replace(row.profile, extra_owners=()) if isinstance(row.profile, BotProfile) else row.profile
+
+
+def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> Listing:
+    """Return the row of its new owner: votes, counts and the review stay. An event beside it removes the
+    webhook, because readers of the log look for that one."""
+    stamps = _stamped(_stamped(row.stamps, "profile", stamp), "proof", stamp)
+    return replace(
+        row,
+        owner_id=event.owner_id,
+        profile=_without_extra_owners(row),
+        updated_ms=event.at_ms,
+        keys=(),
+        proof=Proof(event.at_ms, user_actor(event.owner_id)),
+        taken=Takeover(stamp or UNSTAMPED, event.at_ms, user_actor(event.lost_by)),
+        stamps=stamps,
+    )
 
 
 def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
@@ -170,7 +193,14 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _with_act(removed, event, stamp, "webhook_removed")
         case EndpointHelped():
             return _with_act(row, event, stamp, event.deed)
-        case ListingClaimed() | NoteAdded() | OwnershipProven() | VotesStruck() | EligibilityChecked():
+        case (
+            ListingClaimed()
+            | NoteAdded()
+            | OwnershipProven()
+            | ListingTakenOver()
+            | VotesStruck()
+            | EligibilityChecked()
+        ):
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
@@ -178,7 +208,7 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
 
 def _at_review(
     row: Listing,
-    event: ListingClaimed | NoteAdded | OwnershipProven | VotesStruck | EligibilityChecked,
+    event: ListingClaimed | NoteAdded | OwnershipProven | ListingTakenOver | VotesStruck | EligibilityChecked,
     stamp: Stamp | None,
 ) -> Listing:
     match event:
@@ -193,6 +223,8 @@ def _at_review(
             proof = Proof(event.at_ms, event.by)
             proven = replace(row, proof=proof, stamps=_stamped(row.stamps, "proof", stamp))
             return _with_act(proven, event, stamp, "ownership_proven")
+        case ListingTakenOver():
+            return _with_act(_taken_over(row, event, stamp), event, stamp, "taken_over")
         case VotesStruck():
             # The users are not named: the owner reads this, and erasures would have to search for them here.
             # Nor does a further part of an act have the reason again.

@@ -9,6 +9,7 @@ import hashlib
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from core.rows import BotProfile, Listing, Review
 
@@ -28,7 +29,8 @@ SHAPE = shape_of(Listing)
 
 
 class Brief(NamedTuple):
-    """The part of a listing that a search looks at. `owners` begins with its owner. A bot has no keywords."""
+    """The part of a listing that a search looks at. `owners` begins with its owner. A bot has no keywords.
+    `lost_by` is an actor, or empty: see `Takeover`."""
 
     name: str
     owners: tuple[str, ...]
@@ -38,6 +40,7 @@ class Brief(NamedTuple):
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
     is_hidden: bool = False
+    lost_by: str = ""
 
     @property
     def is_public(self) -> bool:
@@ -60,6 +63,7 @@ def brief_of(row: Listing) -> Brief:
         categories,
         keywords,
         row.is_hidden,
+        row.taken.lost_by if row.taken is not UNSET else "",
     )
 
 
@@ -95,6 +99,12 @@ class _BriefEligibility(msgspec.Struct, frozen=True):
     hidden_ms: int | None = None
 
 
+class _BriefTakeover(msgspec.Struct, frozen=True, array_like=True):
+    stamp: msgspec.Raw = msgspec.Raw()
+    at_ms: int = 0
+    lost_by: str = ""
+
+
 class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
@@ -102,6 +112,7 @@ class _BriefRow(msgspec.Struct):
     created_ms: int
     reviewed_ms: int | None = None
     eligibility: _BriefEligibility = _BriefEligibility()
+    taken: _BriefTakeover = _BriefTakeover()
 
     @property
     def brief(self) -> Brief:
@@ -115,6 +126,7 @@ class _BriefRow(msgspec.Struct):
             profile.categories or (profile.category,),
             profile.keywords,
             self.eligibility.hidden_ms is not None,
+            self.taken.lost_by,
         )
 
 

@@ -38,6 +38,9 @@ ConflictReason = Literal[
     "is_moderator",
     "owner_proves",
     "no_code",
+    "owner_proven",
+    "owner_proven_server",
+    "own_listing",
     "own_quarantine",
     "too_many_reminders",
 ]

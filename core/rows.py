@@ -45,6 +45,7 @@ Deed = Literal[
     "found_failing",
     "hidden",
     "shown_again",
+    "taken_over",
 ]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
@@ -261,6 +262,18 @@ class Proof(msgspec.Struct, frozen=True, array_like=True, gc=False):
     by: Actor
 
 
+class Takeover(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The last time that somebody proved to own a listing and took it over. `lost_by` owned it before.
+
+    A key, a webhook or a profile from before it says nothing about the listing of now, so a fleet orders them
+    by it first: see `replication/facts/merge.py`.
+    """
+
+    stamp: Stamp
+    at_ms: int
+    lost_by: Actor
+
+
 class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A vote that a rule has flagged: it counts, and moderators look at it. `id` tells it from others. In a
     fleet, time and node are those of its stamp."""
@@ -349,7 +362,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
     the time at which its owner last sent it to review; a row of older versions has none. `pushed` has the
     counts that a bot has pushed by day: see `core/push_history.py`. A row without a `message`, `flags`,
-    `eligibility` or `pushed` has no such field in its bytes.
+    `eligibility`, `pushed` or `taken` has no such field in its bytes.
     """
 
     ref: str
@@ -382,6 +395,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     flags: tuple[VoteFlag, ...] | UnsetType = UNSET
     eligibility: Eligibility | UnsetType = UNSET
     pushed: bytes | UnsetType = UNSET
+    taken: Takeover | UnsetType = UNSET
 
     @property
     def is_hidden(self) -> bool:

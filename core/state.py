@@ -51,6 +51,7 @@ from core.events import (
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    ListingTakenOver,
     Merged,
     NamingSet,
     NodeNamed,
@@ -166,6 +167,7 @@ class State:
                 | ListingClaimed()
                 | NoteAdded()
                 | OwnershipProven()
+                | ListingTakenOver()
                 | EligibilityChecked()
             ):
                 self._change(event)
@@ -379,6 +381,8 @@ class State:
             self._fleet.stamped(max(flag.at_ms for flag in row.flags))
         if row.eligibility is not UNSET:
             self._fleet.stamped(row.eligibility.stamp.ms)
+        if row.taken is not UNSET:
+            self._fleet.stamped(row.taken.stamp.ms)
         self._listings.put(row)
 
     def _merge_user(self, event: UserMerged) -> None:

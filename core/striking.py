@@ -1,8 +1,8 @@
 """Who is named in the row of a listing, and how a name is struck out. Law: what was done stays.
 
 A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
-one who has proven to own it, as the one whom a message tells of a decision, and as those whose votes a rule
-has flagged.
+one who has proven to own it, as the one who lost it to another owner, as the one whom a message tells of a
+decision, and as those whose votes a rule has flagged.
 """
 
 from msgspec import UNSET
@@ -18,6 +18,8 @@ def actors_of(row: Listing) -> set[Actor]:
     named = [each.by for each in (row.claim, row.proof) if each is not None]
     if row.message is not UNSET:
         named.append(row.message.to)
+    if row.taken is not UNSET:
+        named.append(row.taken.lost_by)
     if row.flags is not UNSET:
         named += [flag.by for flag in row.flags]
     return {*(act.by for act in row.trail), *(note.by for note in row.notes), *named}
@@ -48,6 +50,10 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     flags = row.flags
     if flags is not UNSET:
         flags = tuple(replace(flag, by=ERASED) if is_meant(flag, flag.at_ms) else flag for flag in flags)
+    taken = row.taken
+    if taken is not UNSET and taken.lost_by == actor:
+        taken_ms = taken.stamp.ms or taken.at_ms
+        taken = replace(taken, lost_by=ERASED) if until_ms is None or taken_ms <= until_ms else taken
     return replace(
         row,
         trail=struck_out(row.trail, actor, until_ms),
@@ -56,4 +62,5 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         proof=proof,
         message=message,
         flags=flags,
+        taken=taken,
     )

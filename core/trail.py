@@ -18,7 +18,7 @@ KEPT = 20  # of one listing
 APART = 10
 """So many acts of each of these groups of deeds are kept, however many others followed."""
 GROUPS: Sequence[frozenset[Deed]] = (
-    frozenset({"submitted", "approved", "denied"}),
+    frozenset({"submitted", "approved", "denied", "taken_over"}),
     frozenset({"key_issued", "key_rotated", "key_deleted"}),
 )
 Place = tuple[int | str, ...]

@@ -46,6 +46,7 @@ from web.people.my_pages import MyPages
 from web.people.my_votes import MyVotes, unread_reminders
 from web.people.overview_pages import OverviewPages
 from web.people.owner_pages import OwnerPages
+from web.people.ownership_code import code_maker
 from web.people.people_audience import people_audience
 from web.people.people_in_state import PeopleInState
 from web.people.people_pages import PEOPLE_PAGES, PeoplePages
@@ -69,6 +70,7 @@ from web.people.sign_in_pages import SignInPages, SignInPlace
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
+from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
 from web.people.vote_challenges import VoteChallenges
 from web.people.vote_guards import GuardPolicy, VoteGuards
@@ -156,7 +158,7 @@ class PeopleSite:
         self._my_votes = MyVotes(ledger, clock, self.readers.voted, cooldown_ms)
         self._access = ListingAccess(state, clock)
         self._applications = Applications(platform, clock, cdn_url)
-        self._digest, self._vote_mark = digester.digest, KeyedDigests(digester.secret).vote
+        self._code_of, self._vote_mark = code_maker(digester.digest), KeyedDigests(digester.secret).vote
         self._markdown = markdown
         self._previews = Previews(markdown, clock)
         self._public_url = web.public_url or ""
@@ -204,7 +206,10 @@ class PeopleSite:
                 state, clock, applications, answers, self._previews, self._ownership, self._site.visitor
             ),
             overview=OverviewPages(
-                ledger, clock, access, self._ownership, applications, self._digest, server_checks
+                ledger, clock, access, self._ownership, applications, self._code_of, server_checks
+            ),
+            take_over=TakeOverPages(
+                ledger, clock, applications, self._lists, self._code_of, self._site.visitor
             ),
             profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),

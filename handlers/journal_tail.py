@@ -44,6 +44,7 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingClaimed: ("is_claimed", "by"),
     ev.NoteAdded: ("by",),
     ev.OwnershipProven: ("by",),
+    ev.ListingTakenOver: ("owner_id", "lost_by", "by"),
     ev.VotesStruck: ("users", "reason", "by"),
     ev.EligibilityChecked: ("by", "failing_ms", "hidden_ms"),
     ev.OwnerMessageQueued: ("to", "decision"),

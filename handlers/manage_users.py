@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 from msgspec.structs import asdict
 from pydantic import Field
 
-from core.actors import OPERATOR
+from core.actors import GATEWAY, OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, NotFound
@@ -39,6 +39,7 @@ from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
 from listings.patterns import PROSE
+from listings.rules import leave
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.reminders import clear_reminders
@@ -102,7 +103,7 @@ class ManageUsers:
     async def notices(self, request: Request) -> Reply:
         user = self._known(request, self._clock.now_ms())
         await in_slices(self._ownership.survey())
-        search = NoticeSearch(self._state, user.id, self._ownership.refs_of(user.id), NOTICES)
+        search = NoticeSearch(self._state, user.id, self._ownership.told_of(user.id), NOTICES)
         await in_slices(search.slices())
         return success(UserNotices(unread=search.unread, notices=tuple(map(notice_view, search.newest))))
 
@@ -164,6 +165,7 @@ class ManageUsers:
         """Forget a user, but for quarantines in force; and for cooldowns, if it is not the operator who asks.
         Succeeds for a user who never voted, too: the answer gives nothing away."""
         user = user_id(request)
+        await in_slices(self._ownership.survey())
         with self._context.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
@@ -172,7 +174,10 @@ class ManageUsers:
             cooldowns = self._cooldowns(user, search.refs, now_ms) if request.by != OPERATOR else []
             erased = erase_user(user, search.refs, self._context.mark(user), now_ms=now_ms, by=request.by)
             kept = after_erasure(self._state, user, now_ms)
-            return await self._context.commit([*cooldowns, *erased, *kept])
+            # An act of the gateway: one of the user would name who is to be forgotten.
+            shared = self._ownership.refs_of(user)
+            left = [each for ref in shared for each in leave(self._state, ref, user, now_ms, by=GATEWAY)]
+            return await self._context.commit([*cooldowns, *left, *erased, *kept])
 
     def _cooldowns(self, user: str, refs: Collection[str], now_ms: int) -> Sequence[Event]:
         mark_of, cooldown_ms = self._context.vote_mark, self._context.cooldown_ms

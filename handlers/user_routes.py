@@ -66,8 +66,8 @@ USER_ROUTES: tuple[Route, ...] = (
         summary="Forget a user",
         description=(
             "Removes all that is known of the user, the user's votes, and every delivery that names the "
-            "user, everywhere. A quarantine in force stays until it ends: lift it first. The user may vote "
-            "again at once. Succeeds for a user that nobody knows, too."
+            "user, everywhere. An extra owner is taken out of listings. A quarantine in force stays until "
+            "it ends: lift it first. The user may vote again at once. Succeeds for an unknown user, too."
         ),
         answer=Success,
         outcome="The user's votes, and the deliveries that name the user, are gone.",

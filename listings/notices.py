@@ -7,6 +7,8 @@ listings of an owner in slices, and holds only as many notices as it is asked fo
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from core.actors import Actor, user_actor
 from core.ref_slices import SLICE
 from core.rows import Act, Deed, Listing
@@ -17,22 +19,24 @@ TOLD: frozenset[Deed] = frozenset(
     {
         *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
         *("suspension_lifted", "endpoint_probed", "votes_struck"),
-        *("found_failing", "hidden", "shown_again"),
+        *("found_failing", "hidden", "shown_again", "taken_over"),
     }
 )
 """Deeds of others that an owner is told of. Of a hand-over its former owner is told, too: somebody else may
-have made it with a session of theirs."""
-ALWAYS: frozenset[Deed] = frozenset({"handed_over", "found_failing", "hidden", "shown_again"})
-"""Those of which one is told whoever did it: a check that an owner asks for finds what nobody wanted."""
+have made it with a session of theirs. So is the owner who lost a listing to somebody who took it over."""
+ALWAYS: frozenset[Deed] = frozenset({"handed_over", "found_failing", "hidden", "shown_again", "taken_over"})
+"""Deeds that notify even their author: a check that an owner asks for finds what nobody wanted."""
 
 
 class OwnerNotice(NamedTuple):
-    """An act, and whether it is news to the user. `is_given`: it made the listing the user's."""
+    """An act, and whether it is news to the user. `is_given`: it made the listing the user's. `is_lost`: it
+    took the listing from the user, who may not see it any more."""
 
     row: Listing
     act: Act
     is_given: bool
     is_new: bool
+    is_lost: bool = False
 
     @property
     def at_ms(self) -> int:
@@ -43,7 +47,7 @@ class NoticeSearch:
     """The newest notices of a user. Both results are complete when the iterator ends.
 
     Args:
-        refs: the listings that the user owns.
+        refs: the listings that the user owns or has lost.
         most: how many notices are wanted.
     """
 
@@ -69,13 +73,28 @@ class NoticeSearch:
             yield
 
     def _look(self, row: Listing, actor: Actor) -> None:
+        is_lost = _is_lost(row, self._user_id, actor)
         for act in row.trail:
+            if is_lost and not _took(row, act):
+                continue  # what became of it before and since is no matter of theirs
             if act.deed in TOLD and (act.by != actor or act.deed in ALWAYS):
                 is_new = act.at_ms > self._read_ms
                 self.unread += is_new
-                self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new))
+                self.newest.append(OwnerNotice(row, act, self._is_given(row, act), is_new, is_lost))
 
     def _is_given(self, row: Listing, act: Act) -> bool:
         """Tell whether an act made the listing the user's: the last hand-over was to the present owner."""
         last = next((each for each in reversed(row.trail) if each.deed == "handed_over"), None)
         return act is last and row.owner_id == self._user_id
+
+
+def _is_lost(row: Listing, user_id: str, actor: Actor) -> bool:
+    """Tell whether the user owned the listing until somebody took it over."""
+    is_owner = user_id == row.owner_id or user_id in row.extra_owners
+    return not is_owner and row.taken is not UNSET and row.taken.lost_by == actor
+
+
+def _took(row: Listing, act: Act) -> bool:
+    """Tell whether it is the act of the last take-over. In a fleet its time is that of the stamp."""
+    taken = row.taken
+    return act.deed == "taken_over" and taken is not UNSET and act.at_ms == (taken.stamp.ms or taken.at_ms)

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from core.actors import Actor
+from core.actors import Actor, user_of
 from core.events import (
     FREQUENT,
     EligibilityChecked,
@@ -21,6 +21,7 @@ from core.events import (
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    ListingTakenOver,
 )
 from core.state import State
 from listings.finding import survey
@@ -30,7 +31,15 @@ USUAL_OF, USUAL_FROM = 20, 5
 """The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, EligibilityChecked)
+_CHANGING = (
+    ListingSaved,
+    ListingReviewed,
+    ListingRemoved,
+    ListingMerged,
+    ListingClaimed,
+    ListingTakenOver,
+    EligibilityChecked,
+)
 
 
 class _ByTime:
@@ -54,11 +63,35 @@ class _ByTime:
             del self.times[self.order.pop(0)[1]]
 
 
+class _ByUser:
+    """Refs in order, by the users who have something to do with them."""
+
+    def __init__(self) -> None:
+        self._refs_of: dict[str, list[str]] = {}
+        self._users_of: dict[str, tuple[str, ...]] = {}
+
+    def of(self, user_id: str) -> Sequence[str]:
+        return self._refs_of.get(user_id, ())
+
+    def put(self, ref: str, users: tuple[str, ...]) -> None:
+        """Note the users of a ref, in place of those before."""
+        before = self._users_of.pop(ref, ())
+        if users:
+            self._users_of[ref] = users
+        for user in {*before} - {*users}:
+            refs = self._refs_of[user]
+            del refs[bisect_left(refs, ref)]
+            if not refs:
+                del self._refs_of[user]
+        for user in {*users} - {*before}:
+            insort(self._refs_of.setdefault(user, []), ref)
+
+
 class Ownership:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._refs_of: dict[str, list[str]] = {}
-        self._owners_of: dict[str, tuple[str, ...]] = {}
+        self._owned = _ByUser()
+        self._lost = _ByUser()
         self._waiting = _ByTime()
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
@@ -68,7 +101,12 @@ class Ownership:
 
     def refs_of(self, user_id: str) -> Sequence[str]:
         """Return the refs of the listings that a user owns, alone or with others, in order."""
-        return self._refs_of.get(user_id, ())
+        return self._owned.of(user_id)
+
+    def told_of(self, user_id: str) -> Sequence[str]:
+        """Return the same and the refs of those that the user has lost to somebody who took them over."""
+        lost = self._lost.of(user_id)
+        return sorted({*self._owned.of(user_id), *lost}) if lost else self._owned.of(user_id)
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
@@ -120,7 +158,9 @@ class Ownership:
     def _look(self, ref: str) -> None:
         self._waits = None
         brief = self._listings.brief(ref) if ref in self._listings else None
-        self._own(ref, brief.owners if brief is not None else ())
+        self._owned.put(ref, brief.owners if brief is not None else ())
+        lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
+        self._lost.put(ref, (lost_by,) if lost_by is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
         row = self._listings.peek(ref) if is_waiting else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
@@ -130,15 +170,3 @@ class Ownership:
         else:
             self._claimers.pop(ref, None)
         self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_waiting else None)
-
-    def _own(self, ref: str, owners: tuple[str, ...]) -> None:
-        before = self._owners_of.pop(ref, ())
-        if owners:
-            self._owners_of[ref] = owners
-        for owner in {*before} - {*owners}:
-            refs = self._refs_of[owner]
-            del refs[bisect_left(refs, ref)]
-            if not refs:
-                del self._refs_of[owner]
-        for owner in {*owners} - {*before}:
-            insort(self._refs_of.setdefault(owner, []), ref)

@@ -60,6 +60,17 @@ def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by:
     return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
 
 
+def leave(state: State, ref: str, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Take an extra owner out of a listing, which keeps its review; nothing of one who is none."""
+    listing = listing_of(state, ref)
+    profile = listing.profile
+    if not isinstance(profile, BotProfile) or user_id not in profile.extra_owners:
+        return []
+    others = tuple(each for each in profile.extra_owners if each != user_id)
+    left = msgspec.structs.replace(profile, extra_owners=others)
+    return [ListingSaved(ref, listing.owner_id, left, listing.review, now_ms, by=by)]
+
+
 def approve(
     state: State,
     ref: str,

@@ -14,6 +14,7 @@ from core.events import (
     Event,
     ListingMerged,
     ListingSaved,
+    ListingTakenOver,
     OwnerMessageQueued,
     QuarantineSet,
     UserEvent,
@@ -67,6 +68,8 @@ def _named(event: _Naming) -> tuple[str, ...]:
     match event:
         case OwnerMessageQueued():
             return (event.to,)
+        case ListingTakenOver():
+            return (event.by, user_actor(event.owner_id), user_actor(event.lost_by))
         case QuarantineSet():
             return (event.ref, event.quarantine.by)
         case _ if isinstance(event, UserEvent):

@@ -35,6 +35,12 @@ _SENTENCES = (
     Text("The user moderates, too: only the operator can do that."),
     Text("Only its owner can prove to own the listing."),
     Text("The description at the chat platform does not hold the code."),
+    Text("The present owner has proven to own the bot. Ask the people who run this site."),
+    Text(
+        "The present owner has proven to manage the server. Only the owner of the server at the chat "
+        "platform can take the listing over."
+    ),
+    Text("The listing is yours already."),
     Text("A user has {most} reminders at most; turn one off first."),
     Text("Nobody imposes or lifts a quarantine of their own."),
     Text("No delivery waits that could probe the endpoint; send a test."),

@@ -4,6 +4,8 @@ A rule like any other: it reads the state and returns events that carry results.
 same facts are equal, in whatever order and however often the facts came:
 
     listing    each part by itself: the later timestamp wins; a removal wins over authors who had not read it
+    take-over  the later one wins, and with it all that an owner writes: profile, webhook, keys, proof. So the
+               owner of before, at a node that had not read it, leaves no key and no webhook
     keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
                use; a deletion always wins
     stats      counts are parts of a listing, and of each day the greatest stands too; of each node's window
@@ -34,11 +36,22 @@ from msgspec.structs import replace
 
 from core import events as ev
 from core import striking
-from core.actors import UNKNOWN, Actor, user_of
+from core.actors import ERASED, UNKNOWN, Actor, user_of
 from core.owner_messages import joined_messages
 from core.push_history import joined_histories
 from core.review_notes import newest_notes
-from core.rows import Delivery, Eligibility, Key, Listing, NodeWindow, Revocation, Stamp, Stamps
+from core.rows import (
+    UNSTAMPED,
+    Delivery,
+    Eligibility,
+    Key,
+    Listing,
+    NodeWindow,
+    Revocation,
+    Stamp,
+    Stamps,
+    Takeover,
+)
 from core.sharing import as_own, newest_revocations, shared, without_health
 from core.state import State
 from core.trail import newest
@@ -74,6 +87,9 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "proof": ("proof",),
 }
 """The fields that are written together, by the name of their timestamp."""
+OF_OWNERS = frozenset({"profile", "webhook", "proof"})
+"""The parts that owners write: those of an owner before the last take-over are nothing."""
+NO_TENURE = (UNSTAMPED, 0)
 NUMBER_BYTES = 8  # in either column of a leaf
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -176,15 +192,18 @@ class Merge:
             return []
         updates = _updates(after.windows, before.windows, label)
         after = replace(after, pushed=row.pushed)
-        if after.webhook == before.webhook:
+        is_taken = tenure(after) != tenure(before)
+        if after.webhook == before.webhook and not is_taken:
             return [ev.ListingMerged(replace(as_own(after, label), webhook=known.webhook), updates)]
         merged = ev.ListingMerged(as_own(after, label), updates)
         if after.webhook is None:
             return [ev.WebhookRemoved(row.ref, by=UNKNOWN), merged]
-        return [
+        events: list[ev.Event] = [
             merged,
             ev.WebhookSaved(row.ref, without_health(after.webhook), by=UNKNOWN),
         ]  # readers of the log look for it
+        # Deliveries of the owner before are not for the endpoint of the new one.
+        return [ev.WebhookRemoved(row.ref, by=UNKNOWN), *events] if is_taken else events
 
     def _without_erased(self, row: Listing) -> Listing:
         """Return the row without the names of users who were erased after they acted."""
@@ -311,6 +330,8 @@ class Merge:
             row.next_attempt_ms is not None and listing.webhook is None
         ):
             return []
+        if listing.taken is not UNSET and row.queued_ms < listing.taken.at_ms:
+            return []  # it was for the endpoint of the owner before
         label = self._state.fleet.label
         known = self._state.deliveries.find(row.ref, row.id)
         if known is not None and _progress(row, label) <= _progress(known, label):
@@ -360,7 +381,7 @@ def joined(one: Listing, other: Listing) -> Listing:
         created_ms=min(one.created_ms, other.created_ms),
         stamps=Stamps(**stamps),
         revoked=revoked,
-        keys=_keys(one.keys, other.keys, revoked),
+        keys=_keys(one, other, revoked),
         windows=_windows(one.windows, other.windows),
         trail=newest((*one.trail, *other.trail)),
         notes=newest_notes((*one.notes, *other.notes)),
@@ -368,14 +389,29 @@ def joined(one: Listing, other: Listing) -> Listing:
         flags=joined_flags(one.flags, other.flags),
         eligibility=_eligibility(one.eligibility, other.eligibility),
         pushed=joined_histories(one.pushed, other.pushed),
+        taken=_taken(one.taken, other.taken),
     )
 
 
-def _rank(row: Listing, part: str) -> tuple[Stamp, list[bool], bytes]:
+def tenure(row: Listing) -> tuple[Stamp, int]:
+    """Return when the listing was last taken over: stamp and time. Of two owners' writings, those of the
+    later tenure hold."""
+    return (row.taken.stamp, row.taken.at_ms) if row.taken is not UNSET else NO_TENURE
+
+
+def _taken(one: Takeover | UnsetType, other: Takeover | UnsetType) -> Takeover | UnsetType:
+    """Of one take-over, that with an erased user wins."""
+    if one is UNSET or other is UNSET:
+        return other if one is UNSET else one
+    return max(one, other, key=lambda each: (each.stamp, each.at_ms, each.lost_by == ERASED, each.lost_by))
+
+
+def _rank(row: Listing, part: str) -> tuple[tuple[Stamp, int], Stamp, list[bool], bytes]:
     """Rank a part of a row. Parts from before there was a fleet have no timestamp: then something wins over
     nothing, and of two values the content decides, at all nodes alike."""
     values = [getattr(row, name) for name in PARTS[part]]
-    return getattr(row.stamps, part), [value is not None for value in values], _encode(values)
+    since = tenure(row) if part in OF_OWNERS else NO_TENURE
+    return since, getattr(row.stamps, part), [value is not None for value in values], _encode(values)
 
 
 def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -> Eligibility | UnsetType:
@@ -384,9 +420,11 @@ def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -
     return max(one, other, key=lambda each: (each.stamp, each.at_ms, _encode(each)))
 
 
-def _keys(one: tuple[Key, ...], other: tuple[Key, ...], revoked: tuple[Revocation, ...]) -> tuple[Key, ...]:
+def _keys(one: Listing, other: Listing, revoked: tuple[Revocation, ...]) -> tuple[Key, ...]:
+    """Join the keys of the owners since the last take-over: those of an owner before are gone."""
+    latest = max(tenure(one), tenure(other))
     keys: dict[str, Key] = {}
-    for key in (*one, *other):
+    for key in (key for row in (one, other) if tenure(row) == latest for key in row.keys):
         known = keys.get(key.id, key)
         used_day = max(known.used_day, key.used_day)
         same_use = (replace(each, used_day=used_day) for each in (known, key))

@@ -20,6 +20,7 @@ from core.events import (
     ListingClaimed,
     ListingReviewed,
     ListingSaved,
+    ListingTakenOver,
     ManagementEvent,
     NoteAdded,
     OwnershipProven,
@@ -31,6 +32,7 @@ from core.events import (
 from core.listing_changes import RowEvent, changed, saved, with_health, with_key_used
 from core.push_history import with_push
 from core.rows import (
+    UNSTAMPED,
     Act,
     Claim,
     Deed,
@@ -47,9 +49,10 @@ from core.rows import (
     Stamps,
     StatsWindow,
     Suspension,
+    Takeover,
     Webhook,
 )
-from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 
 Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof"]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
@@ -103,6 +106,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
         *(KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked, VotesStruck),
+        ListingTakenOver,
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
@@ -113,6 +117,29 @@ def test_a_key_bears_its_stamp_itself() -> None:
     assert changed(ROW, KeySaved(BOT_REF, renamed, by=UNKNOWN), None).keys == (renamed,)
     assert changed(ROW, KeySaved(BOT_REF, second, by=UNKNOWN), STAMP) == replace(
         ROW, keys=(KEY, replace(second, stamp=STAMP))
+    )
+
+
+def test_a_take_over_ends_what_the_owner_before_had_and_keeps_the_rest() -> None:
+    before = replace(
+        ROW, profile=replace(BOT_PROFILE, extra_owners=(USER,)), review="denied", reason="No.", server_count=7
+    )
+    event = ListingTakenOver(BOT_REF, OTHER_USER, OWNER, NOW_MS + 4, by=UNKNOWN)
+    lost_by = user_actor(OWNER)
+    expected = replace(
+        before,
+        owner_id=OTHER_USER,
+        profile=BOT_PROFILE,
+        updated_ms=NOW_MS + 4,
+        keys=(),
+        proof=Proof(NOW_MS + 4, user_actor(OTHER_USER)),
+        taken=Takeover(UNSTAMPED, NOW_MS + 4, lost_by),
+    )
+    assert changed(before, event, None) == expected
+    assert changed(before, event, STAMP) == replace(
+        expected,
+        taken=Takeover(STAMP, NOW_MS + 4, lost_by),
+        stamps=replace(Stamps(), profile=STAMP, proof=STAMP),
     )
 
 

@@ -29,6 +29,16 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     "is_moderator": ({}, "The user moderates, too: only the operator can do that."),
     "owner_proves": ({}, "Only its owner can prove to own the listing."),
     "no_code": ({}, "The description at the chat platform does not hold the code."),
+    "owner_proven": (
+        {},
+        "The present owner has proven to own the bot. Ask the people who run this site.",
+    ),
+    "owner_proven_server": (
+        {},
+        "The present owner has proven to manage the server. Only the owner of the server at the chat "
+        "platform can take the listing over.",
+    ),
+    "own_listing": ({}, "The listing is yours already."),
     "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),
     "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }

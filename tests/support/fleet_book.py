@@ -12,11 +12,12 @@ from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
 from core.push_history import Pushed
 from core.rows import Key, Listing, Stamp, StatsWindow
-from replication.facts.merge import PARTS
+from replication.facts.merge import NO_TENURE, OF_OWNERS, PARTS, tenure
 from tests.support.memory_nodes import DIGESTS, Node
 
 Life = tuple[str, int]
 """A listing's ref, and when the one before it was removed."""
+Tenure = tuple[Stamp, int]
 
 
 class Vote(NamedTuple):
@@ -47,14 +48,14 @@ class Message(NamedTuple):
 
     stamp: Stamp
     user: str
-    forgotten: int
 
 
 class Book:
     def __init__(self) -> None:
         self.votes: list[Vote] = []
-        self.parts: dict[tuple[Life, str], list[tuple[Stamp, list[Any]]]] = defaultdict(list)
-        self.keys: dict[Life, dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        self.parts: dict[tuple[Life, str], list[tuple[tuple[Tenure, Stamp], list[Any]]]] = defaultdict(list)
+        self.keys: dict[tuple[Life, Tenure], dict[str, list[Key]]] = defaultdict(lambda: defaultdict(list))
+        """By the take-over that their issuer knew of."""
         self.used: dict[Life, dict[str, int]] = defaultdict(dict)
         self.deleted: dict[Life, set[str]] = defaultdict(set)
         self.windows: dict[Life, dict[str, StatsWindow]] = defaultdict(dict)
@@ -108,13 +109,15 @@ class Book:
     def _note_message(self, node: Node, event: ev.OwnerMessageQueued) -> None:
         user, message = user_of(event.to) or "", node.listing(event.ref).message
         assert message is not UNSET
-        forgotten = node.state.fleet.erased.get(DIGESTS.user(user), 0)
-        self.messages[self._life(node, event.ref)].append(Message(message.stamp, user, forgotten))
+        self.messages[self._life(node, event.ref)].append(Message(message.stamp, user))
 
     def _note_written(self, node: Node, event: ev.Event) -> None:
         match event:
             case ev.ListingSaved() | ev.ListingReviewed():
                 self._note_part(node, event.ref, "profile")
+            case ev.ListingTakenOver():
+                self._note_part(node, event.ref, "profile")
+                self._note_part(node, event.ref, "webhook")
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
                 self._note_push(node, event)
@@ -125,13 +128,14 @@ class Book:
             case ev.WebhookSaved() | ev.WebhookRemoved():
                 self._note_part(node, event.ref, "webhook")
             case ev.KeySaved():
-                key = node.listing(event.ref).key(event.key.id)
+                row = node.listing(event.ref)
+                key = row.key(event.key.id)
                 assert key is not None
-                self.keys[self._life(node, event.ref)][key.id].append(key)
+                self.keys[self._life(node, event.ref), tenure(row)][key.id].append(key)
 
     def _note_part(self, node: Node, ref: str, part: str) -> None:
         life, row = self._life(node, ref), node.listing(ref)
-        self.parts[life, part].append((getattr(row.stamps, part), values(row, part)))
+        self.parts[life, part].append((stamp_of(row, part), values(row, part)))
         if part == "counts" and row.stats_window is not None:
             self.windows[life][node.label or label_of(node.name, 1)] = row.stats_window
 
@@ -147,6 +151,11 @@ class Book:
     @staticmethod
     def _life(node: Node, ref: str) -> Life:
         return ref, node.state.fleet.removed.get(ref, 0)
+
+
+def stamp_of(row: Listing, part: str) -> tuple[Tenure, Stamp]:
+    """What orders the writings of a part: of an owner's, first the take-over that the writer knew of."""
+    return tenure(row) if part in OF_OWNERS else NO_TENURE, getattr(row.stamps, part)
 
 
 def values(row: Listing, part: str) -> list[Any]:

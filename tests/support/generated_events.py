@@ -38,6 +38,7 @@ from core.rows import (
     Stamps,
     StatsWindow,
     Suspension,
+    Takeover,
     VoteFlag,
     Webhook,
     WebhookEvent,
@@ -282,6 +283,7 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         eligibility=draw(st.just(UNSET) | eligibilities),
         pushed=draw(push_histories()),
         sent_ms=draw(st.none() | times),
+        taken=draw(st.just(UNSET) | st.builds(Takeover, stamps, times, user_actors)),
     )
     return ev.ListingMerged(row, draw(st.integers(0, 2)))
 
@@ -384,6 +386,7 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingClaimed: st.builds(ev.ListingClaimed, refs, st.booleans(), times, **managed),
     ev.NoteAdded: st.builds(ev.NoteAdded, refs, texts, times, **managed),
     ev.OwnershipProven: st.builds(ev.OwnershipProven, refs, times, **managed),
+    ev.ListingTakenOver: st.builds(ev.ListingTakenOver, refs, users, users, times, **managed),
     ev.VotesStruck: st.builds(
         ev.VotesStruck,
         refs,

@@ -20,6 +20,7 @@ from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
 from listings import eligibility, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
+from listings.take_over import take_over
 from people.naming import set_naming
 from people.quarantine import after_erasure, impose
 from people.roles import Moderators
@@ -408,6 +409,9 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     "note": lambda node, step, _: [ev.NoteAdded(step.ref, f"Note {step.number}", _now(node), by=_by(step))],
     "flag": lambda node, step, new: [ev.VoteFlagged(step.ref, step.user, "burst", f"flag {new}", _now(node))],
     "prove": lambda node, step, _: [ev.OwnershipProven(step.ref, _now(node), by=_by(step))],
+    "take over": lambda node, step, _: take_over(
+        node.state, step.ref, (OWNER, USER)[step.number % 2], "server owner", _now(node)
+    ),
     "check": _check,
     "read": lambda node, step, _: [ev.NoticesRead(user_ref(step.user), _now(node))],
     "quarantine": _quarantine,

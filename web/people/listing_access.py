@@ -19,6 +19,17 @@ from web.people.visitors import Person
 from web.texts import Text
 
 FRESH_MS = 3_600_000
+STALE = Text(
+    "You signed in more than an hour ago. This could hand the listing over or give a secret away, so it "
+    "takes a fresh sign-in. Nothing has changed yet."
+)
+
+
+def ask_stale(visit: PersonVisit, clock: Clock, why: Text) -> None:
+    """Raise Instead, with the page that asks for another sign-in, if the visitor's is not fresh."""
+    if clock.now_ms() - signed_in(visit).signed_in_ms >= FRESH_MS:
+        values = {"back": visit.path, "why": why}
+        raise Instead(Page("people/sign_in_again.html", Text("Is it still you?"), values, 403))
 
 
 class Access(NamedTuple):
@@ -59,8 +70,5 @@ class ListingAccess:
     def fresh(self, visit: PersonVisit, kind: str, right: Right) -> Access:
         """Return the same, for an act that takes a fresh sign-in. Raises what `of` raises, and Instead."""
         access = self.of(visit, kind, right)
-        if self.clock.now_ms() - access.person.signed_in_ms >= FRESH_MS:
-            raise Instead(
-                Page("people/sign_in_again.html", Text("Is it still you?"), {"back": visit.path}, 403)
-            )
+        ask_stale(visit, self.clock, STALE)
         return access

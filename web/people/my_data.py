@@ -24,6 +24,7 @@ from votes.queries import refs_that_know
 from web.cookies import Cookie
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown, see_other
+from web.people.listing_access import ask_stale
 from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.server_lists import ServerLists
@@ -32,6 +33,10 @@ from web.texts import Text
 
 DOWNLOADS = Policy(4, 3_600)
 """How often a person may download: each time takes up to a second of the processor, in slices."""
+STALE = Text(
+    "You signed in more than an hour ago. To be forgotten cannot be undone, so it takes a fresh sign-in. "
+    "Nothing has changed yet."
+)
 WORD = "erase"
 """What one types to be forgotten, so that no slip of the hand does it."""
 
@@ -76,12 +81,13 @@ class MyData:
         return Reply(200, body, headers)
 
     async def erase(self, visit: PersonVisit) -> Shown:
-        """Forget the person."""
+        """Forget the person, who has signed in a moment ago: a stolen session is not enough for it."""
         typed = visit.form().text("word")
         if typed.lower() != WORD:
             return self._page(
                 visit, FormRefusal({"word": Text("Type {word} to be forgotten.", word=WORD)}, 400), typed
             )
+        ask_stale(visit, self._clock, STALE)
         try:
             await self._answers.reply("forgetUser", visit.request, signed_in(visit).id)
         except REFUSALS as error:
@@ -90,12 +96,15 @@ class MyData:
         return see_other(ERASED_HOME, {"clear-site-data": '"cache", "storage"'}, (self._session.cleared(),))
 
     def _page(self, visit: PersonVisit, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:
-        owned = self._ownership.refs_of(signed_in(visit).id)
+        user_id = signed_in(visit).id
+        refs = self._ownership.refs_of(user_id)
+        owned = sum(self._state.listings.brief(ref).owners[0] == user_id for ref in refs)
         values = {
             "errors": refused.errors,
             "typed": typed,
             "word": WORD,
-            "owned": len(owned),
+            "owned": owned,
+            "shared": len(refs) - owned,
             "is_complete": self._ownership.is_complete,
         }
         return Page("people/my_data.html", Text("My data"), values, refused.status)
@@ -208,6 +217,8 @@ class _Known:
         for deed, held in (("claimed", row.claim), ("proved", row.proof)):
             if held is not None and held.by == self._actor:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
+        if row.taken is not UNSET and row.taken.lost_by == self._actor:
+            yield {"listing": row.ref, "at_ms": row.taken.at_ms, "deed": "lost", "about": ""}
 
 
 def _attempted(message: ReminderMessage) -> dict[str, Any]:

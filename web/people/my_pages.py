@@ -118,7 +118,7 @@ class MyPages:
 
     async def _notices(self, visit: PersonVisit) -> MyNotices:
         user_id = signed_in(visit).id
-        search = NoticeSearch(self._state, user_id, self._ownership.refs_of(user_id), NOTICES)
+        search = NoticeSearch(self._state, user_id, self._ownership.told_of(user_id), NOTICES)
         await in_slices(search.slices())
         row, now_ms = self._state.users.get(user_ref(user_id)), self._clock.now_ms()
         due = [*due_reminders(self._state, row, self._cooldown_ms, now_ms)] if row is not None else []

@@ -4,7 +4,7 @@ Here its owner proves to control the bot, too: the public description of the app
 hold a code that this deployment alone can make.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import UNSET, Struct
@@ -27,6 +27,7 @@ from web.pages import Page, Shown, see_other
 from web.people.applications import Applications
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
+from web.people.ownership_code import CodeOf
 from web.people.people_audience import PersonVisit
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import CONDITIONS
@@ -35,8 +36,6 @@ from web.texts import Text, Words
 
 Gap = Literal["ownership", "key", "webhook", "counts"]
 """What a listing could have, and has not."""
-CODE_PREFIX = "votegate-"
-CODE_CHARACTERS = 10
 _WHO_FILLS: Mapping[Gap, Right] = {
     "ownership": "prove",
     "key": "keys",
@@ -66,6 +65,7 @@ DEEDS: Mapping[Deed, Text] = {
     "found_failing": Text("found failing"),
     "hidden": Text("hidden"),
     "shown_again": Text("shown again"),
+    "taken_over": Text("taken over"),
 }
 
 
@@ -93,12 +93,6 @@ class ListingStanding(Struct, frozen=True):
 
 
 class OverviewPages:
-    """The pages.
-
-    Args:
-        digest: makes a keyed digest of a text.
-    """
-
     def __init__(
         self,
         ledger: Ledger,
@@ -106,7 +100,7 @@ class OverviewPages:
         access: ListingAccess,
         ownership: Ownership,
         applications: Applications,
-        digest: Callable[[str], str],
+        code_of: CodeOf,
         server_checks: ServerCheckPages,
     ) -> None:
         self._ledger = ledger
@@ -114,7 +108,7 @@ class OverviewPages:
         self._access = access
         self._ownership = ownership
         self._applications = applications
-        self._digest = digest
+        self._code_of = code_of
         self._server_checks = server_checks
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
@@ -137,7 +131,7 @@ class OverviewPages:
         if told.application is None:
             return self._page(access, NO_APPLICATION, 409)
         description, now_ms = told.application.description, self._clock.now_ms()
-        state, ref, code = self._ledger.state, access.row.ref, self.code(access.row)
+        state, ref, code = self._ledger.state, access.row.ref, self._code(access.row)
         try:
             events = prove_ownership(state, ref, description, code, now_ms, by=visit.request.by)
         except Conflict as refused:
@@ -145,9 +139,8 @@ class OverviewPages:
         await self._ledger.durable(self._ledger.commit(events))
         return see_other(f"/{ref}/manage?notice=proven")
 
-    def code(self, row: Listing) -> str:
-        """Return what the owner puts into the description: another owner has another one."""
-        return CODE_PREFIX + self._digest(f"prove {row.ref} {row.owner_id}")[:CODE_CHARACTERS]
+    def _code(self, row: Listing) -> str:
+        return self._code_of(row.ref, row.owner_id)
 
     def _page(self, access: Access, problem: Words | None = None, status: int = 200) -> Page:
         row = access.row
@@ -165,7 +158,7 @@ class OverviewPages:
             "conditions": CONDITIONS,
             "hides_ms": self._server_checks.hides_ms(row),
             "bot_link": self._server_checks.bot_link(row),
-            "code": self.code(row) if "prove" in access.rights and "ownership" in standing.missing else None,
+            "code": self._code(row) if "prove" in access.rights and "ownership" in standing.missing else None,
         }
         return tab_page(access, "overview", values, status)
 

@@ -35,6 +35,9 @@ _NOTICES: Mapping[str, Notice] = {
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
     "handed-over": Notice(Text("The bot has a new owner. You are an extra owner now.")),
+    "taken-over": Notice(
+        Text("It is yours now. Its API keys and its webhook have ended: make new ones where you need them.")
+    ),
     "removed": Notice(Text("It is removed, with all that belonged to it.")),
     "key-deleted": Notice(Text("The key is deleted. It opens nothing any more.")),
     "webhook-saved": Notice(Text("The webhook is saved.")),

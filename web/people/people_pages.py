@@ -34,6 +34,7 @@ from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import CALLBACK, SignInPages
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
+from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
 from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
@@ -53,6 +54,7 @@ class PeoplePages:
     submission: SubmissionPages
     server_submission: ServerSubmissionPages
     server_checks: ServerCheckPages
+    take_over: TakeOverPages
     overview: OverviewPages
     profile: ProfilePages
     owners: OwnerPages
@@ -89,6 +91,7 @@ PEOPLE_PAGES = (
     PageRow("POST", "/me/data", lambda to: to.data.erase, "signed in"),
     *MY_VOTES,
     *OWNED_PAGES,
+    *TAKE_OVER_PAGES,
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,

@@ -14,7 +14,7 @@ from core.clock import NS_PER_SECOND, Clock
 
 KEPT_NS = 600 * NS_PER_SECOND
 MOST_USERS = 1_000
-_PAGES = re.compile(r"/servers/(new|[0-9]+/manage)(?=[/?#]|$)")
+_PAGES = re.compile(r"/servers/(new|[0-9]+/(?:manage|take-over))(?=[/?#]|$)")
 
 
 class ServerList(NamedTuple):

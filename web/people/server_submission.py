@@ -202,6 +202,7 @@ class ServerSubmissionPages:
             "choices": CHOICES["servers"],
             "languages": LANGUAGES,
             "usual_wait_ms": self._ownership.usual_wait_ms,
+            "is_listed": SERVERS + server_id in self._state.listings,
         }
         return Page("people/submit_server.html", TITLE, shown, status)
 

@@ -160,6 +160,7 @@ class SubmissionPages:
             "labels": LABELS,
             "card": self._applications.card(bot_id),
             "own_id": own_id,
+            "taken_id": bot_id if own_id is None and BOTS + bot_id in self._state.listings else None,
         }
         return Page("people/submit_id.html", TITLE, values, status)
 
@@ -181,6 +182,7 @@ class SubmissionPages:
             "card": self._applications.card(bot_id),
             "preview": preview,
             "usual_wait_ms": self._ownership.usual_wait_ms,
+            "is_listed": BOTS + bot_id in self._state.listings,
         }
         return Page("people/submit.html", TITLE, shown, status)
 

@@ -23,15 +23,16 @@ from core.rows import (
     Revocation,
     Stamp,
     Stamps,
+    Takeover,
     VoteFlag,
     Webhook,
 )
 from core.user_changes import joined_users
 from core.user_rows import USERS as USERS_REF
 from core.user_rows import UserRow, user_ref
-from replication.facts.merge import PARTS, joined
+from replication.facts.merge import PARTS, joined, tenure
 from tests.support.examples import examples
-from tests.support.fleet_book import Book, Life, values
+from tests.support.fleet_book import Book, Life, stamp_of, values
 from tests.support.generated_events import (
     counts,
     eligibilities,
@@ -65,7 +66,7 @@ ALONE = [
 TOGETHER = [
     *(*ALONE, "approve", "deny", "remove", "limit", "revoke", "unhook", "fail", "attempt", "take"),
     *("sign in", "sign in", "sign out", "see", "appoint", "quarantine"),
-    *("remind", "remind", "forget", "remind by message", "check", "check", "name"),
+    *("remind", "remind", "forget", "remind by message", "check", "check", "name", "take over", "take over"),
     *("claim", "note", "flag", "prove", "read", "deny", "edit", "tell", "tell", "take message"),
     *("vote", "vote", "strike", "erase", "wait", "stop", "rename", *["hear"] * 14),
 ]
@@ -121,6 +122,8 @@ rows = st.builds(
     pushed=push_histories(),
     sent_ms=st.none() | st.integers(0, 2),
     flags=st.just(UNSET) | st.lists(flags, min_size=1, max_size=3).map(tuple),
+    taken=st.just(UNSET)
+    | st.builds(Takeover, stamps, st.integers(0, 1), st.sampled_from([user_actor(USER), ERASED])),
 ).map(lambda row: joined(row, row))
 """As they may be told: each key and each node's window is there once, in order."""
 
@@ -280,6 +283,7 @@ def assert_trails(node: Node) -> None:
     for row in node.state.listings.values():
         named = [(act.by, act.at_ms) for act in row.trail] + [(note.by, note.at_ms) for note in row.notes]
         named += [(flag.by, flag.at_ms) for flag in row.flags] if row.flags is not UNSET else []
+        named += [(row.taken.lost_by, row.taken.stamp.ms)] if row.taken is not UNSET else []
         for by, at_ms in named:
             user = user_of(by)
             erased_ms = node.state.fleet.erased.get(DIGESTS.user(user), 0) if user is not None else 0
@@ -291,7 +295,7 @@ def assert_messages(node: Node, book: Book) -> None:
     erased = node.state.fleet.erased
     for ref, row in node.state.listings.items():
         queued = book.messages[ref, node.state.fleet.removed.get(ref, 0)]
-        standing = [each for each in queued if each.forgotten == erased.get(DIGESTS.user(each.user), 0)]
+        standing = [each for each in queued if each.stamp.ms > erased.get(DIGESTS.user(each.user), 0)]
         last = max(standing, default=None)
         if row.message is UNSET:
             assert last is None or last != max(queued)
@@ -325,7 +329,7 @@ def assert_parts(row: Listing, life: Life, book: Book) -> None:
         if not written:
             continue
         last = max(stamp for stamp, _ in written)
-        assert getattr(row.stamps, part) == last
+        assert stamp_of(row, part) == last
         assert values(row, part) in [values for stamp, values in written if stamp == last]
 
 
@@ -335,7 +339,8 @@ def assert_keys(node: Node, book: Book) -> None:
     opening = set()
     for ref, row in node.state.listings.items():
         life = ref, node.state.fleet.removed.get(ref, 0)
-        expected = {id_: rows for id_, rows in book.keys[life].items() if id_ not in book.deleted[life]}
+        written = book.keys[life, tenure(row)]
+        expected = {id_: rows for id_, rows in written.items() if id_ not in book.deleted[life]}
         assert {key.id for key in row.keys} == set(expected)
         for key in row.keys:
             last = max(written.stamp for written in expected[key.id])

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from tests.support.gateways import BOT, BOT_SUBMISSION
+from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, BEN
+from tests.support.platform_stand_in import ADA, BEN, CLEO
 from web.people.my_data import DOWNLOADS
 
 
@@ -124,6 +124,30 @@ def test_an_erasure_is_no_way_out_of_a_quarantine(gateway: PeopleGateway, ben: P
 
 def test_a_listing_stays_when_its_owner_is_forgotten_and_the_page_says_so(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
-    assert "Your 1 listing stays" in words(ada.page("/me/data"))
+    assert "You own 1 listing. It stays, with your id as its owner" in words(ada.page("/me/data"))
     ada.acted("/me/data", {"word": "erase"})
     assert gateway.done("GET", f"/manage/bots/{BOT}")["owner_id"] == ADA
+
+
+def test_to_be_forgotten_takes_a_fresh_sign_in(gateway: PeopleGateway, ben: Person) -> None:
+    gateway.clock.advance(3_600)
+    answer = ben.post("/me/data", {"word": "erase"})
+    assert (answer.status_code, "Is it still you?" in answer.text) == (403, True)
+    assert "To be forgotten cannot be undone" in answer.text
+    assert ben.get("/me/data").status_code == 200
+    assert ben.sign_in_as(BEN, "/me/data").headers["Location"] == "/me/data"
+    assert ben.post("/me/data", {"word": "erase"}).status_code == 303
+
+
+def test_who_is_forgotten_is_in_no_listing_of_others(gateway: PeopleGateway, ben: Person) -> None:
+    gateway.operate("DELETE", f"/manage/bots/{OTHER_BOT}")
+    shared = {**BOT_SUBMISSION, "id": OTHER_BOT, "owner_id": ADA, "extra_owners": [BEN, CLEO]}
+    gateway.done("POST", "/manage/bots", shared)
+    gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It is too quiet."})
+    text = words(ben.page("/me/data"))
+    assert "You are an extra owner of 1 listing. You are taken out of it" in text
+    assert "You own" not in text
+    assert ben.post("/me/data", {"word": "erase"}).status_code == 303
+    row = gateway.gateway.ledger.state.listings[f"bots/{OTHER_BOT}"]
+    assert BEN not in repr(row)
+    assert (row.extra_owners, row.review, row.reason) == ((CLEO,), "denied", "It is too quiet.")

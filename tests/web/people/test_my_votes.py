@@ -393,7 +393,7 @@ def test_reminders_and_their_notices_are_in_the_download_and_go_with_the_user(
         {"listing": BOT_REF, "set_ms": at_ms, "ends_ms": end_ms, "is_due": True, "is_new": True}
     ]
     assert "reminders" not in known["account"]
-    assert ben.post("/me/data", {"word": "erase"}).status_code == 303
+    assert gateway.person(BEN).post("/me/data", {"word": "erase"}).status_code == 303
     again = gateway.person(BEN)
     assert votes(again)["votes"] == []
     assert again.get("/me/data.json").json()["reminders"] == []
