@@ -121,5 +121,6 @@ def test_users_who_vote_at_two_nodes_at_once_have_one_vote_however_far_redis_is(
 
         with ThreadPoolExecutor(len(users)) as threads:
             assert list(threads.map(vote, users)) == [[201, 409]] * len(users)
+        proxy.delay(requests=0, answers=0)
         fleet.converge(a, b)
         assert a.votes_of(users) == [1] * len(users)
