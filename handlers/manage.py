@@ -110,6 +110,8 @@ class ManageContext:
 class Operator:
     """The principal who may do everything, known by a bearer token (RFC 6750).
 
+    There may be several tokens at once, so that one can be replaced while both are in use.
+
     A missing or wrong token is a failure of its address, in one count with those of API keys. At an address
     that is refused the token is not even looked at, or it could be guessed without end.
 
@@ -119,11 +121,19 @@ class Operator:
     behind the site's own address can go on guessing, and the log says so: naming the proxy stops them.
     """
 
-    def __init__(self, token: str, failures: FailureGuard, clock: Clock) -> None:
-        self._digest = hashlib.sha256(token.encode()).digest()
+    def __init__(self, tokens: Sequence[str], failures: FailureGuard, clock: Clock) -> None:
+        self.change_tokens(tokens)
         self._failures = failures
         self._clock = clock
         self._shown: OrderedDict[str, int] = OrderedDict()  # address key -> monotonic ns, the latest last
+
+    def change_tokens(self, tokens: Sequence[str]) -> None:
+        """Accept these tokens from now on, and no others."""
+        self._digests = tuple(map(token_digest, tokens))
+
+    def accepts(self, digest: bytes) -> bool:
+        """Return true if a token with this digest is accepted now."""
+        return digest in self._digests
 
     def only(self, endpoint: Endpoint, is_signed_in: Callable[[Request], bool] | None = None) -> Endpoint:
         """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often.
@@ -161,13 +171,10 @@ class Operator:
         self._know(key, now_ns)
         return None
 
-    def keyed_digest(self, text: str) -> str:
-        """Return a digest of the text that another token would not give."""
-        return hashlib.blake2b(text.encode(), key=self._digest).hexdigest()
-
     def _is_right(self, token: str | None) -> bool:
-        presented = hashlib.sha256((token or "").strip().encode("utf-8", "surrogatepass")).digest()
-        return token is not None and hmac.compare_digest(presented, self._digest)
+        presented = token_digest(token or "")
+        matches = [hmac.compare_digest(presented, digest) for digest in self._digests]
+        return token is not None and any(matches)
 
     def _is_known(self, address: str, now_ns: int) -> bool:
         shown_ns = self._shown.get(address)
@@ -178,6 +185,10 @@ class Operator:
         self._shown.move_to_end(address)
         if len(self._shown) > KNOWN_ADDRESSES:
             self._shown.popitem(last=False)
+
+
+def token_digest(token: str) -> bytes:
+    return hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
 
 
 def _bearer_token(authorization: str | None) -> str | None:
