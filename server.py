@@ -5,6 +5,7 @@
 background task fails; with 2 when the settings are not valid.
 """
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -184,7 +185,8 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     try:
-        uvloop.run(_serve_until_signal(settings, output, errors, demo=demo))
+        reread = functools.partial(_reread, config, flags)
+        uvloop.run(_serve_until_signal(settings, output, errors, reread, demo=demo))
     except (FolderUnusable, *UNREADABLE) as error:
         why = what_to_do(error, settings.data_dir)
         if settings.log.form == "text":
@@ -200,8 +202,28 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(1) from None
 
 
+def _reread(config: Path | None, flags: Mapping[str, object]) -> "Settings | None":
+    """Return the settings as they are now; log their mistakes and return None if they are not valid."""
+    import logging
+
+    from settings.model import SettingsError
+
+    log = logging.getLogger("votegate")
+    try:
+        return _loaded(config, flags)
+    except SettingsError as error:
+        for mistake in str(error).splitlines():
+            log.error("the secrets stay as they were: %s", mistake)
+        return None
+
+
 async def _serve_until_signal(
-    settings: "Settings", output: "LogOutput", errors: "RecentErrors", *, demo: bool
+    settings: "Settings",
+    output: "LogOutput",
+    errors: "RecentErrors",
+    reread: "Callable[[], Settings | None]",
+    *,
+    demo: bool,
 ) -> None:
     import asyncio
     import secrets
@@ -212,13 +234,16 @@ async def _serve_until_signal(
     from gateway.serve import Gateway, serve, tune_interpreter
     from listings.keys import KEY_BYTES, key_value
 
-    stop = asyncio.Event()
+    loop, stop, hung_up = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    loop.add_signal_handler(signal.SIGHUP, hung_up.set)  # or one that comes during the start would end it
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
+        loop.add_signal_handler(signal_number, stop.set)
 
     async def started(gateway: Gateway) -> None:
         tune_interpreter()
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, gateway.reload)
+        loop.add_signal_handler(signal.SIGHUP, lambda: gateway.reload(reread()))
+        if hung_up.is_set():
+            gateway.reload(reread())
         if demo and gateway.ledger.head == 0:
             key = key_value(secrets.token_bytes(KEY_BYTES))
             position = make_demo(

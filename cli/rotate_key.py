@@ -1,17 +1,18 @@
 """`rotate-key`: a new sealing key. Law: it drops no key that a file here needs, and prints none."""
 
 import json
+from contextlib import ExitStack
 
 import click
 
 from cli.place import Place, json_option, on_data_folder
-from snapshot.inspection import found_in
-from storage.folder import KEYS, Folder, FolderUnusable, keep_keys
+from snapshot.inspection import needed_keys
+from storage.folder import KEYS, FolderInUse, FolderUnusable, alone, keep_keys, kept_keys
 from storage.sealing import Keyring, new_key
 
 GIVEN = (
     "the sealing keys come from the settings: put a new key (32 bytes in base64) before the old ones in "
-    "sealing.keys, separated by a space, and restart"
+    "sealing.keys, separated by a space, and send the gateway SIGHUP"
 )
 
 
@@ -22,24 +23,34 @@ GIVEN = (
 def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
     """Create a new sealing key.
 
-    From the next start on it encrypts all new files. The older keys stay, because older files need them.
-    Stop the gateway first.
+    A running gateway encrypts all new files with it from SIGHUP on, another one from its next start on. The
+    older keys stay, because older files need them. To drop keys with --prune, stop the gateway first.
     """
     if place.given_keys is not None:
         raise FolderUnusable(GIVEN)
     if not (place.path / KEYS).exists():
         raise FolderUnusable(f"{place.path / KEYS} is missing; the first start of a gateway creates it")
-    with place.held("stop the gateway to change its key") as folder:
-        ring = folder.keys.with_newest(new_key())
-        dropped = _unneeded(folder, ring) if prune else set()
+    with ExitStack() as stack:
+        is_running = False
+        try:
+            keys = stack.enter_context(place.hold(place.path)).keys
+        except FolderInUse as error:
+            if prune:
+                raise FolderUnusable(f"{error}; stop the gateway to drop keys") from None
+            is_running = True
+            stack.enter_context(alone(place.path))
+            keys = kept_keys(place.path, needed=True)
+        ring = keys.with_newest(new_key())
+        dropped = _unneeded(place, ring) if prune else set()
         kept = ring.without(dropped)
-        keep_keys(folder.path, kept)
+        keep_keys(place.path, kept)
     newest, *older = [key_id.hex() for key_id in kept.key_ids]
     gone = sorted(key_id.hex() for key_id in dropped)
     if as_json:
         click.echo(json.dumps({"newest": newest, "older": older, "dropped": gone}))
         return
-    click.echo(f"newest key {newest}; the next start seals with it")
+    begins = "the gateway seals with it once it gets SIGHUP" if is_running else "the next start seals with it"
+    click.echo(f"newest key {newest}; {begins}")
     click.echo(f"older keys kept: {', '.join(older) or 'none'}")
     if prune:
         click.echo(f"keys dropped: {', '.join(gone) or 'none'}")
@@ -47,19 +58,8 @@ def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
         click.echo("Backups sealed with them open only with a sealing.keys that still has them.", err=True)
 
 
-def _unneeded(folder: Folder, ring: Keyring) -> set[bytes]:
-    """Return the keys that no segment and no snapshot needs.
-
-    A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
-    its key.
-    """
-    needed = {ring.newest}
-    for found in found_in(folder.path):
-        if found.kind in ("snapshot", "segment"):
-            if found.key_id is None:
-                raise FolderUnusable(
-                    f"{found.path} does not tell which key it needs ({found.problem}); without --prune all "
-                    "keys are kept"
-                )
-            needed.add(bytes.fromhex(found.key_id))
-    return set(ring.key_ids) - needed
+def _unneeded(place: Place, ring: Keyring) -> set[bytes]:
+    try:
+        return set(ring.key_ids) - needed_keys(place.path) - {ring.newest}
+    except FolderUnusable as error:
+        raise FolderUnusable(f"{error}; without --prune all keys are kept") from None

@@ -38,7 +38,7 @@ class DebugSite:
     ) -> None:
         idle, longest = debug.session_idle_seconds, debug.session_seconds
         new_value = partial(secrets.token_urlsafe, 32)
-        self._sessions = OperatorSessions(clock, idle, longest, operator.keyed_digest, new_value)
+        self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
         self._templates = templates
         self._markdown = markdown
         self._site = Site(self._templates, operator_audience(self._sessions), clock)

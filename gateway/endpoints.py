@@ -162,7 +162,7 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
 def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock) -> Callers:
     refused = RefusedAddresses(clock)
     failures = FailureGuard(limits.failures, limits.addresses_kept, refused.began)
-    operator = Operator(secrets.operator_token, failures, clock)
+    operator = Operator(secrets.operator_tokens, failures, clock)
     return Callers(KeyDigester(secrets.digest.encode()), operator, failures, refused)
 
 

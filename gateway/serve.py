@@ -37,6 +37,7 @@ from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
 from gateway.readers import Readers, subscribe
+from gateway.reloading import Reloading
 from gateway.sites import open_sites
 from gateway.start_lines import start_lines, warn_of_insecurity
 from gateway.store import empty_state, held_folder, open_secrets, open_store
@@ -97,8 +98,8 @@ class Gateway:
     tellers: Sequence[Sender]
     """What sends direct messages, where there is a bot token."""
     digester: KeyDigester
-    reload: Callable[[], None]
-    """Reads the certificate again."""
+    reload: Callable[[Settings | None], None]
+    """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
 
 
 def tune_interpreter() -> None:
@@ -151,7 +152,7 @@ async def serve(
         )
         platform = settings.chat_platform
         given = [each.get_secret_value() for each in (platform.client_secret, platform.bot_token) if each]
-        for secret in (secrets.operator_token, secrets.digest, *folder.keys.to_text().split(), *given):
+        for secret in (*secrets.operator_tokens, secrets.digest, *folder.keys.to_text().split(), *given):
             output.redactor.hide(secret)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
@@ -302,7 +303,7 @@ async def serve(
                 delivery.dispatcher,
                 tellers,
                 callers.digester,
-                front.reload,
+                Reloading(front, store, callers.operator, output, tasks.create_task).reload,
             )
         )
         await stop.wait()

@@ -43,7 +43,7 @@ from storage.folder import (
     refuse_foreign_files,
     remove_unfinished,
 )
-from storage.sealing import keyring_of
+from storage.sealing import Keyring, keyring_of
 from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
@@ -57,7 +57,8 @@ class Secrets:
 
     digest: str = field(repr=False)
     """The key of the digests of API keys."""
-    operator_token: str = field(repr=False)
+    operator_tokens: tuple[str, ...] = field(repr=False)
+    """The newest first."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,8 @@ def held_folder(path: Path, sealing: SealingSettings, disk: Disk = OS_DISK) -> I
     refuse_foreign_files(path)
     refuse_exposed(path)
     with locked(path):
-        if sealing.keys is not None:
-            yield Folder(path, keyring_of(sealing.keys.get_secret_value()), disk)
-        else:
-            has_sealed = bool(list_segments(path) or list_snapshots(path))
-            yield Folder(path, kept_keys(path, needed=has_sealed, disk=disk), disk)
+        has_sealed = bool(list_segments(path) or list_snapshots(path))
+        yield Folder(path, sealing_keys(sealing, path, needed=has_sealed, disk=disk), disk)
 
 
 def open_secrets(
@@ -100,10 +98,23 @@ def open_secrets(
     is_bare = recovered.tail.segment is None and (folder.path / DIGEST_SECRET).exists()
     has_keys = recovered.state.listings.key_count > 0
     digest = _secret(keys.digest_secret, folder, DIGEST_SECRET, needed=has_keys)
-    operator_token = _secret(operator.token, folder, OPERATOR_TOKEN)
+    tokens = operator_tokens(operator, folder)
     if is_bare:
         log.warning("%s holds secrets but no data: this starts from nothing", folder.path)
-    return Secrets(digest, operator_token)
+    return Secrets(digest, tokens)
+
+
+def operator_tokens(operator: OperatorSettings, folder: Folder) -> tuple[str, ...]:
+    """Return the tokens, newest first, of the settings or the folder. Raises FolderUnusable and OSError."""
+    token, previous = _secret(operator.token, folder, OPERATOR_TOKEN), operator.previous_token
+    return (token,) if previous is None else (token, previous.get_secret_value())
+
+
+def sealing_keys(sealing: SealingSettings, folder: Path, *, needed: bool, disk: Disk = OS_DISK) -> Keyring:
+    """Return the keys of the settings, or of the folder. Raises FolderUnusable and OSError."""
+    if sealing.keys is not None:
+        return keyring_of(sealing.keys.get_secret_value())
+    return kept_keys(folder, needed=needed, disk=disk)
 
 
 def open_store(

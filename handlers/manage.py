@@ -106,16 +106,26 @@ class ManageContext:
 class Operator:
     """The principal who may do everything, known by a bearer token (RFC 6750).
 
+    There may be several tokens at once, so that one can be replaced while both are in use.
+
     A missing or wrong token is a failure of its address, in one count with those of API keys. Further
     failures of an address that failed too often are answered 429. The right token is served at every address,
     because the platform's site may share its own with strangers. The token that the gateway makes has 256
     random bits, so guessing does not find it.
     """
 
-    def __init__(self, token: str, failures: FailureGuard, clock: Clock) -> None:
-        self._digest = hashlib.sha256(token.encode()).digest()
+    def __init__(self, tokens: Sequence[str], failures: FailureGuard, clock: Clock) -> None:
+        self.change_tokens(tokens)
         self._failures = failures
         self._clock = clock
+
+    def change_tokens(self, tokens: Sequence[str]) -> None:
+        """Accept these tokens from now on, and no others."""
+        self._digests = tuple(map(token_digest, tokens))
+
+    def accepts(self, digest: bytes) -> bool:
+        """Return true if a token with this digest is accepted now."""
+        return digest in self._digests
 
     def only(self, endpoint: Endpoint, is_signed_in: Callable[[Request], bool] | None = None) -> Endpoint:
         """Return the endpoint behind a guard: others get 401, and 429 once their address fails too often.
@@ -150,13 +160,14 @@ class Operator:
         self._failures.failed(key, now_ns)
         raise OperatorTokenRequired if token is None else InvalidOperatorToken
 
-    def keyed_digest(self, text: str) -> str:
-        """Return a digest of the text that another token would not give."""
-        return hashlib.blake2b(text.encode(), key=self._digest).hexdigest()
-
     def _is_right(self, token: str | None) -> bool:
-        presented = hashlib.sha256((token or "").strip().encode("utf-8", "surrogatepass")).digest()
-        return token is not None and hmac.compare_digest(presented, self._digest)
+        presented = token_digest(token or "")
+        matches = [hmac.compare_digest(presented, digest) for digest in self._digests]
+        return token is not None and any(matches)
+
+
+def token_digest(token: str) -> bytes:
+    return hashlib.sha256(token.strip().encode("utf-8", "surrogatepass")).digest()
 
 
 def _bearer_token(authorization: str | None) -> str | None:

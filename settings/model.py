@@ -63,6 +63,7 @@ from settings.values import (
 
 SECRETS = {
     "operator.token",
+    "operator.previous_token",
     "keys.digest_secret",
     "guild_counts.authorization",
     "sealing.keys",
@@ -138,6 +139,13 @@ class ServerSettings(_Section):
 
 class OperatorSettings(_Section):
     token: OperatorToken | None = None
+    previous_token: OperatorToken | None = None
+
+    @field_validator("previous_token", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: object) -> object:
+        """An empty file ends the use of a previous token."""
+        return None if value == "" else value
 
 
 class KeysSettings(_Section):

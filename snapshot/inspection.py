@@ -27,7 +27,7 @@ from snapshot.files import (
     list_snapshots,
 )
 from snapshot.recovery import Progress
-from storage.folder import UNFINISHED
+from storage.folder import UNFINISHED, FolderUnusable
 from storage.sealing import Keyring
 
 _TORN = re.compile(rf"({SEGMENT_PREFIX}\d{{20}})-(\d+){re.escape(TORN_SUFFIX)}", re.ASCII)
@@ -73,6 +73,21 @@ def found_in(folder: Path) -> Iterator[Found]:
     for reader, path in readers:
         with contextlib.suppress(FileNotFoundError):
             yield reader(path)
+
+
+def needed_keys(folder: Path) -> set[bytes]:
+    """Return the ids of the keys that segments and snapshots need.
+
+    A torn write needs the key and the header of its segment. Raises FolderUnusable if a file does not tell
+    its key.
+    """
+    needed = set[bytes]()
+    for found in found_in(folder):
+        if found.kind in ("snapshot", "segment"):
+            if found.key_id is None:
+                raise FolderUnusable(f"{found.path} does not tell which key it needs ({found.problem})")
+            needed.add(bytes.fromhex(found.key_id))
+    return needed
 
 
 def snapshot_found(path: Path) -> Found:

@@ -28,8 +28,9 @@ from snapshot.files import (
     list_snapshots,
     snapshot_path,
 )
+from snapshot.inspection import needed_keys
 from snapshot.state_copy import StateCopy
-from storage.folder import Folder
+from storage.folder import Folder, FolderUnusable
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,8 @@ class Snapshotter:
         self._interval_seconds = interval_seconds
         self._kept_bytes = kept_bytes
         self._is_backing_up = False
+        self._unneeded: set[bytes] = set()
+        """The ids of sealing keys that no file needed any more when that was told."""
         self.lock = asyncio.Lock()  # held while files of the folder are added or deleted
 
     async def run(self) -> None:
@@ -128,6 +131,17 @@ class Snapshotter:
                 disk.unlink(path)
         if self.position:
             delete_behind(self._folder, self.position, self._kept_bytes)
+        self._tell_unneeded_keys()
+
+    def _tell_unneeded_keys(self) -> None:
+        keys = self._folder.keys
+        if len(keys.key_ids) == 1:
+            return
+        with contextlib.suppress(OSError, FolderUnusable):
+            unneeded = set(keys.key_ids) - needed_keys(self._folder.path) - {keys.newest}
+            for key_id in unneeded - self._unneeded:
+                log.info("no file in the data folder needs sealing key %s any more", key_id.hex())
+            self._unneeded = unneeded
 
     def backup(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of a file that needs no journal. It holds the state as of the end of the backup.

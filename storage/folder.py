@@ -89,6 +89,17 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Wait until no other command changes the secrets of the folder, whose gateway may run meanwhile."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
     """Make the folder and its missing parents, for one user only.
 

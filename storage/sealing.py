@@ -69,7 +69,15 @@ class Keyring:
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = {_key_id(key): key for key in keys}
-        self.newest = next(iter(self._keys))
+
+    @property
+    def newest(self) -> bytes:
+        """The id of the key that seals."""
+        return next(iter(self._keys))
+
+    def become(self, ring: "Keyring") -> None:
+        """Have the keys of another ring from now on, wherever this one is in use, in any thread."""
+        self._keys = ring._keys
 
     @property
     def key_ids(self) -> list[bytes]:
@@ -77,7 +85,8 @@ class Keyring:
 
     def new_seal(self) -> Seal:
         """Return a seal for a new file."""
-        return Seal(self._keys[self.newest], self.newest, os.urandom(SALT_BYTES))
+        newest, key = next(iter(self._keys.items()))
+        return Seal(key, newest, os.urandom(SALT_BYTES))
 
     def seal_of(self, path: Path, key_id: bytes, salt: bytes) -> Seal:
         """Return the seal of an existing file. Raises KeyMissing."""

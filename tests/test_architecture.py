@@ -302,7 +302,7 @@ TESTED_ELSEWHERE = {
             "gateway/sites",
             "gateway/front",
         ),
-        *("gateway/membership", "gateway/metering", "gateway/serve", "gateway/store"),
+        *("gateway/membership", "gateway/metering", "gateway/reloading", "gateway/serve", "gateway/store"),
     ],
     "tests/system/fleet runs nodes that are built of it.": [
         *("replication/copies/donor", "replication/copies/fetcher", "replication/copies/forgetting"),

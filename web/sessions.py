@@ -1,9 +1,12 @@
-"""Sessions of the operator. Law: a session ends when its time is over, at the sign-out, and with its token.
+"""Sessions of the operator.
 
-The browser holds 256 random bits. Memory holds a digest of them, keyed with the operator token: sessions
-of another token are not found. They end with the process, which reads a new token when it starts.
+Invariant: a session ends when its time is over, at the sign-out, and when its token is accepted no longer.
+
+The browser holds 256 random bits. Memory holds a digest of them, and one of the token that opened the
+session. All sessions end with the process.
 """
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +30,8 @@ class Notice(NamedTuple):
 class Session:
     """A browser that is signed in. Times are monotonic nanoseconds."""
 
-    def __init__(self, now_ns: int) -> None:
+    def __init__(self, now_ns: int, token_digest: bytes) -> None:
+        self.token_digest = token_digest
         self.opened_ns = now_ns
         self.seen_ns = now_ns
         self.is_ended = False
@@ -50,7 +54,7 @@ class OperatorSessions:
     """All sessions, the one that was seen last at the end.
 
     Args:
-        digest: makes a keyed digest of a session's value.
+        accepts: tells if the token with a digest is accepted now.
         new_value: makes a value of 256 random bits.
     """
 
@@ -59,23 +63,24 @@ class OperatorSessions:
         clock: Clock,
         idle_seconds: float,
         most_seconds: float,
-        digest: Callable[[str], str],
+        accepts: Callable[[bytes], bool],
         new_value: Callable[[], str],
     ) -> None:
         self._clock = clock
         self._idle_ns = round(idle_seconds * NS_PER_SECOND)
         self._most_ns = round(most_seconds * NS_PER_SECOND)
-        self._digest = digest
+        self._accepts = accepts
         self._new_value = new_value
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def open(self) -> str:
-        """Open a session. Return its value, which is not kept. The one unused for longest makes room."""
+    def open(self, token_digest: bytes) -> str:
+        """Open a session by a token. Return its value, which is not kept. The one unused for longest makes
+        room."""
         value = self._new_value()
-        self._sessions[self._digest(value)] = Session(self._clock.monotonic_ns())
+        self._sessions[_digest(value)] = Session(self._clock.monotonic_ns(), token_digest)
         if len(self._sessions) > MOST_SESSIONS:
             _, oldest = self._sessions.popitem(last=False)
             oldest.is_ended = True
@@ -85,7 +90,7 @@ class OperatorSessions:
         """Return the session, and count it as used now."""
         if value is None or len(value) != VALUE_CHARACTERS:
             return None
-        key = self._digest(value)
+        key = _digest(value)
         session = self._sessions.get(key)
         if session is None:
             return None
@@ -99,9 +104,13 @@ class OperatorSessions:
     def is_alive(self, session: Session) -> bool:
         now_ns = self._clock.monotonic_ns()
         in_time = now_ns - session.seen_ns < self._idle_ns and now_ns - session.opened_ns < self._most_ns
-        return in_time and not session.is_ended
+        return in_time and not session.is_ended and self._accepts(session.token_digest)
 
     def end(self, value: str | None) -> None:
-        session = self._sessions.pop(self._digest(value), None) if value is not None else None
+        session = self._sessions.pop(_digest(value), None) if value is not None else None
         if session is not None:
             session.is_ended = True
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.sha256(value.encode()).digest()

@@ -29,6 +29,8 @@ class Envelopes:
         self._seal = lru_cache(SEALS_KEPT)(self._seal_of)
 
     def seal(self, content: Any, place: str) -> bytes:
+        if self._newest.key_id != self._keys.newest:
+            self._newest = self._keys.new_seal()
         newest = self._newest
         return newest.key_id + newest.salt + newest.seal(msgspec.msgpack.encode(content), place.encode())
 

@@ -165,9 +165,11 @@ def test_nothing_is_pruned_when_a_file_does_not_tell_its_key(folder: Path) -> No
     assert len(rotated(folder)["older"]) == 1
 
 
-def test_a_folder_that_a_gateway_holds_is_refused(tmp_path: Path) -> None:
+def test_keys_are_added_while_a_gateway_runs_and_dropped_when_it_has_stopped(tmp_path: Path) -> None:
     with running(tmp_path / "data"):
-        line = refused(tmp_path / "data")
+        line = refused(tmp_path / "data", "--prune")
+        (first,) = ids(tmp_path / "data")
+        assert rotated(tmp_path / "data")["older"] == [first]
     assert f"is in use by another process (pid {os.getpid()}); stop it" in line
 
 

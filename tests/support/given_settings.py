@@ -11,6 +11,7 @@ from settings.model import Settings, SettingsError, load_settings
 
 TOKEN = "a-token-that-is-secret"
 DIGEST_SECRET = "a-digest-secret-of-the-right-length"
+PREVIOUS_TOKEN = "the-token-before-this-one"
 SEALING_KEY = "A" * 43 + "="
 OTHER_SEALING_KEY = "B" * 42 + "A="
 PROXY = "socks5://user:a-password-that-is-secret@proxy.example:1080"
@@ -23,6 +24,7 @@ GIVEN_SECRETS = {
     "operator.token": TOKEN,
     "keys.digest_secret": DIGEST_SECRET,
     "guild_counts.authorization": AUTHORIZATION,
+    "operator.previous_token": PREVIOUS_TOKEN,
     "sealing.keys": SEALING_KEY,
     "webhooks.proxy": PROXY,
     "redis.url": REDIS,

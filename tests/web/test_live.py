@@ -15,7 +15,7 @@ class Stage:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.made = 0
-        self.sessions = OperatorSessions(self.clock, 100, 1_000, lambda value: value, lambda: "v" * 43)
+        self.sessions = OperatorSessions(self.clock, 100, 1_000, lambda _: True, lambda: "v" * 43)
         self.live = Live(self.make, self.sessions, seconds=0.001)
 
     async def make(self) -> bytes:
@@ -23,7 +23,7 @@ class Stage:
         return event(f"number {self.made}")
 
     def session(self) -> Session:
-        session = self.sessions.of(self.sessions.open())
+        session = self.sessions.of(self.sessions.open(b""))
         assert session is not None
         return session
 

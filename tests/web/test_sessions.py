@@ -6,11 +6,12 @@ import pytest
 
 from core.clock import FakeClock
 from core.rows import Policy
-from handlers.manage import Operator
+from handlers.manage import Operator, token_digest
 from ratelimit.limiter import FailureGuard
 from web.sessions import MOST_NOTICES, MOST_SESSIONS, VALUE_CHARACTERS, Notice, OperatorSessions
 
 IDLE, LONGEST = 100.0, 1_000.0
+OWN = token_digest("token")
 
 
 @pytest.fixture
@@ -19,10 +20,10 @@ def clock() -> FakeClock:
 
 
 def sessions_of(token: str, clock: FakeClock) -> OperatorSessions:
-    operator = Operator(token, FailureGuard(Policy(3, 60), 10), clock)
+    operator = Operator([token], FailureGuard(Policy(3, 60), 10), clock)
     numbers = itertools.count()
     new = lambda: f"{next(numbers):0{VALUE_CHARACTERS}}"  # noqa: E731
-    return OperatorSessions(clock, IDLE, LONGEST, operator.keyed_digest, new)
+    return OperatorSessions(clock, IDLE, LONGEST, operator.accepts, new)
 
 
 @pytest.fixture
@@ -31,19 +32,19 @@ def sessions(clock: FakeClock) -> OperatorSessions:
 
 
 def test_a_session_is_found_by_its_value_alone(sessions: OperatorSessions) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     assert sessions.of(value) is not None
     for other in (None, "", value[:-1], value[:-1] + "x", value + "x"):
         assert sessions.of(other) is None
 
 
 def test_the_value_of_a_session_is_not_kept(sessions: OperatorSessions) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     assert value not in repr(vars(sessions))
 
 
 def test_a_session_that_is_not_used_ends(sessions: OperatorSessions, clock: FakeClock) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     clock.advance(IDLE - 1)
     assert sessions.of(value) is not None
     clock.advance(IDLE - 1)
@@ -56,7 +57,7 @@ def test_a_session_that_is_not_used_ends(sessions: OperatorSessions, clock: Fake
 def test_a_session_ends_after_its_longest_time_however_much_it_is_used(
     sessions: OperatorSessions, clock: FakeClock
 ) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     for _ in range(19):
         clock.advance(LONGEST / 20)
         assert sessions.of(value) is not None
@@ -65,13 +66,13 @@ def test_a_session_ends_after_its_longest_time_however_much_it_is_used(
 
 
 def test_a_wall_clock_that_jumps_ends_no_session(sessions: OperatorSessions, clock: FakeClock) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     clock.set_wall(10 * LONGEST)
     assert sessions.of(value) is not None
 
 
 def test_an_ended_session_is_known_as_ended_to_those_who_hold_it(sessions: OperatorSessions) -> None:
-    value = sessions.open()
+    value = sessions.open(OWN)
     session = sessions.of(value)
     assert session is not None
     sessions.end(value)
@@ -82,23 +83,29 @@ def test_an_ended_session_is_known_as_ended_to_those_who_hold_it(sessions: Opera
 
 
 def test_the_session_unused_for_longest_makes_room(sessions: OperatorSessions) -> None:
-    values = [sessions.open() for _ in range(MOST_SESSIONS)]
+    values = [sessions.open(OWN) for _ in range(MOST_SESSIONS)]
     assert sessions.of(values[0]) is not None
-    sessions.open()
+    sessions.open(OWN)
     assert len(sessions) == MOST_SESSIONS
     assert sessions.of(values[0]) is not None
     assert sessions.of(values[1]) is None
 
 
-def test_a_session_is_bound_to_the_operator_token(clock: FakeClock) -> None:
-    one, other = sessions_of("one token", clock), sessions_of("another token", clock)
-    value = one.open()
-    assert other.open() == value  # both make the same values here
-    assert one._sessions.keys() != other._sessions.keys()
+def test_a_session_ends_when_its_token_is_accepted_no_longer(clock: FakeClock) -> None:
+    operator = Operator(["old"], FailureGuard(Policy(3, 60), 10), clock)
+    sessions = OperatorSessions(clock, IDLE, LONGEST, operator.accepts, lambda: "v" * VALUE_CHARACTERS)
+    value = sessions.open(token_digest("old"))
+    session = sessions.of(value)
+    assert session is not None
+    operator.change_tokens(["new", "old"])
+    assert sessions.of(value) is session
+    operator.change_tokens(["new"])
+    assert not sessions.is_alive(session)
+    assert sessions.of(value) is None
 
 
 def test_a_notice_is_shown_again_by_a_reload_and_makes_room_in_the_end(sessions: OperatorSessions) -> None:
-    session = sessions.of(sessions.open())
+    session = sessions.of(sessions.open(OWN))
     assert session is not None
     first = session.tell(Notice("first"))
     assert session.notice(first) == session.notice(first) == Notice("first")

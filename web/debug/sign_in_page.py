@@ -6,7 +6,7 @@ session, and ends the one that the browser had.
 
 from collections.abc import Mapping
 
-from handlers.manage import Operator
+from handlers.manage import Operator, token_digest
 from handlers.reply import OperatorTokenRefused
 from web.cookies import OPERATOR, keeps_cookies
 from web.debug.operator_audience import HOME, SIGN_IN, OperatorVisit
@@ -41,7 +41,7 @@ class SignInPage:
         if refused is not None:
             raise AnswerRefused(refused)
         self._sessions.end(OPERATOR.value(visit.request.headers))
-        return see_other(to, cookies=(OPERATOR.opened(self._sessions.open()),))
+        return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
 
     def sign_out(self, visit: OperatorVisit) -> Shown:
         self._sessions.end(OPERATOR.value(visit.request.headers))

@@ -104,12 +104,12 @@ def test_users_who_vote_at_two_nodes_at_once_have_one_vote_however_far_redis_is(
     proxy: CuttingProxy, tmp_path: Path
 ) -> None:
     users = [str(800_000_000_000_000_000 + number) for number in range(40)]
-    proxy.delay(requests=0.25, answers=0.25)
     bounds = {"VOTEGATE_REDIS__CLAIM_LONGEST_SECONDS": "10", "VOTEGATE_REDIS__BEAT_SECONDS": "0.5"}
     with fleet_of(tmp_path, proxy.url) as fleet:
         a, b = fleet.edge("a", **bounds), fleet.edge("b", **bounds)
         a.list_bot()
         fleet.converge(a, b)
+        proxy.delay(requests=0.25, answers=0.25)
         eventually(lambda: all(FAR in "".join(node.replication["concerns"]) for node in (a, b)))
 
         def vote(user: str) -> list[int]:
