@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.rows import BotProfile, Listing, Review
+from core.rows import (
+    BotProfile,
+    CoOwner,
+    HandOver,
+    Listing,
+    Review,
+    asked_users,
+    joined_users,
+)
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -28,7 +36,8 @@ SHAPE = shape_of(Listing)
 
 
 class Brief(NamedTuple):
-    """The part of a listing that a search looks at. `owners` begins with its owner. A bot has no keywords."""
+    """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are those who are
+    asked to become owners. A bot has no keywords."""
 
     name: str
     owners: tuple[str, ...]
@@ -38,6 +47,7 @@ class Brief(NamedTuple):
     categories: tuple[str, ...]
     keywords: tuple[str, ...]
     is_hidden: bool = False
+    asked: tuple[str, ...] = ()
 
     @property
     def is_public(self) -> bool:
@@ -60,6 +70,7 @@ def brief_of(row: Listing) -> Brief:
         categories,
         keywords,
         row.is_hidden,
+        row.asked,
     )
 
 
@@ -85,7 +96,6 @@ class _Keys(msgspec.Struct):
 
 class _BriefProfile(msgspec.Struct):
     name: str
-    extra_owners: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     category: str = ""
     keywords: tuple[str, ...] = ()
@@ -102,19 +112,22 @@ class _BriefRow(msgspec.Struct):
     created_ms: int
     reviewed_ms: int | None = None
     eligibility: _BriefEligibility = _BriefEligibility()
+    co_owners: tuple[CoOwner, ...] = ()
+    hand_over: HandOver | None = None
 
     @property
     def brief(self) -> Brief:
         profile = self.profile
         return Brief(
             profile.name,
-            (self.owner_id, *profile.extra_owners),
+            (self.owner_id, *joined_users(self.owner_id, self.co_owners)),
             self.review,
             self.reviewed_ms,
             self.created_ms,
             profile.categories or (profile.category,),
             profile.keywords,
             self.eligibility.hidden_ms is not None,
+            asked_users(self.owner_id, self.co_owners, self.hand_over),
         )
 
 

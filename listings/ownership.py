@@ -14,6 +14,8 @@ from statistics import median
 from core.actors import Actor
 from core.events import (
     FREQUENT,
+    CoOwnerSaved,
+    CoOwnersEnded,
     EligibilityChecked,
     Event,
     ListingClaimed,
@@ -21,6 +23,8 @@ from core.events import (
     ListingRemoved,
     ListingReviewed,
     ListingSaved,
+    OwnerSet,
+    UserErased,
 )
 from core.state import State
 from listings.finding import survey
@@ -30,7 +34,10 @@ USUAL_OF, USUAL_FROM = 20, 5
 """The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, EligibilityChecked)
+_CHANGING = (
+    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, EligibilityChecked),
+    *(OwnerSet, CoOwnerSaved, CoOwnersEnded),
+)
 
 
 class _ByTime:
@@ -54,11 +61,35 @@ class _ByTime:
             del self.times[self.order.pop(0)[1]]
 
 
+class _OfUsers:
+    """Refs by the users to whom a listing has a tie, in order."""
+
+    def __init__(self) -> None:
+        self._refs_of: dict[str, list[str]] = {}
+        self._users_of: dict[str, tuple[str, ...]] = {}
+
+    def refs_of(self, user_id: str) -> Sequence[str]:
+        return self._refs_of.get(user_id, ())
+
+    def put(self, ref: str, users: tuple[str, ...]) -> None:
+        """Note the users of a ref, in place of those before."""
+        before = self._users_of.pop(ref, ())
+        if users:
+            self._users_of[ref] = users
+        for user in {*before} - {*users}:
+            refs = self._refs_of[user]
+            del refs[bisect_left(refs, ref)]
+            if not refs:
+                del self._refs_of[user]
+        for user in {*users} - {*before}:
+            insort(self._refs_of.setdefault(user, []), ref)
+
+
 class Ownership:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._refs_of: dict[str, list[str]] = {}
-        self._owners_of: dict[str, tuple[str, ...]] = {}
+        self._owned = _OfUsers()
+        self._asked = _OfUsers()
         self._waiting = _ByTime()
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
@@ -68,7 +99,12 @@ class Ownership:
 
     def refs_of(self, user_id: str) -> Sequence[str]:
         """Return the refs of the listings that a user owns, alone or with others, in order."""
-        return self._refs_of.get(user_id, ())
+        return self._owned.refs_of(user_id)
+
+    def asking(self, user_id: str) -> Sequence[str]:
+        """Return the refs of the listings that ask a user to become an owner, in order. The offer of a
+        hand-over may have lapsed."""
+        return self._asked.refs_of(user_id)
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
@@ -116,11 +152,16 @@ class Ownership:
         for event in events:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 self._look(event.ref)
+            elif isinstance(event, UserErased):
+                for ref in event.refs:
+                    if ref in self._listings:
+                        self._look(ref)
 
     def _look(self, ref: str) -> None:
         self._waits = None
         brief = self._listings.brief(ref) if ref in self._listings else None
-        self._own(ref, brief.owners if brief is not None else ())
+        self._owned.put(ref, brief.owners if brief is not None else ())
+        self._asked.put(ref, brief.asked if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
         row = self._listings.peek(ref) if is_waiting else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
@@ -130,15 +171,3 @@ class Ownership:
         else:
             self._claimers.pop(ref, None)
         self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_waiting else None)
-
-    def _own(self, ref: str, owners: tuple[str, ...]) -> None:
-        before = self._owners_of.pop(ref, ())
-        if owners:
-            self._owners_of[ref] = owners
-        for owner in {*before} - {*owners}:
-            refs = self._refs_of[owner]
-            del refs[bisect_left(refs, ref)]
-            if not refs:
-                del self._refs_of[owner]
-        for owner in {*owners} - {*before}:
-            insort(self._refs_of.setdefault(owner, []), ref)

@@ -9,12 +9,14 @@ from contextlib import contextmanager
 
 from core.actors import user_actor
 from core.events import (
+    CoOwnerSaved,
     DeliveryMerged,
     DeliveryQueued,
     Event,
     ListingMerged,
     ListingSaved,
     OwnerMessageQueued,
+    OwnerSet,
     QuarantineSet,
     UserEvent,
     UserMerged,
@@ -22,7 +24,7 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
 )
-from core.listing_changes import ManagedRowEvent
+from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.state import State
 from core.striking import actors_of
 from core.user_changes import has_acted
@@ -59,7 +61,7 @@ class Search:
                     self.refs.add(event.ref)
 
 
-_Naming = ListingSaved | ManagedRowEvent | OwnerMessageQueued | UserEvent
+_Naming = ListingSaved | OwnersEvent | ManagedRowEvent | OwnerMessageQueued | UserEvent
 
 
 def _named(event: _Naming) -> tuple[str, ...]:
@@ -69,6 +71,10 @@ def _named(event: _Naming) -> tuple[str, ...]:
             return (event.to,)
         case QuarantineSet():
             return (event.ref, event.quarantine.by)
+        case CoOwnerSaved():
+            return (event.by, event.co_owner.user)
+        case OwnerSet() if event.hand_over is not None:
+            return (event.by, event.hand_over.heir)
         case _ if isinstance(event, UserEvent):
             return (event.ref,)
         case _:
