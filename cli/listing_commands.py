@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cli.caller import CallingCommand, GatewayCaller, pass_caller
+from cli.operations import BY_NAME
 from cli.words import JsonObject, TextFile
 
 STATES = ("in_review", "approved", "denied")
@@ -18,33 +19,40 @@ _EDITED = {
         "short_description",
         "description",
         "categories",
-        "extra_owners",
         "support_invite",
     ),
     "servers": ("owner_id", "name", "description", "keywords", "category"),
 }
 """The fields that an edit replaces, all at once."""
+_EXTRA_OWNERS = (
+    click.Option(
+        ["--extra-owner", "extra_owners"],
+        multiple=True,
+        help="User id of somebody to invite. May be given several times.",
+    ),
+)
 
 
 def commands_of(kind: str) -> dict[str, click.Command]:
     """Return the commands by the words that call them."""
+    form = kind[:-1].capitalize()
     return {
         f"{kind} submit": _writing(kind, "submit"),
         f"{kind} edit": _writing(kind, "edit"),
         f"{kind} list": _listing(kind),
         f"{kind} deny": _denying(kind),
+        f"{kind} offer": _of_heir(f"{kind} offer", f"offer{form}"),
+        f"{kind} accept-offer": _of_heir(f"{kind} accept-offer", f"accept{form}Offer"),
     }
 
 
-def _fields(kind: str) -> list[click.Parameter]:
+def _fields(kind: str, verb: str) -> list[click.Parameter]:
     """Return the options for the fields of a listing, named as in the API."""
     own = {
         "bots": [
             click.Option(["--short-description", "short_description"]),
             click.Option(["--category", "categories"], multiple=True, help="May be given several times."),
-            click.Option(
-                ["--extra-owner", "extra_owners"], multiple=True, help="May be given several times."
-            ),
+            *(_EXTRA_OWNERS if verb == "submit" else ()),
             click.Option(["--support-invite", "support_invite"]),
         ],
         "servers": [
@@ -82,7 +90,7 @@ def _writing(kind: str, verb: str) -> click.Command:
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
     more = "" if verb == "submit" else "\n\nIt keeps what you do not name. A list is replaced whole."
-    return CallingCommand(verb, callback=run, params=_fields(kind), help=what + more)
+    return CallingCommand(verb, callback=run, params=_fields(kind, verb), help=what + more)
 
 
 def _listing(kind: str) -> click.Command:
@@ -92,6 +100,19 @@ def _listing(kind: str) -> click.Command:
 
     option = click.Option(["--state"], type=click.Choice(STATES), help=f"Only {kind} in this state.")
     return CallingCommand("list", callback=run, params=[option], help=f"List all {kind}.")
+
+
+def _of_heir(command: str, operation: str) -> click.Command:
+    @pass_caller
+    def run(caller: GatewayCaller, /, id: str, heir: str) -> None:
+        caller.show(caller.call(operation, {"heir": heir}, id=id))
+
+    params: list[click.Parameter] = [
+        click.Argument(["id"], metavar="ID"),
+        click.Argument(["heir"], metavar="USER_ID"),
+    ]
+    text = f"{BY_NAME[operation].summary}."
+    return CallingCommand(command.split()[-1], callback=run, params=params, help=text)
 
 
 def _denying(kind: str) -> click.Command:

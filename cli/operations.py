@@ -85,6 +85,18 @@ def _of_kind(kind: str) -> Iterator[Operation]:
             *("votes count", f"count{form}Votes", "GET", f"{one}/numbers"),
             f"Count a {thing}'s votes by day and month",
         ),
+        (
+            *(f"{kind} offer", f"offer{form}", "PUT", f"{one}/hand-over"),
+            *(f"Offer a {thing} to another owner", True),
+        ),
+        (
+            *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
+            *(f"Accept a {thing} for its heir", True),
+        ),
+        (
+            *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
+            f"Withdraw the offer of a {thing}, or decline it",
+        ),
         ("review claim", f"claim{form}", "POST", f"{one}/claim", f"Take the review of a {thing} on", True),
         ("review release", f"release{form}", "DELETE", f"{one}/claim", f"Give the review of a {thing} back"),
         ("review notes", f"show{form}Notes", "GET", f"{one}/notes", f"Show the notes on a {thing}"),
@@ -93,6 +105,7 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         yield Operation(*row)
 
 
+_EXTRA_OWNER = "/manage/bots/{id}/extra-owners/{user_id}"
 _BOT, _USER = "/manage/bots/{id}", "/manage/users/{id}"
 OPERATIONS: tuple[Operation, ...] = (
     *_of_kind("bots"),
@@ -104,6 +117,18 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         *("counts", "setActualServerCount", "PUT", f"{_BOT}/actual-server-count"),
         *("Set how many servers a bot is really in", True),
+    ),
+    Operation(
+        *("owners invite", "inviteExtraOwner", "PUT", _EXTRA_OWNER),
+        *("Invite a user to manage a bot", True),
+    ),
+    Operation(
+        *("owners accept", "acceptInvitation", "POST", f"{_EXTRA_OWNER}/accept"),
+        *("Accept an invitation for a user", True),
+    ),
+    Operation(
+        *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
+        "Remove an extra owner, or end an invitation",
     ),
     Operation("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     Operation("keys issue", "issueKey", "POST", f"{_BOT}/keys", "Issue an API key", True),

@@ -19,14 +19,18 @@ from core.cooldown_table import Cooldown
 from core.rows import (
     Attempt,
     BotProfile,
+    CoOwner,
+    CoOwnersDeed,
     Decision,
     Delivery,
     Dropped,
     FlagRule,
+    HandOver,
     Key,
     Listing,
     NodeCounts,
     Outcome,
+    OwnerDeed,
     Policy,
     Review,
     ServerCheck,
@@ -58,14 +62,40 @@ class ManagementEvent(Stamped, frozen=True, kw_only=True):
 
 class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
     """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit.
-    `hands_over` says that an edit has given it another owner."""
+    `owner_id` is for a new listing; an edit leaves the owner as they are."""
 
     ref: str
     owner_id: str
     profile: BotProfile | ServerProfile
     review: Review
     at_ms: int
-    hands_over: bool = False
+
+
+class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
+    """The owner of a listing, and the hand-over that is offered, if there is one."""
+
+    ref: str
+    owner_id: str
+    hand_over: HandOver | None
+    deed: OwnerDeed
+    at_ms: int
+
+
+class CoOwnerSaved(ManagementEvent, frozen=True, tag="co_owner_saved.1"):
+    """A user was invited to be a co-owner, or has become one."""
+
+    ref: str
+    co_owner: CoOwner
+    at_ms: int
+
+
+class CoOwnersEnded(ManagementEvent, frozen=True, tag="co_owners_ended.1"):
+    """Invitations and co-ownerships with these ids are over."""
+
+    ref: str
+    ids: tuple[str, ...]
+    deed: CoOwnersDeed
+    at_ms: int
 
 
 class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.2"):
@@ -574,6 +604,9 @@ up costs a tenth of `isinstance`, which is slow for a class with a metaclass, su
 
 RareEvent = (
     ListingSaved
+    | OwnerSet
+    | CoOwnerSaved
+    | CoOwnersEnded
     | ListingReviewed
     | ListingRemoved
     | KeySaved

@@ -11,8 +11,11 @@ from msgspec.structs import replace
 
 from core.actors import UNKNOWN, user_actor
 from core.clock import day_of
+from core.co_owner_changes import with_co_owner, without_co_owners
 from core.events import (
     ActualCountSet,
+    CoOwnerSaved,
+    CoOwnersEnded,
     EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
@@ -25,6 +28,7 @@ from core.events import (
     ListingSaved,
     ListingTakenOver,
     NoteAdded,
+    OwnerSet,
     OwnershipProven,
     StatsUpdated,
     VotesStruck,
@@ -53,6 +57,7 @@ from core.rows import (
 from core.sharing import newest_revocations
 from core.trail import with_act
 
+OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
 ManagedRowEvent = (
     ListingReviewed
     | KeySaved
@@ -69,14 +74,14 @@ ManagedRowEvent = (
     | VotesStruck
     | EligibilityChecked
 )
-RowEvent = StatsUpdated | ManagedRowEvent
+RowEvent = StatsUpdated | OwnersEvent | ManagedRowEvent
 """The events, stamped in a fleet, that change a listing that is there, and do nothing when it is not."""
 
 
 def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> Listing:
     """Return the row as submitted or edited; `row` is the one before, if there is one."""
     if row is None:
-        stamps = _stamped(Stamps(), "profile", stamp)
+        stamps = _stamped(_stamped(Stamps(), "profile", stamp), "owner", stamp)
         at_ms = event.at_ms
         row = Listing(
             *(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms),
@@ -88,7 +93,6 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     edited = replace(
         row,
         denied_profile=_denied_profile(row, event),
-        owner_id=event.owner_id,
         profile=event.profile,
         review=event.review,
         updated_ms=event.at_ms,
@@ -97,32 +101,25 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         reviewed_ms=row.reviewed_ms if is_reviewed else None,
         stamps=_stamped(row.stamps, "profile", stamp),
     )
-    deed: Deed = "handed_over" if event.hands_over else "edited"
-    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else deed)
+    return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
 
 
 def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerProfile | None:
     """Return the version that a moderator compares the edited one with."""
     if event.review != "in_review":
         return None
-    if row.review != "denied":
-        return row.denied_profile
-    # Whom it named is no matter of a review, so no user has to be erased from it.
-    return _without_extra_owners(row)
-
-
-def _without_extra_owners(row: Listing) -> BotProfile | ServerProfile:
-    return replace(row.profile, extra_owners=()) if isinstance(row.profile, BotProfile) else row.profile
+    return row.profile if row.review == "denied" else row.denied_profile
 
 
 def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> Listing:
     """Return the row of its new owner: votes, counts and the review stay. An event beside it removes the
     webhook, because readers of the log look for that one."""
-    stamps = _stamped(_stamped(row.stamps, "profile", stamp), "proof", stamp)
+    stamps = _stamped(_stamped(_stamped(row.stamps, "profile", stamp), "proof", stamp), "owner", stamp)
     return replace(
         row,
         owner_id=event.owner_id,
-        profile=_without_extra_owners(row),
+        co_owners=(),
+        hand_over=None,
         updated_ms=event.at_ms,
         keys=(),
         proof=Proof(event.at_ms, user_actor(event.owner_id)),
@@ -142,6 +139,8 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
             stats_window=event.window,
             stamps=_stamped(row.stamps, "counts", stamp),
         )
+    if isinstance(event, OwnersEvent):
+        return _with_owners(row, event, stamp)
     return _managed(row, event, stamp)
 
 
@@ -206,6 +205,20 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             assert_never(event)
 
 
+def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:
+    # Nobody else is named in the act: an erasure would have to search for them in its text.
+    match event:
+        case OwnerSet():
+            stamps = _stamped(row.stamps, "owner", stamp)
+            owned = replace(row, owner_id=event.owner_id, hand_over=event.hand_over, stamps=stamps)
+            return _with_act(owned, event, stamp, event.deed)
+        case CoOwnerSaved(co_owner=co_owner):
+            deed: Deed = "co_owner_invited" if co_owner.joined_ms is None else "co_owner_joined"
+            return _with_act(with_co_owner(row, co_owner, stamp), event, stamp, deed)
+        case CoOwnersEnded():
+            return _with_act(without_co_owners(row, event.ids, stamp), event, stamp, event.deed)
+
+
 def _at_review(
     row: Listing,
     event: ListingClaimed | NoteAdded | OwnershipProven | ListingTakenOver | VotesStruck | EligibilityChecked,
@@ -268,7 +281,11 @@ def with_health(row: Listing, event: EndpointHealthSet) -> Listing:
 
 
 def _with_act(
-    row: Listing, event: ListingSaved | ManagedRowEvent, stamp: Stamp | None, deed: Deed, about: str = ""
+    row: Listing,
+    event: ListingSaved | OwnersEvent | ManagedRowEvent,
+    stamp: Stamp | None,
+    deed: Deed,
+    about: str = "",
 ) -> Listing:
     if event.by == UNKNOWN:
         return row
@@ -293,7 +310,7 @@ def _without_key(row: Listing, key_id: str, stamp: Stamp | None) -> Listing:
 
 def _stamped(
     stamps: Stamps,
-    part: Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof"],
+    part: Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof", "owner"],
     stamp: Stamp | None,
 ) -> Stamps:
     return stamps if stamp is None else replace(stamps, **{part: stamp})

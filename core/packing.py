@@ -11,7 +11,15 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from core.rows import BotProfile, Listing, Review
+from core.rows import (
+    BotProfile,
+    CoOwner,
+    HandOver,
+    Listing,
+    Review,
+    asked_users,
+    joined_users,
+)
 
 pack = msgspec.msgpack.Encoder().encode
 unpack = msgspec.msgpack.Decoder(Listing).decode
@@ -29,8 +37,8 @@ SHAPE = shape_of(Listing)
 
 
 class Brief(NamedTuple):
-    """The part of a listing that a search looks at. `owners` begins with its owner. A bot has no keywords.
-    `lost_by` is an actor, or empty: see `Takeover`."""
+    """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are those who are
+    asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`."""
 
     name: str
     owners: tuple[str, ...]
@@ -41,6 +49,7 @@ class Brief(NamedTuple):
     keywords: tuple[str, ...]
     is_hidden: bool = False
     lost_by: str = ""
+    asked: tuple[str, ...] = ()
 
     @property
     def is_public(self) -> bool:
@@ -64,6 +73,7 @@ def brief_of(row: Listing) -> Brief:
         keywords,
         row.is_hidden,
         row.taken.lost_by if row.taken is not UNSET else "",
+        row.asked,
     )
 
 
@@ -89,7 +99,6 @@ class _Keys(msgspec.Struct):
 
 class _BriefProfile(msgspec.Struct):
     name: str
-    extra_owners: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     category: str = ""
     keywords: tuple[str, ...] = ()
@@ -113,13 +122,15 @@ class _BriefRow(msgspec.Struct):
     reviewed_ms: int | None = None
     eligibility: _BriefEligibility = _BriefEligibility()
     taken: _BriefTakeover = _BriefTakeover()
+    co_owners: tuple[CoOwner, ...] = ()
+    hand_over: HandOver | None = None
 
     @property
     def brief(self) -> Brief:
         profile = self.profile
         return Brief(
             profile.name,
-            (self.owner_id, *profile.extra_owners),
+            (self.owner_id, *joined_users(self.owner_id, self.co_owners)),
             self.review,
             self.reviewed_ms,
             self.created_ms,
@@ -127,6 +138,7 @@ class _BriefRow(msgspec.Struct):
             profile.keywords,
             self.eligibility.hidden_ms is not None,
             self.taken.lost_by,
+            asked_users(self.owner_id, self.co_owners, self.hand_over),
         )
 
 

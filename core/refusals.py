@@ -21,7 +21,18 @@ statuses and texts. Only the reason for a wrong field is a text here, because th
 from collections.abc import Mapping
 from typing import Literal
 
-Thing = Literal["listing", "key", "webhook", "delivery", "user", "session", "quarantine"]
+Thing = Literal[
+    "listing",
+    "key",
+    "webhook",
+    "delivery",
+    "user",
+    "session",
+    "quarantine",
+    "invitation",
+    "extra_owner",
+    "hand_over",
+]
 ConflictReason = Literal[
     "listing_exists",
     "not_in_review",
@@ -43,6 +54,8 @@ ConflictReason = Literal[
     "own_listing",
     "own_quarantine",
     "too_many_reminders",
+    "owns_already",
+    "too_many_owners",
 ]
 
 

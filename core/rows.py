@@ -7,13 +7,14 @@ milliseconds.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from core.actors import Actor
+from core.actors import Actor, user_of
 
 Review = Literal["in_review", "approved", "denied"]
 Decision = Literal["approved", "denied"]
@@ -27,6 +28,15 @@ Dropped = Literal["expired", "overflow"]
 Deed = Literal[
     "submitted",
     "edited",
+    "co_owner_invited",
+    "invitation_withdrawn",
+    "invitation_declined",
+    "co_owner_joined",
+    "co_owner_left",
+    "co_owner_removed",
+    "hand_over_offered",
+    "hand_over_withdrawn",
+    "hand_over_declined",
     "handed_over",
     "approved",
     "denied",
@@ -47,6 +57,13 @@ Deed = Literal[
     "shown_again",
     "taken_over",
 ]
+CoOwnersDeed = Literal[
+    "invitation_withdrawn",
+    "invitation_declined",
+    "co_owner_left",
+    "co_owner_removed",
+]
+OwnerDeed = Literal["hand_over_offered", "hand_over_withdrawn", "hand_over_declined", "handed_over"]
 FlagRule = Literal["crowded_address", "burst"]
 """Why a vote was flagged: many accounts vote from its address, or many vote for its listing at once."""
 CheckName = Literal["members", "age", "icon", "two_factor", "community", "nsfw"]
@@ -68,7 +85,6 @@ class BotProfile(
     short_description: str
     description: str
     categories: tuple[str, ...]
-    extra_owners: tuple[str, ...] = ()
     support_invite: str | None = None
 
 
@@ -108,13 +124,16 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     webhook: Stamp = UNSTAMPED
     claim: Stamp = UNSTAMPED
     proof: Stamp = UNSTAMPED
+    owner: Stamp = UNSTAMPED
+    """The stamp of the owner and of an offered hand-over. Each co-owner has a stamp of their own."""
 
 
 class Revocation(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
-    """A deleted key. The row remembers it, so that no other node brings it back."""
+    """A deleted key, or an invitation or a co-ownership that is over. The row remembers its id, so that no
+    other node brings it back."""
 
     ms: int
-    key_id: str
+    id: str
 
 
 class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -122,6 +141,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
     After a rotation with overlap, `old_digest` is accepted too, before `old_until_ms`. `used_day` is the last
     day on which the key was accepted (`core/clock.day_of`), whatever its value was then; 0 means never.
+    `makers` made the value, and after a rotation with overlap the old one: they may know it.
     """
 
     id: str
@@ -134,6 +154,7 @@ class Key(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     old_until_ms: int = 0
     stamp: Stamp = UNSTAMPED
     used_day: int = 0
+    makers: tuple[Actor, ...] = ()
 
 
 class KeyGrant(NamedTuple):
@@ -274,6 +295,25 @@ class Takeover(msgspec.Struct, frozen=True, array_like=True, gc=False):
     lost_by: Actor
 
 
+class CoOwner(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A user who owns a listing together with its owner. Until `joined_ms` is set, the user is invited only,
+    and has no rights. `id` tells the invitation from others of the same user."""
+
+    id: str
+    user: Actor
+    invited_ms: int
+    joined_ms: int | None = None
+    stamp: Stamp = UNSTAMPED
+
+
+class HandOver(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An offer of the ownership. Nothing changes unless the heir accepts it before `until_ms`."""
+
+    heir: Actor
+    at_ms: int
+    until_ms: int
+
+
 class VoteFlag(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A vote that a rule has flagged: it counts, and moderators look at it. `id` tells it from others. In a
     fleet, time and node are those of its stamp."""
@@ -359,7 +399,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
-    another decision, `denied_profile` is the profile that was denied, without its extra owners. `sent_ms` is
+    another decision, `denied_profile` is the profile that was denied. `sent_ms` is
     the time at which its owner last sent it to review; a row of older versions has none. `pushed` has the
     counts that a bot has pushed by day: see `core/push_history.py`. A row without a `message`, `flags`,
     `eligibility`, `pushed` or `taken` has no such field in its bytes.
@@ -391,6 +431,8 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     proof: Proof | None = None
     denied_profile: BotProfile | ServerProfile | None = None
     sent_ms: int | None = None
+    co_owners: tuple[CoOwner, ...] = ()
+    hand_over: HandOver | None = None
     message: OwnerMessage | UnsetType = UNSET
     flags: tuple[VoteFlag, ...] | UnsetType = UNSET
     eligibility: Eligibility | UnsetType = UNSET
@@ -413,11 +455,40 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     @property
     def extra_owners(self) -> tuple[str, ...]:
-        """The ids of those who own it together with its owner. A server has none."""
-        return self.profile.extra_owners if isinstance(self.profile, BotProfile) else ()
+        """The ids of those who own it together with its owner, because they accepted that."""
+        return joined_users(self.owner_id, self.co_owners)
+
+    @property
+    def invited(self) -> tuple[str, ...]:
+        """The ids of those who are invited to own it, too."""
+        return invited_users(self.owner_id, self.co_owners)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The ids of all who are asked to own it: the invited, and the heir of a hand-over."""
+        return asked_users(self.owner_id, self.co_owners, self.hand_over)
 
     def key(self, key_id: str) -> Key | None:
         return next((key for key in self.keys if key.id == key_id), None)
+
+
+def joined_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
+    """Return the ids of those who have accepted, each once. The owner is none of them."""
+    joined = (user_of(each.user) for each in co_owners if each.joined_ms is not None)
+    return tuple(dict.fromkeys(user for user in joined if user is not None and user != owner_id))
+
+
+def invited_users(owner_id: str, co_owners: Iterable[CoOwner]) -> tuple[str, ...]:
+    """Return the ids of those who are invited and have not accepted, each once."""
+    found = {owner_id, *joined_users(owner_id, co_owners)}
+    users = dict.fromkeys(user_of(each.user) for each in co_owners)
+    return tuple(user for user in users if user is not None and user not in found)
+
+
+def asked_users(owner_id: str, co_owners: Iterable[CoOwner], hand_over: HandOver | None) -> tuple[str, ...]:
+    """Return the ids of the invited and of the heir of a hand-over, each once."""
+    heir = user_of(hand_over.heir) if hand_over is not None else None
+    return tuple(dict.fromkeys((*invited_users(owner_id, co_owners), *([heir] if heir is not None else []))))
 
 
 class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

@@ -31,6 +31,8 @@ from core.digest import Digest
 from core.events import (
     ActualCountSet,
     CooldownsKept,
+    CoOwnerSaved,
+    CoOwnersEnded,
     DeliveryAttempted,
     DeliveryDropped,
     DeliveryForgotten,
@@ -61,6 +63,7 @@ from core.events import (
     OwnerMessageEvent,
     OwnerMessageQueued,
     OwnerMessageTaken,
+    OwnerSet,
     OwnershipProven,
     QuarantineSet,
     RareEvent,
@@ -158,6 +161,9 @@ class State:
         match event:
             case (
                 ListingReviewed()
+                | OwnerSet()
+                | CoOwnerSaved()
+                | CoOwnersEnded()
                 | KeySaved()
                 | KeyDeleted()
                 | ActualCountSet()
@@ -372,7 +378,8 @@ class State:
         row, known = event.row, self._listings.get(event.ref)
         if known is not None:
             row = replace(row, pushed=joined_histories(known.pushed, row.pushed))
-        stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys))
+        of_co_owners = (each.stamp for each in row.co_owners)
+        stamps = (*structs.astuple(row.stamps), *(key.stamp for key in row.keys), *of_co_owners)
         self._fleet.stamped(max(stamp.ms for stamp in stamps))
         self._fleet.stamped(max((revoked.ms for revoked in row.revoked), default=0))
         if row.message is not UNSET:

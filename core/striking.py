@@ -2,14 +2,16 @@
 
 A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
 one who has proven to own it, as the one who lost it to another owner, as the one whom a message tells of a
-decision, and as those whose votes a rule has flagged.
+decision, as those whose votes a rule has flagged, as makers of keys, as co-owners and those who are invited,
+and as the heir of a hand-over.
 """
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from core.actors import ERASED, Actor
-from core.rows import Claim, Listing, Note, Proof, VoteFlag
+from core.co_owner_changes import without_user
+from core.rows import Claim, Key, Listing, Note, Proof, VoteFlag
 from core.trail import struck_out
 
 
@@ -22,14 +24,18 @@ def actors_of(row: Listing) -> set[Actor]:
         named.append(row.taken.lost_by)
     if row.flags is not UNSET:
         named += [flag.by for flag in row.flags]
+    if row.hand_over is not None:
+        named.append(row.hand_over.heir)
+    named += [maker for key in row.keys for maker in key.makers]
+    named += [each.user for each in row.co_owners]
     return {*(act.by for act in row.trail), *(note.by for note in row.notes), *named}
 
 
 def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     """Return the row without the actor's name in what happened up to and with a time; None means all times.
 
-    A claim or a proof of the actor goes, because it is nothing without a name, and so does a message to the
-    actor.
+    A claim or a proof of the actor goes, because it is nothing without a name. So does a message to the
+    actor, an invitation, a co-ownership, and a hand-over that is offered to the actor.
     """
     if actor not in actors_of(row):
         return row
@@ -46,6 +52,10 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     decided_ms = (message.stamp.ms or message.decided_ms) if message is not UNSET else 0
     if message is not UNSET and message.to == actor and (until_ms is None or decided_ms <= until_ms):
         message = UNSET
+    hand_over = row.hand_over
+    offered_ms = (stamps.owner.ms or hand_over.at_ms) if hand_over is not None else 0
+    if hand_over is not None and hand_over.heir == actor and (until_ms is None or offered_ms <= until_ms):
+        hand_over = None
     notes = (replace(note, by=ERASED) if is_meant(note, note.at_ms) else note for note in row.notes)
     flags = row.flags
     if flags is not UNSET:
@@ -63,4 +73,14 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         message=message,
         flags=flags,
         taken=taken,
+        keys=tuple(_without_maker(key, actor, until_ms) for key in row.keys),
+        co_owners=without_user(row.co_owners, actor, until_ms),
+        hand_over=hand_over,
     )
+
+
+def _without_maker(key: Key, actor: Actor, until_ms: int | None) -> Key:
+    made_ms = key.stamp.ms or key.rotated_ms or key.created_ms
+    if actor not in key.makers or (until_ms is not None and made_ms > until_ms):
+        return key
+    return replace(key, makers=tuple(ERASED if maker == actor else maker for maker in key.makers))

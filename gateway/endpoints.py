@@ -32,6 +32,7 @@ from handlers.journal_tail import JournalTail
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
@@ -285,6 +286,7 @@ def all_endpoints(
         users=ManageUsers(context, managed.ownership),
         queue=ManageQueue(store.ledger.state, managed.ownership),
         review={kind: ManageReview(context, ref) for kind, ref in refs.items()},
+        owners={kind: ManageOwners(context, ref) for kind, ref in refs.items()},
         debug=debug,
         is_signed_in=is_signed_in,
         scrape=scrape,

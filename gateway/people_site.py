@@ -36,6 +36,7 @@ from web.markdown import Markdown
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
+from web.people.invitation_pages import InvitationPages
 from web.people.key_pages import KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.list_keeper import ListKeeper
@@ -213,6 +214,7 @@ class PeopleSite:
             ),
             profile=ProfilePages(state, clock, access, answers, self._previews),
             owners=OwnerPages(state, clock, access, answers),
+            invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),
             keys=KeyPages(access, answers, self._public_url),
             webhooks={kind: WebhookPages(kind, access, answers) for kind in KINDS},

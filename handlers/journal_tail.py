@@ -25,6 +25,9 @@ TEXT = 120
 
 SHOWN: Mapping[type[Event], Sequence[str]] = {
     ev.ListingSaved: ("profile.name", "owner_id", "review", "by"),
+    ev.OwnerSet: ("owner_id", "deed", "by"),
+    ev.CoOwnerSaved: ("co_owner.id", "by"),
+    ev.CoOwnersEnded: ("ids", "deed", "by"),
     ev.ListingReviewed: ("review", "reason", "by"),
     ev.ListingRemoved: ("by",),
     ev.KeySaved: ("key.id", "key.name", "key.fingerprint", "by"),

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 from core.clock import date_of
 from core.rows import Key
 from handlers.listing_views import Hint
-from handlers.views import Count, Day, Moment, NoMore, OurId, Success, View
+from handlers.views import ActorName, Count, Day, Moment, NoMore, OurId, Success, View
 
 KeyValue = Annotated[
     str, Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone.")
@@ -24,6 +24,10 @@ class KeyView(View):
     rotated_at: Moment | None
     old_key_until: Annotated[
         Count | None, Meta(description="The time when the key before the rotation stops; null once it has.")
+    ]
+    made_by: Annotated[
+        tuple[ActorName, ...],
+        Meta(description="Those who made its value, and after a rotation with overlap the old one."),
     ]
     last_used: Annotated[
         Day | None, Meta(description="The last day on which the key was accepted; null for never.")
@@ -61,5 +65,6 @@ def key_view(key: Key, now_ms: int) -> KeyView:
         created_at=key.created_ms,
         rotated_at=key.rotated_ms,
         old_key_until=key.old_until_ms if key.old_until_ms > now_ms else None,
+        made_by=key.makers,
         last_used=date_of(key.used_day) if key.used_day else None,
     )

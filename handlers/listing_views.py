@@ -10,7 +10,17 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
-from core.rows import BotProfile, CheckName, CheckOutcome, Listing, Policy, Review, ServerProfile
+from core.actors import user_of
+from core.rows import (
+    BotProfile,
+    CheckName,
+    CheckOutcome,
+    HandOver,
+    Listing,
+    Policy,
+    Review,
+    ServerProfile,
+)
 from handlers.redaction import Redactor
 from handlers.views import NEXT, Count, Moment, Positive, Snowflake, Success, View, including
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
@@ -37,6 +47,14 @@ class OwnLimits(View):
     voters: OwnLimit
 
 
+class HandOverView(View):
+    """An offer of the ownership. Nothing changes until the heir accepts."""
+
+    heir: Snowflake
+    offered_at: Moment
+    lapses_at: Moment
+
+
 class ListingView(View):
     """The fields that bots and servers share. Those of the profile come behind `owner_id`."""
 
@@ -48,12 +66,18 @@ class ListingView(View):
     updated_at: Moment
     reviewed_at: Moment | None
     has_webhook: bool
+    hand_over: Annotated[
+        HandOverView | None,
+        Meta(description="The offer of the ownership, which may have lapsed."),
+    ]
 
 
 @including(BotProfile, after="owner_id")
 class BotView(ListingView):
     """A bot as the management API shows it."""
 
+    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="Those who have accepted.")]
+    invited: Annotated[tuple[Snowflake, ...], Meta(description="Those who have not; they have no rights.")]
     server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     counts_updated_at: Moment | None
@@ -178,6 +202,8 @@ class ServerCount(Success):
 def bot_view(listing: Listing) -> BotView:
     return BotView(
         **_shared(listing),
+        extra_owners=listing.extra_owners,
+        invited=listing.invited,
         server_count=listing.server_count,
         command_count=listing.command_count,
         counts_updated_at=listing.counts_ms,
@@ -250,7 +276,15 @@ def _shared(listing: Listing) -> dict[str, Any]:
         "updated_at": listing.updated_ms,
         "reviewed_at": listing.reviewed_ms,
         "has_webhook": listing.webhook is not None,
+        "hand_over": _hand_over_view(listing.hand_over),
     }
+
+
+def _hand_over_view(offered: HandOver | None) -> HandOverView | None:
+    if offered is None:
+        return None
+    heir = user_of(offered.heir) or ""
+    return HandOverView(heir=heir, offered_at=offered.at_ms, lapses_at=offered.until_ms)
 
 
 def _limit_view(policy: Policy | None) -> LimitView | None:

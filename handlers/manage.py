@@ -186,9 +186,13 @@ def server_ref(request: Request) -> str:
     return rows.SERVERS + request.params[0]
 
 
-def user_id(request: Request) -> str:
-    """Return the id of the user in the path. Raises Invalid, because it may be of somebody unknown."""
-    its_id = request.params[0]
+def user_id(request: Request, at: int = 0) -> str:
+    """Return the id of the user in the path. Raises Invalid, because it may be of somebody unknown.
+
+    Args:
+        at: the number of the path's parameter.
+    """
+    its_id = request.params[at]
     if not is_snowflake(its_id):
         raise Invalid({"id": NO_SNOWFLAKE})
     return its_id

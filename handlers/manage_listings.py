@@ -28,6 +28,7 @@ from handlers.manage import ManageContext, listings_query
 from handlers.reply import Reply, success
 from handlers.request import Request
 from listings import rules
+from listings.co_owners import invited_at_submission
 from listings.eligibility import submit_server
 from listings.forms import (
     ActualServerCount,
@@ -68,7 +69,11 @@ class ManageListings:
 
     async def submit(self, request: Request) -> Reply:
         form = read(self._submission, request.json_object())
-        events = rules.submit(self._state, form, self._clock.now_ms(), by=request.by)
+        now_ms = self._clock.now_ms()
+        events = rules.submit(self._state, form, now_ms, by=request.by)
+        if isinstance(form, BotSubmission):
+            ref, new_id = BOTS + form.id, self._context.new_id
+            events += invited_at_submission(ref, form.extra_owners, new_id, now_ms, by=request.by)
         return await self._context.commit(events, lambda: self._show(f"{self.kind}/{form.id}", 201))
 
     async def submit_checked(

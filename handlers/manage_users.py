@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 from msgspec.structs import asdict
 from pydantic import Field
 
-from core.actors import GATEWAY, OPERATOR
+from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, NotFound
@@ -39,7 +39,6 @@ from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
 from listings.patterns import PROSE
-from listings.rules import leave
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.reminders import clear_reminders
@@ -165,7 +164,6 @@ class ManageUsers:
         """Forget a user, but for quarantines in force; and for cooldowns, if it is not the operator who asks.
         Succeeds for a user who never voted, too: the answer gives nothing away."""
         user = user_id(request)
-        await in_slices(self._ownership.survey())
         with self._context.searches.of(user) as search:
             for _ in search.slices():
                 await asyncio.sleep(0)
@@ -174,10 +172,7 @@ class ManageUsers:
             cooldowns = self._cooldowns(user, search.refs, now_ms) if request.by != OPERATOR else []
             erased = erase_user(user, search.refs, self._context.mark(user), now_ms=now_ms, by=request.by)
             kept = after_erasure(self._state, user, now_ms)
-            # An act of the gateway: one of the user would name who is to be forgotten.
-            shared = self._ownership.refs_of(user)
-            left = [each for ref in shared for each in leave(self._state, ref, user, now_ms, by=GATEWAY)]
-            return await self._context.commit([*cooldowns, *left, *erased, *kept])
+            return await self._context.commit([*cooldowns, *erased, *kept])
 
     def _cooldowns(self, user: str, refs: Collection[str], now_ms: int) -> Sequence[Event]:
         mark_of, cooldown_ms = self._context.vote_mark, self._context.cooldown_ms

@@ -268,6 +268,9 @@ _NOT_FOUND: Mapping[no.Thing, str] = {
     "user": "There is no such user.",
     "session": "The user has no such session.",
     "quarantine": "The user is under no such quarantine.",
+    "invitation": "The user is not invited, or no longer.",
+    "extra_owner": "The user is no extra owner, and is not invited.",
+    "hand_over": "The listing is not offered to the user, or no longer.",
 }
 
 _CONFLICTS: Mapping[no.ConflictReason, str] = {
@@ -292,6 +295,8 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     ),
     "own_listing": "The listing is yours already.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
+    "owns_already": "The user owns the listing already.",
+    "too_many_owners": "A listing has {most} extra owners and invitations at most; take one out first.",
     "too_many_reminders": "A user has {most} reminders at most; turn one off first.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }

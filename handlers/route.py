@@ -18,6 +18,7 @@ from handlers.debug import Debug
 from handlers.manage import Operator
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
@@ -80,6 +81,7 @@ class Endpoints:
     users: ManageUsers
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
+    owners: Mapping[Kind, ManageOwners]
     debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""

@@ -25,6 +25,7 @@ from handlers.listing_views import (
 from handlers.manage import DeliveriesQuery, ListingsQuery
 from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
+from handlers.owner_routes import OWNER_ROUTES
 from handlers.reply import MalformedUser, NotReady
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import (
@@ -180,7 +181,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             access="operator",
             tag="Listings",
             summary=f"Submit a {thing}",
-            description=f"The {thing} is in review until it is approved or denied.",
+            description=f"The {thing} is in review until it is approved or denied."
+            + (" Its extra owners are invited." if is_bot else ""),
             answer=answer,
             outcome=f"The {thing}, in review.",
             refuses=(RefusalKind(Conflict, "listing_exists"), NO_WRITES),
@@ -239,7 +241,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             summary=f"Edit a {thing}",
             description=(
                 "Replaces what its owner wrote. An approved one stays approved; a denied one is in review "
-                "again."
+                "again. Another `owner_id` is the owner at once: to ask them first, offer the "
+                f"{thing} to them."
             ),
             answer=answer,
             outcome=f"The {thing}.",
@@ -681,6 +684,7 @@ ROUTES: tuple[Route, ...] = (
     *_SERVICE,
     *_of_kinds(_listings),
     *_OF_BOTS,
+    *OWNER_ROUTES,
     *REVIEW_ROUTES,
     *_KEYS,
     *_of_kinds(_webhooks),

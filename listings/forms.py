@@ -34,6 +34,8 @@ from listings.fields import (
 )
 from listings.patterns import CHAT_URL, CHAT_WEBHOOK_URL, ONE_LINE, PROSE, TEXT
 
+MOST_CO_OWNERS = 4
+"""Co-owners and invitations of one listing together."""
 MOST_STRUCK = 1_000
 """Users whose votes one call strikes out."""
 _Time = Annotated[int, Field(ge=0, le=MAX_MS), WHOLE]
@@ -53,12 +55,6 @@ class BotEdit(Form):
     short_description: Annotated[str, sized(16, 150, ON_ONE_LINE, pattern=ONE_LINE), IS_ONE_LINE]
     description: Annotated[str, sized(32, 8_192, f"Markdown. {IN_PROSE}", pattern=PROSE), IS_PROSE]
     categories: Annotated[list[BotCategory], sized(1, 12, uniqueItems=True), AfterValidator(unique)]
-    extra_owners: Annotated[
-        list[Snowflake],
-        sized(0, 4, "Other users than the owner who may manage the bot.", uniqueItems=True),
-        AfterValidator(unique),
-        AfterValidator(other_users),
-    ] = []
     support_invite: Annotated[Url | None, Field(description="Where users of the bot find help.")] = None
 
 
@@ -66,6 +62,16 @@ class BotSubmission(BotEdit):
     """A new bot with its profile."""
 
     id: Snowflake
+    extra_owners: Annotated[
+        list[Snowflake],
+        sized(
+            *(0, MOST_CO_OWNERS),
+            "Other users than the owner, who are invited to manage the bot.",
+            uniqueItems=True,
+        ),
+        AfterValidator(unique),
+        AfterValidator(other_users),
+    ] = []
 
 
 class ServerEdit(Form):
@@ -88,6 +94,12 @@ class ServerSubmission(ServerEdit):
     """A new server with its profile."""
 
     id: Snowflake
+
+
+class Heir(Form):
+    """The user to whom a listing is handed over."""
+
+    heir: Snowflake
 
 
 class Denial(Form):

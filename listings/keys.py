@@ -63,7 +63,7 @@ def issue_key(
         raise Conflict("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
         raise Conflict("too_many_keys", most=keys_per_listing)
-    issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms)
+    issued = Key(key_id, name, digest, digest[:FINGERPRINT], now_ms, makers=(by,))
     return [KeySaved(ref, issued, at_ms=now_ms, by=by)]
 
 
@@ -79,6 +79,7 @@ def rotate_key(
         rotated_ms=now_ms,
         old_digest=key.digest if overlap_seconds else None,
         old_until_ms=now_ms + overlap_seconds * 1_000 if overlap_seconds else 0,
+        makers=(by, *key.makers[:1]) if overlap_seconds else (by,),
     )
     return [KeySaved(ref, rotated, at_ms=now_ms, by=by)]
 

@@ -14,6 +14,8 @@ from statistics import median
 from core.actors import Actor, user_of
 from core.events import (
     FREQUENT,
+    CoOwnerSaved,
+    CoOwnersEnded,
     EligibilityChecked,
     Event,
     ListingClaimed,
@@ -22,6 +24,8 @@ from core.events import (
     ListingReviewed,
     ListingSaved,
     ListingTakenOver,
+    OwnerSet,
+    UserErased,
 )
 from core.state import State
 from listings.finding import survey
@@ -32,13 +36,8 @@ USUAL_OF, USUAL_FROM = 20, 5
 DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (
-    ListingSaved,
-    ListingReviewed,
-    ListingRemoved,
-    ListingMerged,
-    ListingClaimed,
-    ListingTakenOver,
-    EligibilityChecked,
+    *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, ListingTakenOver),
+    *(EligibilityChecked, OwnerSet, CoOwnerSaved, CoOwnersEnded),
 )
 
 
@@ -63,14 +62,14 @@ class _ByTime:
             del self.times[self.order.pop(0)[1]]
 
 
-class _ByUser:
-    """Refs in order, by the users who have something to do with them."""
+class _OfUsers:
+    """Refs by the users to whom a listing has a tie, in order."""
 
     def __init__(self) -> None:
         self._refs_of: dict[str, list[str]] = {}
         self._users_of: dict[str, tuple[str, ...]] = {}
 
-    def of(self, user_id: str) -> Sequence[str]:
+    def refs_of(self, user_id: str) -> Sequence[str]:
         return self._refs_of.get(user_id, ())
 
     def put(self, ref: str, users: tuple[str, ...]) -> None:
@@ -90,8 +89,9 @@ class _ByUser:
 class Ownership:
     def __init__(self, state: State) -> None:
         self._listings = state.listings
-        self._owned = _ByUser()
-        self._lost = _ByUser()
+        self._owned = _OfUsers()
+        self._lost = _OfUsers()
+        self._asked = _OfUsers()
         self._waiting = _ByTime()
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
@@ -101,12 +101,17 @@ class Ownership:
 
     def refs_of(self, user_id: str) -> Sequence[str]:
         """Return the refs of the listings that a user owns, alone or with others, in order."""
-        return self._owned.of(user_id)
+        return self._owned.refs_of(user_id)
 
     def told_of(self, user_id: str) -> Sequence[str]:
         """Return the same and the refs of those that the user has lost to somebody who took them over."""
-        lost = self._lost.of(user_id)
-        return sorted({*self._owned.of(user_id), *lost}) if lost else self._owned.of(user_id)
+        lost = self._lost.refs_of(user_id)
+        return sorted({*self._owned.refs_of(user_id), *lost}) if lost else self._owned.refs_of(user_id)
+
+    def asking(self, user_id: str) -> Sequence[str]:
+        """Return the refs of the listings that ask a user to become an owner, in order. The offer of a
+        hand-over may have lapsed."""
+        return self._asked.refs_of(user_id)
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
@@ -154,6 +159,10 @@ class Ownership:
         for event in events:
             if type(event) not in FREQUENT and isinstance(event, _CHANGING):
                 self._look(event.ref)
+            elif isinstance(event, UserErased):
+                for ref in event.refs:
+                    if ref in self._listings:
+                        self._look(ref)
 
     def _look(self, ref: str) -> None:
         self._waits = None
@@ -161,6 +170,7 @@ class Ownership:
         self._owned.put(ref, brief.owners if brief is not None else ())
         lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())
+        self._asked.put(ref, brief.asked if brief is not None else ())
         is_waiting = brief is not None and brief.review == "in_review"
         row = self._listings.peek(ref) if is_waiting else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)

@@ -31,14 +31,12 @@ class ChangedField(NamedTuple):
 
 
 def changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> Sequence[ChangedField]:
-    """Return the fields of a profile that differ, but for its owners.
+    """Return the fields of a profile that differ.
 
     Args:
         before: the fields as the API takes them.
     """
-    texts = {
-        name: (_lines(before.get(name)), _lines(after[name])) for name in after if name != "extra_owners"
-    }
+    texts = {name: (_lines(before.get(name)), _lines(after[name])) for name in after}
     return [
         ChangedField(name, _shortened(_compared(old, new)))
         for name, (old, new) in texts.items()

@@ -17,7 +17,7 @@ from core.state import State
 from listings.rules import listing_of
 
 NOTE_CHARACTERS = 1_000
-_SENDING: Collection[Deed] = ("submitted", "edited", "handed_over")
+_SENDING: Collection[Deed] = ("submitted", "edited")
 """The deeds that send a listing to review, unless it is approved."""
 _DECISIONS = frozenset({"approved", "denied"})
 

@@ -6,8 +6,7 @@ Review: submitted -> in_review -> approved | denied. An edit sends a denied list
 approved listing stays approved.
 
 A decision and what tells of it are one record: a message, and a delivery if the listing's endpoint takes
-decisions. The message goes to the owner alone: an owner names the extra owners by their ids, and nobody may
-let a stranger be written to by naming one.
+decisions. The message goes to the owner alone.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from collections.abc import Mapping
 import msgspec
 
 from core import rows
-from core.actors import Actor, user_actor
+from core.actors import OPERATOR, Actor, user_actor
 from core.events import (
     ActualCountSet,
     Event,
@@ -29,6 +28,7 @@ from core.refusals import Conflict, NotFound
 from core.rows import BotProfile, Decision, Listing, Policy, Review, ServerProfile, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
+from listings import hand_over
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
 
 DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {"approved": "review.approved", "denied": "review.denied"}
@@ -50,25 +50,17 @@ def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *,
 
 
 def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by: Actor) -> list[Event]:
-    """Replace profile and owner. A save that changes nothing leaves no trace."""
+    """Replace profile and owner. A save that changes nothing leaves no trace. Only the operator sets another
+    owner at once; others offer the listing."""
     listing = listing_of(state, ref)
     review: Review = "approved" if listing.review == "approved" else "in_review"
-    before = (listing.owner_id, listing.profile, listing.review)
-    if before == (form.owner_id, _profile(form), review):
-        return []
-    hands_over = form.owner_id != listing.owner_id
-    return [ListingSaved(ref, form.owner_id, _profile(form), review, now_ms, hands_over, by=by)]
-
-
-def leave(state: State, ref: str, user_id: str, now_ms: int, *, by: Actor) -> list[Event]:
-    """Take an extra owner out of a listing, which keeps its review; nothing of one who is none."""
-    listing = listing_of(state, ref)
-    profile = listing.profile
-    if not isinstance(profile, BotProfile) or user_id not in profile.extra_owners:
-        return []
-    others = tuple(each for each in profile.extra_owners if each != user_id)
-    left = msgspec.structs.replace(profile, extra_owners=others)
-    return [ListingSaved(ref, listing.owner_id, left, listing.review, now_ms, by=by)]
+    profile, events = _profile(form), list[Event]()
+    if (listing.profile, listing.review) != (profile, review):
+        events.append(ListingSaved(ref, listing.owner_id, profile, review, now_ms, by=by))
+    if form.owner_id != listing.owner_id:
+        hands_over = hand_over.hand_over if by == OPERATOR else hand_over.offer
+        events += hands_over(listing, form.owner_id, now_ms, by=by)
+    return events
 
 
 def approve(

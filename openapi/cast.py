@@ -7,6 +7,7 @@ from core.rows import (
     Act,
     Attempt,
     BotProfile,
+    CoOwner,
     Delivery,
     Key,
     Listing,
@@ -26,6 +27,7 @@ USER = "323456789012345678"
 STRANGER = "623456789012345678"
 MODERATOR = "723456789012345678"
 KEY_ID = "0f4c81b2a95d3e6f7a8b9c0d"
+CO_OWNER_ID = "1d5e92c3ba4e607f8a9bacbd"
 DELIVERY_ID = "5ac0de95b1f04c7c8e2d3a41"
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
 SESSION_ID = "4f1d0c9a7b3e5826"
@@ -37,7 +39,9 @@ DIGEST = "9f86d081884c7d659a2feaa0c55ad015"
 ATTEMPT = Attempt(NOW_MS, 84, 204, None, "")
 REFUSED = Attempt(NOW_MS, 2, 500, "http_500", "Internal Server Error")
 
-PRODUCTION_KEY = Key(KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS)
+PRODUCTION_KEY = Key(
+    KEY_ID, "production", "1f3c5a7e" * 8, "1f3c5a7e", NOW_MS - DAY_MS, makers=(user_actor(OWNER),)
+)
 SIGNED_WITH = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD7U+tTLFsZJA="
 WEBHOOK = Webhook("https://example.com/votes", NOW_MS - DAY_MS, "a-secret-of-yours", secret=SIGNED_WITH)
 SUSPENDED = replace(
@@ -60,7 +64,6 @@ APPROVED_BOT = Listing(
         "Counts what happens on your server",
         "A bot that counts what happens on your server, and tells you **once a week**.",
         ("Utility", "Fun & Games"),
-        (CO_OWNER,),
         "https://example.com/support",
     ),
     "approved",
@@ -73,6 +76,7 @@ APPROVED_BOT = Listing(
     actual_server_count=SERVER_COUNT,
     stats_limit=Policy(10, 7_200),
     webhook=WEBHOOK,
+    co_owners=(CoOwner(CO_OWNER_ID, user_actor(CO_OWNER), NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),),
     keys=(PRODUCTION_KEY,),
     trail=(
         Act(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),

@@ -267,6 +267,7 @@ _PATH_PARAMETERS: Mapping[str, str] = {
     "servers/{id}": "serverId",
     "users/{id}": "userId",
     "voters/{user_id}": "voterId",
+    "owners/{user_id}": "voterId",
     "sessions/{session_id}": "sessionId",
     "quarantines/{act}": "act",
     "keys/{key_id}": "keyId",

@@ -13,7 +13,7 @@ from handlers import reply
 from handlers.manage_users import NO_ACT
 from handlers.reply import Reply, failure, reply_to
 from handlers.route import RefusalKind
-from listings.forms import BotEdit, read
+from listings.forms import MOST_CO_OWNERS, BotEdit, read
 from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 from openapi.deployment import Deployment
 
@@ -173,6 +173,15 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("noSuchUser", "Nobody here knows the user", no.NotFound("user")),
         _Case("noSuchSession", "The user has no such session", no.NotFound("session")),
         _Case("noSuchQuarantine", "The act is not forbidden to the user", no.NotFound("quarantine")),
+        _Case("noInvitation", "The user is not invited", no.NotFound("invitation")),
+        _Case("noExtraOwner", "The user is neither an extra owner nor invited", no.NotFound("extra_owner")),
+        _Case("noHandOver", "Nothing is offered to the user", no.NotFound("hand_over")),
+        _Case("ownsAlready", "The user is the owner", no.Conflict("owns_already")),
+        _Case(
+            "tooManyOwners",
+            "No more users can be invited",
+            no.Conflict("too_many_owners", most=MOST_CO_OWNERS),
+        ),
         _Case("listingExists", "The id is taken", no.Conflict("listing_exists")),
         _Case("notInReview", "It was decided before", no.Conflict("not_in_review", review="approved")),
         _Case("keysNeedApproval", "The listing is not approved", no.Conflict("keys_need_approval")),

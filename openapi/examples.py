@@ -291,7 +291,6 @@ _PROFILE: dict[str, Any] = {
     "short_description": "Counts what happens on your server",
     "description": "A bot that counts what happens on your server, and tells you **once a week**.",
     "categories": ["Utility", "Fun & Games"],
-    "extra_owners": [CO_OWNER],
     "support_invite": "https://example.com/support",
 }
 _SERVER_PROFILE: dict[str, Any] = {
@@ -308,10 +307,11 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "serverCountAlone": Example("The server count alone", {"server_count": SERVER_COUNT}),
         "commandCountAlone": Example("The command count alone", {"command_count": 42}),
     },
-    "BotSubmission": {"botSubmission": Example("A bot", {"id": BOT, **_PROFILE})},
+    "BotSubmission": {"botSubmission": Example("A bot", {"id": BOT, **_PROFILE, "extra_owners": [CO_OWNER]})},
     "BotEdit": {"botEdit": Example("A bot, edited", _PROFILE)},
     "ServerSubmission": {"serverSubmission": Example("A server", {"id": SERVER, **_SERVER_PROFILE})},
     "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
+    "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
     "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},
     "KeyName": {"keyName": Example("A name", {"name": "production"})},

@@ -1,9 +1,12 @@
 """Who may do what with a listing: one table. Law: what is not in it is not allowed.
 
     owner         everything that an owner does
-    extra owner   the same, but for the owners and the removal
+    extra owner   the same, but for the owners and the removal; may leave
+    invited       sees the invitation, or the hand-over that is offered, and answers; nothing else
     moderator     what a review takes; never keys or the webhook, which are secrets of the owners
     stranger      nothing
+
+An owner names the invited, so their other rights stay as they are: nobody can shut a moderator out.
 
 Who is an owner of a listing and a moderator may do both, but decides nothing about that listing. The
 operator may do everything, and is not asked about.
@@ -14,9 +17,12 @@ from typing import Literal
 
 from core.rows import Listing
 
-Relation = Literal["owner", "extra owner", "moderator"]
-Right = Literal["see", "edit", "keys", "webhook", "prove", "own", "remove", "review", "decide"]
-"""`see`: state, profile and history. `own`: to say who the owners are. `review`: to claim, and to note."""
+Relation = Literal["owner", "extra owner", "invited", "moderator"]
+Right = Literal[
+    "see", "edit", "keys", "webhook", "prove", "own", "leave", "remove", "answer", "review", "decide"
+]
+"""`see`: state, profile and history. `own`: to say who the owners are. `leave`: to be an owner no longer.
+`answer`: to accept an invitation or a hand-over, or to decline it. `review`: to claim, and to note."""
 
 _OWNERS: frozenset[Relation] = frozenset({"owner", "extra owner"})
 _OWNER: frozenset[Relation] = frozenset({"owner"})
@@ -28,7 +34,9 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "webhook": _OWNERS,
     "prove": _OWNER,
     "own": _OWNER,
+    "leave": frozenset({"extra owner"}),
     "remove": _OWNER,
+    "answer": frozenset({"invited"}),
     "review": _MODERATOR,
     "decide": _MODERATOR,
 }
@@ -41,6 +49,8 @@ def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Re
         found.add("owner")
     elif user_id in row.extra_owners:
         found.add("extra owner")
+    if user_id in row.asked:
+        found.add("invited")
     if is_moderator:
         found.add("moderator")
     return frozenset(found)

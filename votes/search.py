@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from core.actors import user_actor
 from core.events import (
+    CoOwnerSaved,
     DeliveryMerged,
     DeliveryQueued,
     Event,
@@ -16,6 +17,7 @@ from core.events import (
     ListingSaved,
     ListingTakenOver,
     OwnerMessageQueued,
+    OwnerSet,
     QuarantineSet,
     UserEvent,
     UserMerged,
@@ -23,7 +25,7 @@ from core.events import (
     VoteFlagged,
     VotesMerged,
 )
-from core.listing_changes import ManagedRowEvent
+from core.listing_changes import ManagedRowEvent, OwnersEvent
 from core.state import State
 from core.striking import actors_of
 from core.user_changes import has_acted
@@ -60,7 +62,7 @@ class Search:
                     self.refs.add(event.ref)
 
 
-_Naming = ListingSaved | ManagedRowEvent | OwnerMessageQueued | UserEvent
+_Naming = ListingSaved | OwnersEvent | ManagedRowEvent | OwnerMessageQueued | UserEvent
 
 
 def _named(event: _Naming) -> tuple[str, ...]:
@@ -72,6 +74,10 @@ def _named(event: _Naming) -> tuple[str, ...]:
             return (event.by, user_actor(event.owner_id), user_actor(event.lost_by))
         case QuarantineSet():
             return (event.ref, event.quarantine.by)
+        case CoOwnerSaved():
+            return (event.by, event.co_owner.user)
+        case OwnerSet() if event.hand_over is not None:
+            return (event.by, event.hand_over.heir)
         case _ if isinstance(event, UserEvent):
             return (event.ref,)
         case _:

@@ -8,6 +8,7 @@ same facts are equal, in whatever order and however often the facts came:
                owner of before, at a node that had not read it, leaves no key and no webhook
     keys       the union of all that were issued; of one key the later timestamp wins, and the later day of
                use; a deletion always wins
+    co-owners  as keys: an invitation that was withdrawn, or a co-ownership that ended, never comes back
     stats      counts are parts of a listing, and of each day the greatest stands too; of each node's window
                of updates the greatest wins
     votes      of each node the greatest count, and the latest time; see votes/table.py
@@ -26,7 +27,7 @@ same facts are equal, in whatever order and however often the facts came:
     delivery   the last one taken over wins; of one owner, the furthest, until the owner has forgotten it
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,17 +38,18 @@ from msgspec.structs import replace
 from core import events as ev
 from core import striking
 from core.actors import ERASED, UNKNOWN, Actor, user_of
+from core.co_owner_changes import joined_co_owners
 from core.owner_messages import joined_messages
 from core.push_history import joined_histories
 from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
+    CoOwner,
     Delivery,
     Eligibility,
     Key,
     Listing,
     NodeWindow,
-    Revocation,
     Stamp,
     Stamps,
     Takeover,
@@ -76,9 +78,10 @@ from replication.facts.kinds import (
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "profile": (
-        *("owner_id", "profile", "review", "reason"),
+        *("profile", "review", "reason"),
         *("updated_ms", "reviewed_ms", "denied_profile", "sent_ms"),
     ),
+    "owner": ("owner_id", "hand_over"),
     "counts": ("server_count", "command_count", "counts_ms"),
     "actual": ("actual_server_count",),
     "limits": ("stats_limit", "voters_limit"),
@@ -87,7 +90,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "proof": ("proof",),
 }
 """The fields that are written together, by the name of their timestamp."""
-OF_OWNERS = frozenset({"profile", "webhook", "proof"})
+OF_OWNERS = frozenset({"profile", "owner", "webhook", "proof"})
 """The parts that owners write: those of an owner before the last take-over are nothing."""
 NO_TENURE = (UNSTAMPED, 0)
 NUMBER_BYTES = 8  # in either column of a leaf
@@ -375,13 +378,15 @@ def joined(one: Listing, other: Listing) -> Listing:
         fields |= {name: getattr(later, name) for name in names}
         stamps[part] = getattr(later.stamps, part)
     revoked = newest_revocations((*one.revoked, *other.revoked))
+    gone = {each.id for each in revoked}
     return replace(
         one,
         **fields,
         created_ms=min(one.created_ms, other.created_ms),
         stamps=Stamps(**stamps),
         revoked=revoked,
-        keys=_keys(one, other, revoked),
+        keys=_keys(one, other, gone),
+        co_owners=_co_owners(one, other, gone),
         windows=_windows(one.windows, other.windows),
         trail=newest((*one.trail, *other.trail)),
         notes=newest_notes((*one.notes, *other.notes)),
@@ -420,7 +425,14 @@ def _eligibility(one: Eligibility | UnsetType, other: Eligibility | UnsetType) -
     return max(one, other, key=lambda each: (each.stamp, each.at_ms, _encode(each)))
 
 
-def _keys(one: Listing, other: Listing, revoked: tuple[Revocation, ...]) -> tuple[Key, ...]:
+def _co_owners(one: Listing, other: Listing, gone: Collection[str]) -> tuple[CoOwner, ...]:
+    """Join the co-owners since the last take-over: those of an owner before are gone."""
+    latest = max(tenure(one), tenure(other))
+    mine, theirs = (row.co_owners if tenure(row) == latest else () for row in (one, other))
+    return joined_co_owners(mine, theirs, gone)
+
+
+def _keys(one: Listing, other: Listing, gone: Collection[str]) -> tuple[Key, ...]:
     """Join the keys of the owners since the last take-over: those of an owner before are gone."""
     latest = max(tenure(one), tenure(other))
     keys: dict[str, Key] = {}
@@ -428,8 +440,7 @@ def _keys(one: Listing, other: Listing, revoked: tuple[Revocation, ...]) -> tupl
         known = keys.get(key.id, key)
         used_day = max(known.used_day, key.used_day)
         same_use = (replace(each, used_day=used_day) for each in (known, key))
-        keys[key.id] = max(same_use, key=lambda key: (key.stamp, _encode(key)))
-    gone = {each.key_id for each in revoked}
+        keys[key.id] = max(same_use, key=lambda key: (key.stamp, ERASED in key.makers, _encode(key)))
     return tuple(sorted((key for key in keys.values() if key.id not in gone), key=_issued))
 
 

@@ -124,6 +124,11 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"review notes {ref}")["notes"][0]["text"] == "The invite works."
         assert did(f"{kind} approve {listing}")["state"] == "approved"
         assert did(f"{kind} list --state approved")[kind][0]["id"] == listing
+        assert did(f"{kind} offer {listing} {USER}")["hand_over"]["heir"] == USER
+        assert did(f"{kind} end-offer {listing}")["hand_over"] is None
+        did(f"{kind} offer {listing} {USER}")
+        assert did(f"{kind} accept-offer {listing} {USER}")["owner_id"] == USER
+        assert did(f"{kind} edit {listing} --owner {OWNER}")["owner_id"] == OWNER
         assert did(f"webhook set {ref} {receiver.url} --auth-file -", input="a-secret")["has_token"] is True
         assert did(f"webhook test {ref} {USER}")["state"] == "delivered"
         assert receiver.received[-1].headers["authorization"] == "a-secret"
@@ -152,6 +157,9 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"votes strike {ref} --flagged --reason Bought --yes")["users"] == 0
         assert did(f"webhook remove {ref} --yes") == {"success": True}
 
+    assert did(f"owners invite {BOT} {OTHER_USER}")["invited"] == [OTHER_USER]
+    assert OTHER_USER in did(f"owners accept {BOT} {OTHER_USER}")["extra_owners"]
+    assert OTHER_USER not in did(f"owners remove {BOT} {OTHER_USER}")["extra_owners"]
     key = did(f"keys issue {BOT} tests")
     assert gateway.voters(key["key"]).status_code == 200
     assert gateway.voters(did(f"keys rotate {BOT} {key['id']} --overlap 0")["key"]).status_code == 200

@@ -10,6 +10,8 @@ from core.actors import GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
 from core.clock import day_of
 from core.events import (
     ActualCountSet,
+    CoOwnerSaved,
+    CoOwnersEnded,
     EligibilityChecked,
     EndpointHealthSet,
     EndpointHelped,
@@ -23,6 +25,7 @@ from core.events import (
     ListingTakenOver,
     ManagementEvent,
     NoteAdded,
+    OwnerSet,
     OwnershipProven,
     StatsUpdated,
     VotesStruck,
@@ -37,6 +40,7 @@ from core.rows import (
     Claim,
     Deed,
     Eligibility,
+    HandOver,
     Key,
     Listing,
     Note,
@@ -52,15 +56,17 @@ from core.rows import (
     Takeover,
     Webhook,
 )
-from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
+from tests.support.co_owners import co_owner
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
-Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof"]
+Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "proof", "owner"]
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
 CHECKS = (ServerCheck("members", "fail", 12, 100, NOW_MS), ServerCheck("icon", "pass", 1, 1, NOW_MS))
+OFFERED = HandOver(user_actor(OWNER), NOW_MS, NOW_MS + 5)
 
 PARTS: list[tuple[RowEvent, Part, Listing]] = [
     (
@@ -90,6 +96,11 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
     (WebhookRemoved(BOT_REF), "webhook", replace(ROW, webhook=None)),
     (ListingClaimed(BOT_REF, True, NOW_MS), "claim", replace(ROW, claim=Claim(NOW_MS, UNKNOWN))),
     (ListingClaimed(BOT_REF, False, NOW_MS), "claim", ROW),
+    (
+        OwnerSet(BOT_REF, OTHER_USER, OFFERED, "hand_over_offered", NOW_MS),
+        "owner",
+        replace(ROW, owner_id=OTHER_USER, hand_over=OFFERED),
+    ),
     (OwnershipProven(BOT_REF, NOW_MS), "proof", replace(ROW, proof=Proof(NOW_MS, UNKNOWN))),
 ]
 
@@ -106,7 +117,7 @@ def test_an_event_changes_its_part_and_stamps_it_in_a_fleet(
 def test_every_event_of_a_row_is_tried_here() -> None:
     without_a_part_of_their_own = {
         *(KeySaved, KeyDeleted, EndpointHelped, NoteAdded, EligibilityChecked, VotesStruck),
-        ListingTakenOver,
+        *(CoOwnerSaved, CoOwnersEnded, ListingTakenOver),
     }
     assert {type(event) for event, _, _ in PARTS} | without_a_part_of_their_own == set(get_args(RowEvent))
 
@@ -121,16 +132,14 @@ def test_a_key_bears_its_stamp_itself() -> None:
 
 
 def test_a_take_over_ends_what_the_owner_before_had_and_keeps_the_rest() -> None:
-    before = replace(
-        ROW, profile=replace(BOT_PROFILE, extra_owners=(USER,)), review="denied", reason="No.", server_count=7
-    )
+    before = replace(ROW, co_owners=(co_owner(OTHER_USER),), review="denied", reason="No.", server_count=7)
     event = ListingTakenOver(BOT_REF, OTHER_USER, OWNER, NOW_MS + 4, by=UNKNOWN)
     lost_by = user_actor(OWNER)
     expected = replace(
         before,
         owner_id=OTHER_USER,
-        profile=BOT_PROFILE,
         updated_ms=NOW_MS + 4,
+        co_owners=(),
         keys=(),
         proof=Proof(NOW_MS + 4, user_actor(OTHER_USER)),
         taken=Takeover(UNSTAMPED, NOW_MS + 4, lost_by),
@@ -139,8 +148,23 @@ def test_a_take_over_ends_what_the_owner_before_had_and_keeps_the_rest() -> None
     assert changed(before, event, STAMP) == replace(
         expected,
         taken=Takeover(STAMP, NOW_MS + 4, lost_by),
-        stamps=replace(Stamps(), profile=STAMP, proof=STAMP),
+        stamps=replace(Stamps(), profile=STAMP, proof=STAMP, owner=STAMP),
     )
+
+
+def test_a_co_owner_bears_a_stamp_itself_and_is_remembered_when_over_in_a_fleet_alone() -> None:
+    invited, joined = co_owner(OTHER_USER, joined=False), co_owner(OTHER_USER)
+    row = changed(ROW, CoOwnerSaved(BOT_REF, invited, NOW_MS, by=UNKNOWN), None)
+    assert (row.co_owners, row.extra_owners, row.invited) == ((invited,), (), (OTHER_USER,))
+    row = changed(row, CoOwnerSaved(BOT_REF, joined, NOW_MS, by=UNKNOWN), STAMP)
+    assert (row.co_owners, row.extra_owners, row.invited) == (
+        (replace(joined, stamp=STAMP),),
+        (OTHER_USER,),
+        (),
+    )
+    over = CoOwnersEnded(BOT_REF, (joined.id,), "co_owner_left", NOW_MS, by=UNKNOWN)
+    assert changed(row, over, None) == ROW
+    assert changed(row, over, STAMP) == replace(ROW, revoked=(Revocation(STAMP.ms, joined.id),))
 
 
 def test_a_note_bears_its_time_and_node_itself() -> None:
@@ -186,19 +210,19 @@ def test_the_health_of_an_endpoint_is_of_one_node_and_has_no_stamp() -> None:
     assert with_health(without, event) == without
 
 
-def test_a_listing_that_is_edited_keeps_its_review_only_if_it_was_approved() -> None:
+def test_a_listing_that_is_edited_keeps_its_owner_and_its_review_only_if_it_was_approved() -> None:
     new = ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, by=UNKNOWN)
     assert saved(None, new, STAMP) == Listing(
         *(BOT_REF, OTHER_USER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS),
-        stamps=Stamps(profile=STAMP),
+        stamps=Stamps(profile=STAMP, owner=STAMP),
         sent_ms=NOW_MS,
     )
     reviewed = replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS)
     again = saved(reviewed, replace(new, at_ms=NOW_MS + 1), None)
     waiting = replace(ROW, denied_profile=BOT_PROFILE, sent_ms=NOW_MS + 1)
-    assert again == replace(waiting, owner_id=OTHER_USER, updated_ms=NOW_MS + 1)
+    assert again == replace(waiting, updated_ms=NOW_MS + 1)
     approved = replace(ROW, review="approved", reviewed_ms=NOW_MS)
-    assert saved(approved, replace(new, review="approved"), None) == replace(approved, owner_id=OTHER_USER)
+    assert saved(approved, replace(new, review="approved"), None) == approved
 
 
 ACTS: list[tuple[ManagementEvent, Deed, str]] = [
@@ -261,7 +285,7 @@ def test_of_two_days_of_use_the_later_one_holds(key_id: str, day: int, kept: int
 def test_the_version_that_was_denied_is_kept_from_the_first_edit_to_the_next_decision() -> None:
     def edited(row: Listing, name: str) -> Listing:
         review: Review = "approved" if row.review == "approved" else "in_review"
-        profile = replace(BOT_PROFILE, name=name, extra_owners=(OTHER_USER,))
+        profile = replace(BOT_PROFILE, name=name)
         return saved(row, ListingSaved(BOT_REF, OWNER, profile, review, NOW_MS + 5), None)
 
     def decided(row: Listing, review: Review) -> Listing:
@@ -272,7 +296,7 @@ def test_the_version_that_was_denied_is_kept_from_the_first_edit_to_the_next_dec
     denied = decided(submitted, "denied")
     assert denied.denied_profile is None
     sent_again = edited(denied, "second")
-    kept = replace(BOT_PROFILE, name="first", extra_owners=())
+    kept = replace(BOT_PROFILE, name="first")
     assert sent_again.denied_profile == edited(sent_again, "third").denied_profile == kept
     approved = decided(sent_again, "approved")
     assert approved.denied_profile is edited(approved, "fourth").denied_profile is None

@@ -58,12 +58,10 @@ def test_an_edit_leaves_what_hangs_on_the_listing_alone(ledger: Ledger, state: S
     key, webhook = a_key(ledger), a_webhook(ledger)
     ledger.commit([VoteCast(BOT_REF, USER, 1, NOW_MS), ActualCountSet(BOT_REF, 5)])
     before = state.listings[BOT_REF]
-    ledger.commit([ListingSaved(BOT_REF, OTHER_USER, RENAMED, "approved", LATER_MS)])
+    ledger.commit([ListingSaved(BOT_REF, OTHER_USER, RENAMED, "approved", LATER_MS)])  # an edit sets no owner
     after = state.listings[BOT_REF]
     assert [act.deed for act in after.trail if act not in before.trail] == ["edited"]
-    assert after == replace(
-        before, owner_id=OTHER_USER, profile=RENAMED, updated_ms=LATER_MS, trail=after.trail
-    )
+    assert after == replace(before, profile=RENAMED, updated_ms=LATER_MS, trail=after.trail)
     assert (after.keys, after.webhook, after.reviewed_ms) == ((key,), webhook, NOW_MS)
     assert state.votes.voters(BOT_REF) == 1
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from core.actors import user_actor
 from core.events import (
     ActualCountSet,
+    CoOwnerSaved,
     DeliveryAttempted,
     DeliveryQueued,
     Event,
@@ -18,6 +19,7 @@ from core.events import (
     ListingSaved,
     NodeNamed,
     OwnerMessageQueued,
+    OwnerSet,
     StatsUpdated,
     UserErased,
     VoteCast,
@@ -29,6 +31,7 @@ from core.ledger import Ledger
 from core.rows import Delivery, Key, Listing, Policy, StatsWindow, Webhook
 from core.state import State
 from core.vote_port import leaves_of
+from tests.support.co_owners import co_owner
 from tests.support.committed_rows import a_delivery, a_finished_delivery, a_key, a_listing, a_webhook
 from tests.support.examples import examples
 from tests.support.generated_events import OF_TYPE, events, sequences
@@ -40,6 +43,7 @@ from tests.support.sample_rows import (
     NOW_MS,
     OTHER_USER,
     OWNER,
+    SERVER_PROFILE,
     SERVER_REF,
     USER,
 )
@@ -163,7 +167,9 @@ def test_a_digest_does_not_depend_on_the_order_of_listings() -> None:
 @pytest.mark.parametrize(
     "event",
     [
-        ListingSaved(BOT_REF, OTHER_USER, BOT_PROFILE, "approved", NOW_MS),
+        ListingSaved(BOT_REF, OWNER, SERVER_PROFILE, "approved", NOW_MS),
+        OwnerSet(BOT_REF, OTHER_USER, None, "handed_over", NOW_MS),
+        CoOwnerSaved(BOT_REF, co_owner(OTHER_USER), NOW_MS),
         ListingReviewed(BOT_REF, "denied", None, NOW_MS),
         ListingRemoved(BOT_REF),
         KeySaved(BOT_REF, Key("k2", "another", "d2", "d2", NOW_MS)),

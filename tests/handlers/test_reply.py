@@ -40,6 +40,11 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     ),
     "own_listing": ({}, "The listing is yours already."),
     "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),
+    "owns_already": ({}, "The user owns the listing already."),
+    "too_many_owners": (
+        {"most": 4},
+        "A listing has 4 extra owners and invitations at most; take one out first.",
+    ),
     "nothing_to_probe": ({}, "No delivery waits that could probe the endpoint; send a test."),
 }
 NOT_FOUND: Mapping[Thing, str] = {
@@ -50,6 +55,9 @@ NOT_FOUND: Mapping[Thing, str] = {
     "user": "There is no such user.",
     "session": "The user has no such session.",
     "quarantine": "The user is under no such quarantine.",
+    "invitation": "The user is not invited, or no longer.",
+    "extra_owner": "The user is no extra owner, and is not invited.",
+    "hand_over": "The listing is not offered to the user, or no longer.",
 }
 
 

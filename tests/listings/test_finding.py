@@ -4,25 +4,26 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.events import ListingRemoved, ListingSaved
+from core.events import CoOwnerSaved, Event, ListingRemoved, ListingSaved
 from core.packing import pack
 from core.ref_slices import SLICE
 from core.rows import BOTS
 from core.state import State
 from listings.finding import ListingSearch, OwnedListings
+from tests.support.co_owners import co_owner
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_PROFILE, NOW_MS, OTHER_USER, OWNER, SERVER_PROFILE, USER
 
 FIRST = 10**17
 
 
-def saved(ref: str, name: str, owner: str = OWNER, others: tuple[str, ...] = ()) -> ListingSaved:
+def saved(ref: str, name: str, owner: str = OWNER) -> ListingSaved:
     if ref.startswith(BOTS):
-        return ListingSaved(ref, owner, replace(BOT_PROFILE, name=name, extra_owners=others), "approved", 1)
+        return ListingSaved(ref, owner, replace(BOT_PROFILE, name=name), "approved", 1)
     return ListingSaved(ref, owner, replace(SERVER_PROFILE, name=name), "denied", NOW_MS)
 
 
-def holding(*events: ListingSaved) -> State:
+def holding(*events: Event) -> State:
     state = empty_state()
     for event in events:
         state.apply(event)
@@ -96,13 +97,16 @@ def test_listings_may_come_and_go_while_a_search_runs() -> None:
     assert len(search.found) == 3 * SLICE
 
 
-def test_a_user_owns_what_the_profile_says() -> None:
+def test_a_user_owns_what_the_row_says_and_not_what_invites_them() -> None:
     state = packed(
         holding(
             saved("bots/1", "own", USER),
-            saved("bots/2", "shared", OWNER, (OTHER_USER, USER)),
+            saved("bots/2", "shared", OWNER),
+            CoOwnerSaved("bots/2", co_owner(OTHER_USER), NOW_MS),
+            CoOwnerSaved("bots/2", co_owner(USER), NOW_MS),
             saved("servers/3", "server", USER),
             saved("servers/4", "of another", OTHER_USER),
+            CoOwnerSaved("servers/4", co_owner(USER, joined=False), NOW_MS),
         )
     )
     owned = OwnedListings(state, USER, 2)

@@ -96,7 +96,8 @@ def test_an_issued_key_opens_its_listing(ledger: Ledger, state: State) -> None:
     a_listing(ledger)
     issue(ledger)
     digest = "d1" * 32
-    assert state.listings[BOT_REF].keys == (Key("k1", "production", digest, digest[:FINGERPRINT], NOW_MS),)
+    key = Key("k1", "production", digest, digest[:FINGERPRINT], NOW_MS, makers=(OPERATOR,))
+    assert state.listings[BOT_REF].keys == (key,)
     assert granted(state, digest)
 
 

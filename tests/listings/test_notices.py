@@ -1,7 +1,7 @@
 """listings/notices.py: an owner is told what others did, and no more than that."""
 
 from core.actors import user_actor
-from core.events import ListingReviewed, ListingSaved, NoticesRead, UserSignedIn
+from core.events import ListingReviewed, ListingSaved, NoticesRead, OwnerSet, UserSignedIn
 from core.ledger import Ledger
 from core.rows import Deed
 from core.state import State
@@ -69,6 +69,6 @@ def test_all_that_are_new_are_counted_and_the_newest_are_kept(ledger: Ledger, st
 def test_a_handover_is_told_to_both_and_says_whose_it_is_now(ledger: Ledger, state: State) -> None:
     list_two(ledger)
     by = user_actor(OWNER)
-    ledger.commit([ListingSaved(BOT_REF, USER, BOT_PROFILE, "in_review", NOW_MS + 1, hands_over=True, by=by)])
+    ledger.commit([OwnerSet(BOT_REF, USER, None, "handed_over", NOW_MS + 1, by=by)])
     assert [(each.act.deed, each.is_given) for each in notices(state, USER).newest] == [("handed_over", True)]
     assert [(each.act.deed, each.is_given) for each in notices(state).newest] == [("handed_over", False)]

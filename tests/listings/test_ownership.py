@@ -3,9 +3,8 @@
 from hypothesis import given
 from msgspec.structs import replace
 
-from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved
+from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, OwnerSet
 from core.packing import pack
-from core.rows import BotProfile
 from core.state import State
 from listings.ownership import DECIDED_KEPT, USUAL_FROM, USUAL_OF, Ownership
 from listings.review import place_ms, waited_ms
@@ -44,12 +43,8 @@ def decided_in(state: State) -> list[tuple[int, str]]:
 
 
 def owned(state: State, user: str) -> list[str]:
-    found = []
-    for row in state.listings.values():
-        others = row.profile.extra_owners if isinstance(row.profile, BotProfile) else ()
-        if user in {row.owner_id, *others}:
-            found.append(row.ref)
-    return sorted(found)
+    rows = state.listings.values()
+    return sorted(row.ref for row in rows if user in {row.owner_id, *row.extra_owners})
 
 
 @examples(100)
@@ -62,6 +57,9 @@ def test_the_log_leads_to_what_a_look_at_everything_finds(sequence: list[Event],
         reading.on_record(1, [event])
     for ownership in (reading, surveyed(state)):
         assert list(ownership.refs_of(user)) == owned(state, user)
+        assert list(ownership.asking(user)) == sorted(
+            row.ref for row in state.listings.values() if user in row.asked
+        )
         assert list(ownership.queue) == queue_of(state)
         assert list(ownership.decided) == decided_in(state)
         assert [ownership.place(ref) for _, ref in queue_of(state)] == [*range(1, len(queue_of(state)) + 1)]
@@ -109,10 +107,12 @@ def test_of_many_decisions_the_newest_are_known() -> None:
 def test_who_has_left_a_listing_owns_it_no_more() -> None:
     state = empty_state()
     ownership = surveyed(state)
-    for owner in (OWNER, OTHER_USER):
-        saved = ListingSaved(BOT_REF, owner, BOT_PROFILE, "in_review", NOW_MS)
-        state.apply(saved)
-        ownership.on_record(1, [saved])
+    for event in (
+        ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS),
+        OwnerSet(BOT_REF, OTHER_USER, None, "handed_over", NOW_MS),
+    ):
+        state.apply(event)
+        ownership.on_record(1, [event])
     assert ([*ownership.refs_of(OWNER)], [*ownership.refs_of(OTHER_USER)]) == ([], [BOT_REF])
     assert ownership.place(OTHER_REF) is None
 

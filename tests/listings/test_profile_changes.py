@@ -7,7 +7,7 @@ from msgspec.structs import asdict, replace
 
 from listings.profile_changes import COMPARED, ChangedField, ChangedLine, changed_fields
 from tests.support.examples import examples
-from tests.support.sample_rows import BOT_PROFILE, OTHER_USER, SERVER_PROFILE
+from tests.support.sample_rows import BOT_PROFILE, SERVER_PROFILE
 
 few_lines = st.lists(st.sampled_from("abc"), max_size=12)
 texts = few_lines.map("\n".join)
@@ -18,10 +18,8 @@ def lines_of(before: str, after: str) -> list[ChangedLine]:
     return [*field.lines]
 
 
-def test_only_what_differs_is_named_and_owners_are_no_part_of_it() -> None:
-    after = replace(
-        BOT_PROFILE, name="Another", support_invite="https://help.example", extra_owners=(OTHER_USER,)
-    )
+def test_only_what_differs_is_named() -> None:
+    after = replace(BOT_PROFILE, name="Another", support_invite="https://help.example")
     assert changed_fields(asdict(BOT_PROFILE), asdict(after)) == [
         ChangedField("name", [ChangedLine("gone", BOT_PROFILE.name), ChangedLine("new", "Another")]),
         ChangedField("support_invite", [ChangedLine("new", "https://help.example")]),

@@ -163,7 +163,7 @@ def test_a_new_owner_has_proven_nothing(ledger: Ledger, state: State) -> None:
     owner = user_actor(OWNER)
     ledger.commit(review.prove_ownership(state, BOT_REF, "vg-abc", "vg-abc", NOW_MS, by=owner))
     handed_over = BotEdit(**{**FIELDS, "owner_id": USER})
-    ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=owner))
+    ledger.commit(rules.edit(state, BOT_REF, handed_over, NOW_MS, by=OPERATOR))
     assert not review.is_proven(state.listings[BOT_REF])
 
 

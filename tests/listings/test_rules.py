@@ -14,7 +14,7 @@ from listings import rules
 from listings.forms import BotEdit, BotSubmission, Limits, ServerEdit, ServerSubmission, read
 from listings.review import waiting_since
 from tests.support.committed_rows import a_key, a_listing, a_webhook
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, OWNER, SERVER_REF, USER
+from tests.support.sample_rows import BOT_REF, NOW_MS, OWNER, SERVER_REF, USER
 
 LATER_MS = NOW_MS + 1_000
 BOT_FIELDS = {
@@ -23,7 +23,6 @@ BOT_FIELDS = {
     "short_description": "A bot for the tests",
     "description": "A longer description of a bot for the tests",
     "categories": ["Utility", "Music"],
-    "extra_owners": [OTHER_USER],
     "support_invite": "https://chat.example/invite",
 }
 SERVER_FIELDS = {
@@ -48,7 +47,6 @@ def test_a_submitted_bot_is_in_review(ledger: Ledger, state: State) -> None:
         "A bot for the tests",
         "A longer description of a bot for the tests",
         ("Utility", "Music"),
-        (OTHER_USER,),
         "https://chat.example/invite",
     )
 
@@ -215,7 +213,7 @@ def test_a_profile_has_every_field_of_its_form_but_the_owner(
     assert set(profile.__struct_fields__) == form.model_fields.keys() - {"owner_id"}
 
 
-def test_an_edit_with_another_owner_is_a_handover_and_sends_a_denied_listing_again(
+def test_an_edit_of_the_operator_with_another_owner_is_a_hand_over_at_once(
     ledger: Ledger, state: State
 ) -> None:
     ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
@@ -224,5 +222,14 @@ def test_an_edit_with_another_owner_is_a_handover_and_sends_a_denied_listing_aga
         heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER, "name": name})
         ledger.commit(rules.edit(state, BOT_REF, heir, now_ms, by=OPERATOR))
     listing = state.listings[BOT_REF]
-    assert [act.deed for act in listing.trail if act.at_ms >= LATER_MS] == ["handed_over", "edited"]
+    deeds = [act.deed for act in listing.trail if act.at_ms >= LATER_MS]
+    assert (listing.owner_id, deeds) == (USER, ["edited", "handed_over", "edited"])
     assert waiting_since(listing) == LATER_MS
+
+
+def test_an_edit_of_a_user_with_another_owner_offers_the_listing(ledger: Ledger, state: State) -> None:
+    ledger.commit(rules.submit(state, BOT_SUBMISSION, NOW_MS, by=OPERATOR))
+    heir = read(BotEdit, {**BOT_FIELDS, "owner_id": USER})
+    ledger.commit(rules.edit(state, BOT_REF, heir, LATER_MS, by=user_actor(OWNER)))
+    listing = state.listings[BOT_REF]
+    assert (listing.owner_id, listing.asked) == (OWNER, (USER,))

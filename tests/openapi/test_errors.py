@@ -79,6 +79,12 @@ def new(gateway: ThreadGateway) -> ThreadGateway:
     return gateway
 
 
+def invited(gateway: ThreadGateway, count: int) -> requests.Response:
+    """Invites so many users, and returns the last answer."""
+    users = [str(10**17 + number) for number in range(count)]
+    return [gateway.operate("PUT", f"{ONE}/extra-owners/{user}", {}) for user in users][-1]
+
+
 def redelivered(gateway: ThreadGateway, receiver: Receiver) -> requests.Response:
     receiver.default = status(500)
     delivery = gateway.done("POST", f"{ONE}/webhook/test", {"user": USER})["id"]
@@ -137,6 +143,11 @@ ASKED: dict[str, Ask] = {
     "noSuchUser": lambda g, *_: g.operate("GET", WHO),
     "noSuchSession": lambda g, *_: without_session(g),
     "noSuchQuarantine": lambda g, *_: g.operate("DELETE", f"{WHO}/quarantines/vote"),
+    "noInvitation": lambda g, *_: g.operate("POST", f"{ONE}/extra-owners/{USER}/accept", {}),
+    "noExtraOwner": lambda g, *_: g.operate("DELETE", f"{ONE}/extra-owners/{USER}"),
+    "noHandOver": lambda g, *_: g.operate("DELETE", f"{ONE}/hand-over"),
+    "ownsAlready": lambda g, *_: g.operate("PUT", f"{ONE}/hand-over", {"heir": BOT_SUBMISSION["owner_id"]}),
+    "tooManyOwners": lambda g, *_: invited(g, 5),
     "listingExists": lambda g, *_: new(g).operate("POST", "/manage/bots", {**BOT_SUBMISSION, "id": BOT}),
     "notInReview": lambda g, *_: g.operate("POST", f"{ONE}/approve"),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),

@@ -11,7 +11,7 @@ from core.actors import user_of
 from core.clock import day_of, month_of_day
 from core.fleet_table import label_of
 from core.push_history import Pushed
-from core.rows import Key, Listing, Stamp, StatsWindow
+from core.rows import CoOwner, Key, Listing, Stamp, StatsWindow
 from replication.facts.merge import NO_TENURE, OF_OWNERS, PARTS, tenure
 from tests.support.memory_nodes import DIGESTS, Node
 
@@ -66,6 +66,9 @@ class Book:
         self.erased: set[str] = set()
         self.sign_ins: list[SignIn] = []
         self.ended: set[str] = set()
+        self.co_owners: dict[tuple[Life, Tenure], dict[str, list[CoOwner]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         self.messages: dict[Life, list[Message]] = defaultdict(list)
 
     def note(self, node: Node, events: Sequence[ev.Event]) -> None:
@@ -83,8 +86,9 @@ class Book:
                     self._note_struck(self.struck[self._life(node, event.ref)][node.label], event)
                 case ev.UserErased():
                     self.erased.add(event.user)
-                case ev.KeyDeleted():
-                    self.deleted[self._life(node, event.ref)].add(event.key_id)
+                case ev.KeyDeleted() | ev.CoOwnersEnded():
+                    ids = (event.key_id,) if isinstance(event, ev.KeyDeleted) else event.ids
+                    self.deleted[self._life(node, event.ref)].update(ids)
                 case ev.KeyUsed():
                     used = self.used[self._life(node, event.ref)]
                     used[event.key_id] = max(event.day, used.get(event.key_id, 0))
@@ -115,9 +119,18 @@ class Book:
         match event:
             case ev.ListingSaved() | ev.ListingReviewed():
                 self._note_part(node, event.ref, "profile")
+                self._note_part(node, event.ref, "owner")
             case ev.ListingTakenOver():
                 self._note_part(node, event.ref, "profile")
                 self._note_part(node, event.ref, "webhook")
+                self._note_part(node, event.ref, "owner")
+            case ev.OwnerSet():
+                self._note_part(node, event.ref, "owner")
+            case ev.CoOwnerSaved():
+                row = node.listing(event.ref)
+                of_life = self.co_owners[self._life(node, event.ref), tenure(row)]
+                rows = {each.id: each for each in row.co_owners}
+                of_life[event.co_owner.id].append(rows[event.co_owner.id])
             case ev.StatsUpdated():
                 self._note_part(node, event.ref, "counts")
                 self._note_push(node, event)

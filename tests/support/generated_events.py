@@ -19,14 +19,18 @@ from core.rows import (
     Attempt,
     BotProfile,
     Claim,
+    CoOwner,
+    CoOwnersDeed,
     Delivery,
     Eligibility,
+    HandOver,
     Key,
     Listing,
     NodeCounts,
     NodeWindow,
     Note,
     Outcome,
+    OwnerDeed,
     OwnerMessage,
     Policy,
     Proof,
@@ -94,7 +98,6 @@ profiles = st.builds(
     texts,
     texts,
     st.tuples(texts),
-    extra_owners=st.tuples() | st.tuples(users),
     support_invite=st.none() | texts,
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
 failures = st.integers(0, 3)
@@ -186,6 +189,7 @@ def key_of(draw: st.DrawFn, ref: str, key_id: str) -> Key:
         draw(times) if old else 0,
         draw(stamps),
         draw(st.integers(0, 3)),
+        draw(st.lists(actors, max_size=2).map(tuple)),
     )
 
 
@@ -255,6 +259,14 @@ def owner_messages_attempted(draw: st.DrawFn) -> ev.OwnerMessageAttempted:
     )
 
 
+co_owner_ids = st.sampled_from(["o1", "o2", "o3"])
+co_owners = st.builds(CoOwner, co_owner_ids, user_actors, times, st.none() | times, stamps)
+co_owner_lists = st.lists(co_owners, max_size=2, unique_by=lambda each: each.id).map(
+    lambda found: tuple(sorted(found, key=lambda each: (each.invited_ms, each.id)))
+)
+hand_overs = st.none() | st.builds(HandOver, user_actors, times, times)
+
+
 @st.composite
 def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
     ref = draw(refs)
@@ -272,7 +284,9 @@ def listings_merged(draw: st.DrawFn) -> ev.ListingMerged:
         keys=tuple(key_of(draw, ref, key_id) for key_id in draw(st.sets(key_ids))),
         windows=tuple(sorted(draw(st.lists(windows, max_size=2, unique_by=lambda each: each.node)))),
         revoked=tuple(sorted(draw(st.sets(st.builds(Revocation, times, key_ids), max_size=2)))),
-        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 7)),
+        stamps=draw(st.just(Stamps()) | st.builds(Stamps, *[stamps] * 8)),
+        co_owners=draw(co_owner_lists),
+        hand_over=draw(hand_overs),
         trail=newest(draw(st.lists(acts, max_size=3))),
         claim=draw(st.none() | st.builds(Claim, times, actors)),
         notes=newest_notes(draw(st.lists(st.builds(Note, times, actors, texts, labels), max_size=3))),
@@ -344,11 +358,23 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
     return ev.DeliveryMerged(row)
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, st.booleans(), **managed)
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, **managed)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
     ev.ListingSaved: listings_saved,
+    ev.OwnerSet: st.builds(
+        ev.OwnerSet, refs, users, hand_overs, st.sampled_from(get_args(OwnerDeed)), times, **managed
+    ),
+    ev.CoOwnerSaved: st.builds(ev.CoOwnerSaved, refs, co_owners, times, **managed),
+    ev.CoOwnersEnded: st.builds(
+        ev.CoOwnersEnded,
+        refs,
+        st.lists(co_owner_ids, max_size=2, unique=True).map(tuple),
+        st.sampled_from(get_args(CoOwnersDeed)),
+        times,
+        **managed,
+    ),
     ev.ListingReviewed: st.builds(ev.ListingReviewed, refs, reviews, st.none() | texts, times, **managed),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),

@@ -19,7 +19,7 @@ from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
 TEXT = st.text(max_size=8)
 MS = st.integers(0, (1 << 42) - 1)
 REFS = st.sampled_from([BOT_REF, OTHER_REF, SERVER_REF])
-BOT_PROFILES = st.builds(BotProfile, TEXT, TEXT, TEXT, st.tuples(TEXT), st.just(()), st.none() | TEXT)
+BOT_PROFILES = st.builds(BotProfile, TEXT, TEXT, TEXT, st.tuples(TEXT), st.none() | TEXT)
 SERVER_PROFILES = st.builds(ServerProfile, TEXT, TEXT, st.tuples(TEXT), TEXT)
 KEYS = st.builds(Key, TEXT, TEXT, TEXT, TEXT, MS, st.none() | MS, st.none() | TEXT, MS)
 SUSPENSIONS = st.none() | st.builds(Suspension, MS, TEXT, st.integers(1, 9), MS)

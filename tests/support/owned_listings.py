@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from core.actors import OPERATOR
 from people.quarantine import impose
+from tests.support.co_owners import let_join
 from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.people_gateway import PeopleGateway
 from tests.support.platform_stand_in import ADA, READY
@@ -22,10 +23,12 @@ def list_bot(
     decision: str | None = None,
     **profile: object,
 ) -> None:
-    """List a bot anew. `decision` is "approve", "deny" or none yet."""
+    """List a bot anew; the users of `extra` have accepted to own it, too. `decision` is "approve", "deny" or
+    none yet."""
     gateway.operate("DELETE", f"/manage/bots/{bot}")
-    own = {"id": bot, "owner_id": owner, "extra_owners": list(extra), **profile}
+    own = {"id": bot, "owner_id": owner, **profile}
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, **own})
+    let_join(gateway, bot, *extra)
     gateway.clock.advance(1)
     if decision is not None:
         body = {"reason": "It is too quiet."} if decision == "deny" else {}

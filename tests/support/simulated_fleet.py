@@ -18,7 +18,7 @@ from core.refusals import Refusal
 from core.rows import Attempt, ServerCheck
 from core.user_rows import UserProfile, user_ref
 from core.webhook_events import NewDeliveries
-from listings import eligibility, keys, rules, stats, webhooks
+from listings import co_owners, eligibility, hand_over, keys, rules, stats, webhooks
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, WebhookSettings
 from listings.take_over import take_over
 from people.naming import set_naming
@@ -387,6 +387,21 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
     ),
     "revoke": lambda node, step, _: keys.delete_key(
         node.state, step.ref, _key_id(node, step), _now(node), by=_by(step)
+    ),
+    "invite": lambda node, step, new: co_owners.invite(
+        rules.listing_of(node.state, step.ref), step.user, new, _now(node), by=OPERATOR
+    ),
+    "join": lambda node, step, _: co_owners.accept(
+        rules.listing_of(node.state, step.ref), step.user, _now(node), by=_by(step)
+    ),
+    "part": lambda node, step, _: co_owners.end(
+        rules.listing_of(node.state, step.ref), step.user, _now(node), by=_by(step)
+    ),
+    "offer": lambda node, step, _: hand_over.offer(
+        rules.listing_of(node.state, step.ref), step.user, _now(node), by=OPERATOR
+    ),
+    "inherit": lambda node, step, new: hand_over.accept(
+        rules.listing_of(node.state, step.ref), step.user, new, _now(node), by=_by(step)
     ),
     "update": _update,
     "webhook": lambda node, step, _: webhooks.save_webhook(

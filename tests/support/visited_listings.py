@@ -4,6 +4,7 @@ from functools import partial
 
 from core.actors import OPERATOR
 from people.quarantine import impose
+from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN
@@ -18,7 +19,8 @@ OF_SERVER = f"/servers/{SERVER}/manage/webhook"
 def own_bot(gateway: PeopleGateway, *, approved: bool = True) -> None:
     """Let Ada own a bot, together with Dan."""
     gateway.operate("DELETE", f"/manage/bots/{BOT}")
-    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [DAN]})
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
+    let_join(gateway, BOT, DAN)
     if approved:
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
 

@@ -61,10 +61,8 @@ class ListingAccess:
         if row is None:
             raise NotFound("listing")
         allowed = rights(person.id, row, is_moderator=person.is_moderator)
-        if "see" not in allowed:
-            raise NotFound("listing")
         if right not in allowed:
-            raise NotPermitted
+            raise NotPermitted if "see" in allowed else NotFound("listing")
         return Access(row, person, allowed)
 
     def fresh(self, visit: PersonVisit, kind: str, right: Right) -> Access:

@@ -54,7 +54,7 @@ LABELS: Mapping[str, Text] = {
     "categories": Text("Categories"),
     "category": Text("Category"),
     "keywords": Text("Keywords"),
-    "extra_owners": Text("Extra owners"),
+    "extra_owners": Text("Co-owners"),
     "support_invite": Text("Support"),
 }
 """The fields of profiles by their names in the API, which are their names in the forms, too."""
@@ -93,16 +93,8 @@ def written(profile: BotProfile | ServerProfile) -> dict[str, Any]:
 
 
 def version_of(row: Listing) -> str:
-    """Return what tells the present profile from others, for a form that is drawn from it. Owners are no part
-    of it: the form leaves them as they are."""
-    fields = {name: value for name, value in written(row.profile).items() if name != "extra_owners"}
-    return hashlib.blake2b(msgspec.json.encode(fields), digest_size=8).hexdigest()
-
-
-def owners_of(row: Listing) -> dict[str, Any]:
-    """Return the owners of a listing, as the API takes them."""
-    extra = {"extra_owners": row.profile.extra_owners} if isinstance(row.profile, BotProfile) else {}
-    return {"owner_id": row.owner_id, **extra}
+    """Return what tells the present profile from others, for a form that is drawn from it."""
+    return hashlib.blake2b(msgspec.json.encode(written(row.profile)), digest_size=8).hexdigest()
 
 
 def edit_name(kind: Kind) -> str:

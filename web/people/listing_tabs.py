@@ -16,6 +16,7 @@ TABS: Mapping[str, Text] = {
     "keys": Text("API keys"),
     "webhook": Text("Webhook"),
     "owners": Text("Owners"),
+    "leave": Text("Leave"),
     "danger": Text("Danger zone"),
 }
 

@@ -122,12 +122,14 @@ class MyData:
             "account": account,
             "reminders": self._reminders(row) if row is not None else [],
             "listings": list(self._ownership.refs_of(user_id)),
+            "invitations": list(self._ownership.asking(user_id)),
             "votes": known.votes,
             "cooldowns": known.cooldowns,
             "webhook_deliveries": known.deliveries,
             "direct_messages": known.messages,
             "flagged_votes": known.flags,
             "acts": known.acts,
+            "keys_made": known.keys,
             "acts_on_users": known.quarantines,
         }
 
@@ -160,6 +162,7 @@ class _Known:
         self.messages: list[dict[str, Any]] = []
         self.flags: list[dict[str, Any]] = []
         self.acts: list[dict[str, Any]] = []
+        self.keys: list[dict[str, Any]] = []
         self.quarantines: list[dict[str, Any]] = []
         self._state = state
         self._user = user_id
@@ -193,6 +196,8 @@ class _Known:
         listing, user = self._state.listings.get(ref), self._state.users.get(ref)
         if listing is not None:
             self.acts += self._acts(listing)
+            made = (key for key in listing.keys if self._actor in key.makers)
+            self.keys += [{"listing": ref, "id": key.id, "name": key.name} for key in made]
             self.flags += [
                 {"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule}
                 for flag in (listing.flags if listing.flags is not UNSET else ())

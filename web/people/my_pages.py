@@ -1,7 +1,7 @@
 """The pages of a person: listings, notices, sessions. Law: they show one's own alone."""
 
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
@@ -12,17 +12,21 @@ from core.user_rows import UserSession, user_ref
 from handlers.manage_listings import kind_of_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
+from listings.finding import survey
 from listings.notices import NoticeSearch, OwnerNotice
 from listings.ownership import Ownership
 from people.user_sessions import Sessions, session_id
 from web.pages import Page, Shown, see_other
 from web.people.browsers import label_in_words
+from web.people.invitation_pages import is_asked
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.people_in_state import PeopleInState
 from web.texts import Text, Words
 
 LISTINGS = 100
 """Those on one page."""
+INVITATIONS = 20
+"""Those that are shown at once. Strangers make them, and each that is declined makes room for another one."""
 
 
 class OwnListing(NamedTuple):
@@ -77,8 +81,21 @@ class MyPages:
             "next": rows[-1].ref if len(refs) > first + LISTINGS else None,
             "unread": (await self._notices(visit)).unread,
             "is_complete": self._ownership.is_complete,
+            **(await self._invitations(signed_in(visit).id)),
         }
         return Page("people/listings.html", Text("My listings"), values)
+
+    async def _invitations(self, user: str) -> dict[str, Any]:
+        """Return the listings that ask the person to become an owner, and how many more there are. Strangers
+        make them, so other requests are served meanwhile."""
+        now_ms, listings, asking = self._clock.now_ms(), self._state.listings, list[Listing]()
+
+        def look(ref: str) -> None:
+            if ref in listings and is_asked(row := listings.peek(ref), user, now_ms):
+                asking.append(row)
+
+        await in_slices(survey([*self._ownership.asking(user)], look))
+        return {"invitations": asking[:INVITATIONS], "more_invitations": max(0, len(asking) - INVITATIONS)}
 
     async def notices(self, visit: PersonVisit) -> Shown:
         found = await self._notices(visit)

@@ -24,6 +24,8 @@ def _rows(kind: Kind) -> tuple[PageRow, ...]:
         PageRow(
             "POST", f"{one}/profile", _of(kind, lambda to: to.profile.save), "signed in", gives_back=True
         ),
+        PageRow("GET", f"{one}/owners", _of(kind, lambda to: to.owners.show), "signed in"),
+        PageRow("POST", f"{one}/owners", _of(kind, lambda to: to.owners.save), "signed in", gives_back=True),
         PageRow("GET", f"{one}/danger", _of(kind, lambda to: to.removal.show), "signed in"),
         PageRow("POST", f"{one}/danger", _of(kind, lambda to: to.removal.remove), "signed in"),
     )
@@ -33,8 +35,6 @@ OWNED_PAGES = (
     PageRow("GET", "/bots/new", lambda to: to.submission.show, "signed in"),
     PageRow("POST", "/bots/new", lambda to: to.submission.submit, "signed in", gives_back=True),
     PageRow("POST", "/bots/{id}/manage/prove", lambda to: to.overview.prove, "signed in"),
-    PageRow("GET", "/bots/{id}/manage/owners", lambda to: to.owners.show, "signed in"),
-    PageRow("POST", "/bots/{id}/manage/owners", lambda to: to.owners.save, "signed in", gives_back=True),
     PageRow("GET", "/servers/new", lambda to: to.server_submission.show, "signed in"),
     PageRow("POST", "/servers/new", lambda to: to.server_submission.submit, "signed in", gives_back=True),
     PageRow("POST", "/servers/{id}/manage/check", lambda to: to.server_checks.check, "signed in"),

@@ -1,26 +1,34 @@
-"""Who the owners of a bot are. Law: its owner alone says so, newly signed in.
+"""The pages on which its owner alone, freshly signed in, says who owns a listing.
 
-Two forms: one names the extra owners, the other hands the bot over to one of them. Whoever hands it over
-stays as an extra owner.
+One page has a form for each act: invite a co-owner or take one out, offer the listing to another owner, and
+revoke keys that somebody made who is no owner any more. A server has a hand-over alone.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from core.clock import Clock
+from core.refusals import NotFound
 from core.state import State
-from people.quarantine import refuse_quarantined
+from handlers.manage_listings import Kind, kind_of_ref
+from listings.co_owners import keys_of_others
+from listings.forms import MOST_CO_OWNERS
+from listings.hand_over import standing
 from web.json_answers import JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, PageRow, Shown, see_other
 from web.people.listing_access import Access, ListingAccess
-from web.people.listing_forms import LABELS, by_field, edit_name, owners_of, written
+from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
-from web.people.questions import REFUSALS, refused_by
+from web.people.people_audience import FIELD_LABELS, PersonVisit
+from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.user_names import names_of
-from web.texts import NO_ERRORS, Text, Words
+from web.texts import Text
 
-NOBODY = Text("must be one of the extra owners")
+NOTHING_TYPED: Mapping[str, str] = {"user": "", "heir": ""}
+"""The fields that somebody fills in."""
+LEAVING = Text(
+    "You lose your rights on this listing at once. API keys that you made go on working: its owner sees "
+    "them, and can revoke them. To come back you need a new invitation."
+)
 
 
 class OwnerPages:
@@ -30,51 +38,100 @@ class OwnerPages:
         self._access = access
         self._answers = answers
 
-    def show(self, visit: PersonVisit) -> Shown:
-        access = self._access.fresh(visit, "bots", "own")
-        return self._page(access, access.row.extra_owners)
+    def show(self, visit: PersonVisit, kind: Kind) -> Shown:
+        return self._page(self._access.fresh(visit, kind, "own"))
 
-    async def save(self, visit: PersonVisit) -> Shown:
-        """Name the extra owners, or hand the bot over."""
-        access, form = self._access.fresh(visit, "bots", "own"), visit.form()
-        if form.text("act") != "hand_over":
-            return await self._saved(visit, access, {"extra_owners": form.lines("extra_owners")}, "saved")
-        heir, extra = form.text("heir"), access.row.extra_owners
-        if heir not in extra:
-            return self._page(access, extra, {"heir": NOBODY}, 400)
-        others = [access.row.owner_id, *(each for each in extra if each != heir)]
-        return await self._saved(visit, access, {"owner_id": heir, "extra_owners": others}, "handed-over")
-
-    async def _saved(
-        self, visit: PersonVisit, access: Access, change: Mapping[str, Any], notice: str
-    ) -> Shown:
-        row = access.row
-        body = {**owners_of(row), **written(row.profile), **change}
+    async def save(self, visit: PersonVisit, kind: Kind) -> Shown:
+        """Do what one of the forms asks for."""
+        access, form = self._access.fresh(visit, kind, "own"), visit.form()
+        act, typed = form.text("act"), {name: form.text(name) for name in NOTHING_TYPED}
         try:
-            if row.review == "denied":  # to change it is to send it again
-                refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
-            await self._answers.reply(edit_name("bots"), visit.request, row.id, body=body)
+            notice = await self._done(visit, access, act, typed, form.text("key"))
+        except NotFound:  # done before, in another window: the page shows how it stands now
+            notice = ""
         except REFUSALS as error:
-            refused, typed = (
-                refused_by(error),
-                row.extra_owners if "owner_id" in change else change["extra_owners"],
-            )
-            return self._page(access, typed, by_field(refused.errors), refused.status)
-        return see_other(f"/{row.ref}/manage?notice={notice}")
+            refused = refused_by(error)
+            errors = by_field(refused.errors)
+            if "id" in errors:  # the API has the user's id in the path
+                errors["user"] = errors.pop("id")
+            return self._page(access, FormRefusal(errors, refused.status), typed)
+        query = f"?notice={notice}" if notice else ""
+        return see_other(f"/{access.row.ref}/manage/owners{query}")
+
+    async def _done(
+        self, visit: PersonVisit, access: Access, act: str, typed: Mapping[str, str], key_id: str
+    ) -> str:
+        """Return the name of the notice. Raises the refusals of the endpoints."""
+        row, answers = access.row, self._answers
+        form = kind_of_ref(row.ref)[:-1].capitalize()
+        match act:
+            case "invite" if form == "Bot":
+                await answers.reply("inviteExtraOwner", visit.request, row.id, typed["user"], body={})
+                return "invited"
+            case "remove" if form == "Bot":
+                await answers.reply("endExtraOwner", visit.request, row.id, typed["user"])
+                return "co-owner-removed"
+            case "offer":
+                await answers.reply(f"offer{form}", visit.request, row.id, body={"heir": typed["heir"]})
+                return "offered"
+            case "withdraw":
+                await answers.reply(f"end{form}Offer", visit.request, row.id)
+                return "offer-withdrawn"
+            case "revoke":
+                for key in keys_of_others(row):
+                    if key_id in {"all", key.id}:
+                        await answers.reply("deleteKey", visit.request, row.id, key.id)
+                return "keys-revoked"
+            case _:
+                raise NotFound("listing")
+
+    def ask_to_leave(self, visit: PersonVisit) -> Shown:
+        return _leaving(self._access.of(visit, "bots", "leave"))
+
+    async def leave(self, visit: PersonVisit) -> Shown:
+        access = self._access.of(visit, "bots", "leave")
+        try:
+            await self._answers.reply("endExtraOwner", visit.request, access.row.id, access.person.id)
+        except REFUSALS as error:
+            return _leaving(access, refused_by(error))
+        return see_other("/me?notice=left")
 
     def _page(
-        self,
-        access: Access,
-        typed: Sequence[str],
-        errors: Mapping[str, Words] = NO_ERRORS,
-        status: int = 200,
+        self, access: Access, refused: FormRefusal = NOT_REFUSED, typed: Mapping[str, str] = NOTHING_TYPED
     ) -> Page:
-        extra = access.row.extra_owners
+        row = access.row
+        offered = standing(row, self._clock.now_ms())
+        keys = keys_of_others(row)
+        makers = {maker for key in keys for maker in key.makers}
+        users = {*row.extra_owners, *row.asked, *(maker.removeprefix("users/") for maker in makers)}
         values = {
+            "co_owners": row.extra_owners,
+            "invited": row.invited,
+            "offered": offered,
+            "keys": keys,
+            "has_room": len(row.extra_owners) + len(row.invited) < MOST_CO_OWNERS,
+            "most": MOST_CO_OWNERS,
+            "names": names_of(self._state, users),
             "typed": typed,
-            "extra": extra,
-            "names": names_of(self._state, (access.row.owner_id, *extra)),
-            "errors": errors,
-            "labels": {**LABELS, "heir": Text("New owner")},
+            "errors": refused.errors,
+            "labels": FIELD_LABELS,
         }
-        return tab_page(access, "owners", values, status)
+        return tab_page(access, "owners", values, refused.status)
+
+
+def _leaving(access: Access, refused: FormRefusal = NOT_REFUSED) -> Page:
+    question = Question(
+        Text("Leave {listing}", listing=access.row.profile.name),
+        LEAVING,
+        Text("Leave"),
+        f"/{access.row.ref}/manage",
+        is_grave=True,
+    )
+    return asked(access, "leave", question, refused)
+
+
+_LEAVE = "/bots/{id}/manage/leave"
+LEAVE_PAGES = (
+    PageRow("GET", _LEAVE, lambda to: to.owners.ask_to_leave, "signed in"),
+    PageRow("POST", _LEAVE, lambda to: to.owners.leave, "signed in"),
+)

@@ -34,10 +34,20 @@ _NOTICES: Mapping[str, Notice] = {
     "checked": Notice(Text("It is checked. The conditions are as the chat platform tells them now.")),
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
-    "handed-over": Notice(Text("The bot has a new owner. You are an extra owner now.")),
     "taken-over": Notice(
         Text("It is yours now. Its API keys and its webhook have ended: make new ones where you need them.")
     ),
+    "invited": Notice(Text("The person is invited. Send them the link: they get no message from here.")),
+    "co-owner-removed": Notice(Text("This person has no rights here any more.")),
+    "offered": Notice(
+        Text("The listing is offered. Send the link: the new owner gets no message from here.")
+    ),
+    "offer-withdrawn": Notice(Text("The offer is withdrawn. You stay the owner.")),
+    "keys-revoked": Notice(Text("The keys are deleted. They open nothing any more.")),
+    "joined": Notice(Text("You are a co-owner now.")),
+    "inherited": Notice(Text("The listing is yours now.")),
+    "declined": Notice(Text("You declined. Nothing has changed.")),
+    "left": Notice(Text("You have left the listing.")),
     "removed": Notice(Text("It is removed, with all that belonged to it.")),
     "key-deleted": Notice(Text("The key is deleted. It opens nothing any more.")),
     "webhook-saved": Notice(Text("The webhook is saved.")),
@@ -75,6 +85,8 @@ FIELD_LABELS: Mapping[str, Text] = {
     "note": Text("Note"),
     "reason": Text("Reason"),
     "ids": Text("Ids of voters"),
+    "user": Text("User ID of the new co-owner"),
+    "heir": Text("User ID of the new owner"),
 }
 """The fields of the forms of long texts, by their names."""
 

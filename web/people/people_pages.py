@@ -12,6 +12,7 @@ from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
+from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
 from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
@@ -19,7 +20,7 @@ from web.people.my_pages import MyPages
 from web.people.my_votes import MY_VOTES, MyVotes
 from web.people.overview_pages import OverviewPages
 from web.people.owned_pages import OWNED_PAGES
-from web.people.owner_pages import OwnerPages
+from web.people.owner_pages import LEAVE_PAGES, OwnerPages
 from web.people.profile_pages import ProfilePages
 from web.people.public_listing import PublicListing
 from web.people.public_lists import PublicLists
@@ -58,6 +59,7 @@ class PeoplePages:
     overview: OverviewPages
     profile: ProfilePages
     owners: OwnerPages
+    invitations: InvitationPages
     removal: RemovalPages
     keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
@@ -92,6 +94,8 @@ PEOPLE_PAGES = (
     *MY_VOTES,
     *OWNED_PAGES,
     *TAKE_OVER_PAGES,
+    *LEAVE_PAGES,
+    *INVITATION_PAGES,
     *KEY_PAGES,
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,

@@ -25,7 +25,6 @@ from web.people.listing_forms import (
     PROFILES,
     by_field,
     edit_name,
-    owners_of,
     version_of,
     written,
 )
@@ -74,7 +73,7 @@ class ProfilePages:
                 return _overtaken(access, kind, draft)
             if is_sent_again:
                 refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
-            body = {**owners_of(row), **draft.profile}
+            body = {"owner_id": row.owner_id, **draft.profile}
             await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
         except Invalid as refused:
             return _page(access, kind, draft, by_field(refused.fields), 400)

@@ -26,7 +26,7 @@ from tests.support.committed_rows import a_key, a_listing, a_webhook
 from tests.support.memory_nodes import Node, a_node, assert_alike, meet
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, HOUR_MS, NOW_MS, OTHER_REF, OWNER, USER
 
-OTHER_OWNER = "777777777777777777"
+RENAMED = replace(BOT_PROFILE, name="Renamed")
 HOOK = Webhook("https://receiver.example/b", NOW_MS)
 SAVED = ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "approved", NOW_MS)
 UPDATED = StatsUpdated(BOT_REF, 0, None, StatsWindow(NOW_MS, 1), NOW_MS)
@@ -54,18 +54,18 @@ def test_of_two_who_write_the_same_part_the_later_stands(a: Node, b: Node, first
     earlier, later = (a, b) if first == "a" else (b, a)
     later.clock.advance_ms(2 * HOUR_MS)
     earlier.commit(ListingReviewed(BOT_REF, "denied", "No.", NOW_MS))
-    later.commit(ListingSaved(BOT_REF, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
+    later.commit(ListingSaved(BOT_REF, OWNER, RENAMED, "approved", NOW_MS))
     meet(a, b)
-    assert (a.listing().owner_id, a.listing().review, a.listing().reason) == (OTHER_OWNER, "approved", None)
+    assert (a.listing().profile, a.listing().review, a.listing().reason) == (RENAMED, "approved", None)
 
 
 def test_parts_that_different_nodes_write_all_stand(a: Node, b: Node) -> None:
-    a.commit(ListingSaved(BOT_REF, OTHER_OWNER, BOT_PROFILE, "approved", NOW_MS))
+    a.commit(ListingSaved(BOT_REF, OWNER, RENAMED, "approved", NOW_MS))
     b.commit(ActualCountSet(BOT_REF, 12), WebhookSaved(BOT_REF, HOOK))
     a.commit(LimitsSet(BOT_REF, Policy(3, 4), None), UPDATED)
     meet(a, b)
     row = b.listing()
-    assert (row.owner_id, row.actual_server_count, row.server_count) == (OTHER_OWNER, 12, 0)
+    assert (row.profile, row.actual_server_count, row.server_count) == (RENAMED, 12, 0)
     assert (row.stats_limit, row.webhook) == (Policy(3, 4), HOOK)
 
 

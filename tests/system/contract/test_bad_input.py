@@ -31,11 +31,15 @@ BOT_PATH, SERVER_PATH = f"/manage/bots/{BOT}", f"/manage/servers/{SERVER}"
 POLICY = {"requests": 1, "window_seconds": 1}
 BOT_EDIT = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
 SERVER_EDIT = {name: value for name, value in SERVER_SUBMISSION.items() if name != "id"}
-OPTIONAL: dict[str, Any] = {"extra_owners": [], "support_invite": None}
+OPTIONAL: dict[str, Any] = {"support_invite": None}
 BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("PATCH", STATS): {"server_count": 1_000, "command_count": 5},
-    ("POST", "/manage/bots"): {**BOT_SUBMISSION, "id": OTHER_BOT, **OPTIONAL},
+    ("POST", "/manage/bots"): {**BOT_SUBMISSION, "id": OTHER_BOT, **OPTIONAL, "extra_owners": []},
     ("PUT", BOT_PATH): {**BOT_EDIT, **OPTIONAL},
+    ("PUT", f"{BOT_PATH}/extra-owners/{USER}"): {},
+    ("POST", f"{BOT_PATH}/extra-owners/{USER}/accept"): {},
+    ("PUT", f"{BOT_PATH}/hand-over"): {"heir": USER},
+    ("POST", f"{BOT_PATH}/hand-over/accept"): {"heir": USER},
     ("POST", f"{BOT_PATH}/approve"): {},
     ("POST", f"{BOT_PATH}/deny"): {"reason": "Offline"},
     ("POST", f"{BOT_PATH}/keys"): {"name": "second"},
@@ -133,6 +137,7 @@ USERS_AND_ACTS = [
     *((path, "id") for path in ROUTES if "/users/{id}" in path),
     ("/manage/users/{id}/quarantines/{act}", "act"),
     ("/bots/{id}/voters/{user_id}", "user_id"),
+    *((path, "user_id") for path in ROUTES if "/extra-owners/{user_id}" in path),
 ]
 TOO_LARGE = (413, "The body must not be larger than 65536 bytes.")
 

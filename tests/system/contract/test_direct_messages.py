@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.co_owners import let_join
 from tests.support.contract import BOT_PATH, SHORT_DRAIN_SECONDS, arrive
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION, eventually, running
 from tests.support.people_gateway import PeopleGateway, serving
@@ -90,8 +91,8 @@ def test_the_owner_of_a_denied_server_is_told_why(gateway: PeopleGateway) -> Non
 
 
 def test_a_moderator_s_decision_is_told_to_the_owner_alone(gateway: PeopleGateway) -> None:
-    body = {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [BEN]}
-    gateway.done("POST", "/manage/bots", body)
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
+    let_join(gateway, BOT, BEN)
     cleo = gateway.person(CLEO)
     seen = re.search(r'name="seen" value="(\d+)"', cleo.get(f"/review/bots/{BOT}").text)
     assert seen is not None

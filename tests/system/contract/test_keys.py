@@ -80,6 +80,7 @@ def test_keys_are_listed_with_names_fingerprints_and_dates(gateway: ThreadGatewa
     assert (listed["success"], listed["next"]) == (True, None)
     assert set(first) == {
         *("id", "name", "fingerprint", "created_at", "rotated_at", "old_key_until", "last_used"),
+        "made_by",
     }
     assert [first["name"], second["name"]] == ["tests", "second"]
     assert first["fingerprint"] != second["fingerprint"]

@@ -56,7 +56,8 @@ def test_a_bot_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadGate
     assert response.json() == {
         "success": True,
         **BOT_SUBMISSION,
-        "extra_owners": [OWNERS[0]],
+        "extra_owners": [],
+        "invited": [OWNERS[0]],
         "support_invite": "https://chat.example/i",
         "state": "in_review",
         "reason": None,
@@ -64,6 +65,7 @@ def test_a_bot_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadGate
         "updated_at": now_ms,
         "reviewed_at": None,
         "has_webhook": False,
+        "hand_over": None,
         "server_count": None,
         "command_count": None,
         "counts_updated_at": None,
@@ -87,6 +89,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
         "updated_at": now_ms,
         "reviewed_at": None,
         "has_webhook": False,
+        "hand_over": None,
         "eligibility": None,
     }
 
@@ -158,9 +161,10 @@ def test_a_server_has_one_category_of_the_list(served: Served, category: Any) ->
     assert wrong_fields(submit(served.gateway, "servers", category=category)) == {"category"}
 
 
-def test_a_bot_may_have_up_to_4_extra_owners(gateway: ThreadGateway) -> None:
+def test_a_submission_may_invite_up_to_4_extra_owners(gateway: ThreadGateway) -> None:
     for owners in (OWNERS[:count] for count in range(5)):
-        assert submit_anew(gateway, "bots", extra_owners=owners).json()["extra_owners"] == owners
+        shown = submit_anew(gateway, "bots", extra_owners=owners).json()
+        assert (shown["extra_owners"], sorted(shown["invited"])) == ([], owners)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 
 from people.permissions import Right
+from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import COOKIE, PageVisitor
 from tests.support.people_gateway import PeopleGateway, Person
@@ -30,13 +31,14 @@ NEEDS: dict[str, Right] = {
     "keys": "keys",
     "webhook": "webhook",
     "owners": "own",
+    "leave": "leave",
     "danger": "remove",
     "check": "edit",
 }
 """The right that a listing's page needs, by the word behind `manage`."""
 MAY: dict[Visitor, set[Right]] = {
     "user": set(),
-    "extra owner": {"see", "edit", "keys", "webhook"},
+    "extra owner": {"see", "edit", "keys", "webhook", "leave"},
     "owner": {"see", "edit", "keys", "webhook", "prove", "own", "remove"},
     "moderator": {"see", "review", "decide"},
 }
@@ -48,8 +50,8 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=named)
 
 @pytest.fixture(scope="module")
 def gateway(gateway: PeopleGateway) -> PeopleGateway:
-    submission = {**BOT_SUBMISSION, "owner_id": ADA, "extra_owners": [DAN]}
-    gateway.done("POST", "/manage/bots", submission)
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "owner_id": ADA})
+    let_join(gateway, BOT, DAN)
     gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
     gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": ADA})
     for listing in (f"bots/{BOT}", f"servers/{SERVER}"):

@@ -1,16 +1,16 @@
 """web/people/listing_access.py: who may not see a listing does not learn that it is there."""
 
 import pytest
-from msgspec.structs import replace
 
 from core.clock import FakeClock
-from core.events import ListingSaved
+from core.events import CoOwnerSaved, ListingSaved
 from core.ledger import Ledger
 from core.refusals import NotFound
 from core.state import State
 from handlers.reply import NotPermitted
 from handlers.request import Request
 from people.permissions import Right
+from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER, USER
 from web.pages import Instead, Visit
 from web.people.listing_access import FRESH_MS, ListingAccess
@@ -19,8 +19,8 @@ from web.people.visitors import Person
 
 @pytest.fixture
 def access(ledger: Ledger, state: State) -> ListingAccess:
-    profile = replace(BOT_PROFILE, extra_owners=(OTHER_USER,))
-    ledger.commit([ListingSaved(BOT_REF, OWNER, profile, "in_review", NOW_MS)])
+    ledger.commit([ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS)])
+    ledger.commit([CoOwnerSaved(BOT_REF, co_owner(OTHER_USER), NOW_MS)])
     return ListingAccess(state, FakeClock(NOW_MS))
 
 

@@ -11,7 +11,7 @@ from web.people.listing_forms import CHOICES, LABELS, PROFILES, bot_profile, by_
 
 
 def test_a_form_has_every_field_of_a_profile_but_the_owners() -> None:
-    owners = {"owner_id", "extra_owners"}
+    owners = {"owner_id"}
     assert PROFILES["bots"](FormPost({})).keys() == BotEdit.model_fields.keys() - owners
     assert PROFILES["servers"](FormPost({})).keys() == ServerEdit.model_fields.keys() - owners
     assert {name for read in PROFILES.values() for name in read(FormPost({}))} <= LABELS.keys()
@@ -24,7 +24,7 @@ def test_the_description_keeps_its_white_space_which_means_something_in_markdown
 
 
 def test_a_profile_is_shown_as_it_would_be_sent() -> None:
-    bot = BotProfile("A", "short", "long", ("Music",), ("1",), None)
+    bot = BotProfile("A", "short", "long", ("Music",), None)
     assert written(bot)["categories"] == ("Music",)
     assert written(ServerProfile("A", "long", ("a", "b"), "Art"))["keywords"] == ("a", "b")
 

@@ -2,8 +2,10 @@
 
 import json
 
+import msgspec
 import pytest
 
+from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -67,6 +69,25 @@ def test_who_is_forgotten_is_known_nowhere(gateway: PeopleGateway, ben: Person) 
     assert state.votes.get(f"bots/{BOT}", int(BEN)) is None
     (status,) = gateway.done("POST", f"/manage/bots/{BOT}/votes/check", {"users": [BEN]})["votes"]
     assert status["vote"] == 0
+
+
+def test_who_is_forgotten_is_named_in_no_listing_that_they_own_or_are_asked_to_own(
+    gateway: PeopleGateway, ben: Person
+) -> None:
+    let_join(gateway, BOT, BEN)
+    ben.post(f"/bots/{BOT}/manage/keys", {"name": "of Ben"})
+    gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT, "extra_owners": [BEN]})
+    gateway.done("PUT", f"/manage/bots/{OTHER_BOT}/hand-over", {"heir": BEN})
+    known = ben.get("/me/data.json").json()
+    assert (known["listings"], known["invitations"]) == ([f"bots/{BOT}"], [f"bots/{OTHER_BOT}"])
+    assert [key["name"] for key in known["keys_made"]] == ["of Ben"]
+    ben.acted("/me/data", {"word": "erase"})
+    rows = gateway.gateway.ledger.state.listings
+    for bot in (BOT, OTHER_BOT):
+        assert BEN.encode() not in msgspec.json.encode(rows[f"bots/{bot}"])
+    known = gateway.person(BEN).get("/me/data.json").json()
+    assert (known["listings"], known["invitations"], known["keys_made"]) == ([], [], [])
+    gateway.done("DELETE", f"/manage/bots/{OTHER_BOT}")
 
 
 def test_the_servers_of_who_is_forgotten_are_forgotten_too(gateway: PeopleGateway, ben: Person) -> None:
@@ -141,8 +162,9 @@ def test_to_be_forgotten_takes_a_fresh_sign_in(gateway: PeopleGateway, ben: Pers
 
 def test_who_is_forgotten_is_in_no_listing_of_others(gateway: PeopleGateway, ben: Person) -> None:
     gateway.operate("DELETE", f"/manage/bots/{OTHER_BOT}")
-    shared = {**BOT_SUBMISSION, "id": OTHER_BOT, "owner_id": ADA, "extra_owners": [BEN, CLEO]}
+    shared = {**BOT_SUBMISSION, "id": OTHER_BOT, "owner_id": ADA}
     gateway.done("POST", "/manage/bots", shared)
+    let_join(gateway, OTHER_BOT, BEN, CLEO)
     gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It is too quiet."})
     text = words(ben.page("/me/data"))
     assert "You are an extra owner of 1 listing. You are taken out of it" in text

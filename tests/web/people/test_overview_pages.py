@@ -84,7 +84,7 @@ def test_the_json_says_the_same_to_those_who_may_see_it(gateway: PeopleGateway, 
     assert shown["history"][0]["deed"] == "submitted"
     assert "votegate-" not in json.dumps(shown)
     may = {user: json.loads(gateway.person(user).get(HERE + ".json").content)["may"] for user in (BEN, CLEO)}
-    assert may == {BEN: ["edit", "keys", "see", "webhook"], CLEO: ["decide", "review", "see"]}
+    assert may == {BEN: ["edit", "keys", "leave", "see", "webhook"], CLEO: ["decide", "review", "see"]}
     assert gateway.person(DAN).get(HERE + ".json").status_code == 404
 
 

@@ -199,13 +199,13 @@ def test_of_two_owners_who_edit_at_once_neither_undoes_the_other_in_silence(
     assert (kept["name"], kept["description"]) == ("By Ada", TYPED["description"])
 
 
-def test_a_refused_form_keeps_its_version_and_new_owners_are_no_other_one(
+def test_a_refused_form_keeps_its_version_and_a_new_invitation_is_no_other_one(
     gateway: PeopleGateway, ada: Person
 ) -> None:
     list_bot(gateway)
     version = version_on(ada.page(HERE + "/profile"))
-    ada.acted(HERE + "/owners", {"extra_owners": BEN})
+    ada.acted(HERE + "/owners", {"act": "invite", "user": BEN})
     refused = ada.post(HERE + "/profile", {**TYPED, "version": version, "name": ""})
     assert (refused.status_code, version_on(refused.text)) == (400, version)
     ada.acted(HERE + "/profile", {**TYPED, "version": version, "name": "Another name"})
-    assert gateway.done("GET", f"/manage/bots/{READY}")["extra_owners"] == [BEN]
+    assert gateway.done("GET", f"/manage/bots/{READY}")["invited"] == [BEN]

@@ -13,6 +13,7 @@ from core.actors import GATEWAY, OPERATOR
 from core.events import EligibilityChecked
 from core.snowflake import is_snowflake
 from people.quarantine import impose
+from tests.support.co_owners import let_join
 from tests.support.coroutines import run, until
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
@@ -41,9 +42,9 @@ def bring(gateway: PeopleGateway, kind: str, case: Case) -> str:
     """Bring a listing into that case, and return its path."""
     here = f"/{kind}/{BOT if kind == 'bots' else SERVER}"
     gateway.operate("DELETE", f"/manage{here}")
-    extra = {"extra_owners": [DAN]} if kind == "bots" else {}
     form = BOT_SUBMISSION if kind == "bots" else SERVER_SUBMISSION
-    gateway.done("POST", f"/manage/{kind}", {**form, **extra, "owner_id": ADA, "name": NAMES[kind]})
+    gateway.done("POST", f"/manage/{kind}", {**form, "owner_id": ADA, "name": NAMES[kind]})
+    let_join(gateway, BOT, *([DAN] if kind == "bots" else []))
     if case == "denied":
         gateway.done("POST", f"/manage{here}/deny", {"reason": "It is silent."})
     elif case != "in review":

@@ -10,6 +10,7 @@ import requests
 
 from core.actors import user_actor
 from core.events import OwnershipProven
+from tests.support.co_owners import let_join
 from tests.support.gateways import (
     BOT_SUBMISSION,
     SERVER,
@@ -161,7 +162,7 @@ def test_it_shows_edits_earlier_denials_and_the_owners_other_listings(
 def test_what_was_changed_since_a_denial_stands_beside_what_was_denied(
     gateway: PeopleGateway, cleo: Person
 ) -> None:
-    submit(gateway, description="It plays music.\n<b>Loud</b> music, all night long.", extra_owners=[BEN])
+    submit(gateway, description="It plays music.\n<b>Loud</b> music, all night long.")
     assert "What changed" not in cleo.page(HERE)
     cleo.acted(f"{HERE}/deny", {**seen(gateway), "words": "It is too loud"})
     assert "What changed" not in cleo.page(HERE)
@@ -353,7 +354,8 @@ def test_nobody_decides_on_a_version_that_they_have_not_seen(
 
 @pytest.mark.parametrize("extra", [False, True])
 def test_nobody_decides_on_a_listing_of_their_own(gateway: PeopleGateway, cleo: Person, extra: bool) -> None:
-    submit(gateway, owner=ADA if extra else CLEO, extra_owners=[CLEO] if extra else [])
+    submit(gateway, owner=ADA if extra else CLEO)
+    let_join(gateway, READY, *([CLEO] if extra else []))
     page = cleo.page(HERE)
     assert "This listing is yours. Another moderator decides about it." in page
     assert f"{HERE}/approve" not in page
@@ -361,7 +363,7 @@ def test_nobody_decides_on_a_listing_of_their_own(gateway: PeopleGateway, cleo: 
         fields = {**seen(gateway), "confirmed": "yes", "reason": "silent", "act": "vote", "length": "day"}
         answer = cleo.post(f"{HERE}/{verb}", {**fields, "quarantine": "Because."})
         assert (answer.status_code, "Another moderator decides" in alert(answer)) == (403, True)
-    assert [deed for deed, _ in acts(gateway)] == ["submitted"]
+    assert not {deed for deed, _ in acts(gateway)} & {"approved", "denied"}
 
 
 def test_two_moderators_at_once_make_one_decision(gateway: PeopleGateway, cleo: Person) -> None:

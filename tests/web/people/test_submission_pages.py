@@ -112,10 +112,12 @@ def test_a_submission_is_in_review_and_its_owner_is_who_sent_it(gateway: PeopleG
     page = ada.acted("/bots/new", {**typed, "owner_id": BEN, "support_invite": "https://example.com/help"})
     assert "It is submitted." in words(page)
     kept = gateway.done("GET", f"/manage/bots/{READY}")
-    assert (kept["owner_id"], kept["extra_owners"], kept["state"]) == (ADA, [BEN, DAN], "in_review")
+    assert (kept["owner_id"], kept["extra_owners"], kept["state"]) == (ADA, [], "in_review")
+    assert {*kept["invited"]} == {BEN, DAN}
     assert (kept["categories"], kept["support_invite"]) == (["Music", "Economy"], "https://example.com/help")
-    (act,) = gateway.done("GET", f"/manage/bots/{READY}/history")["history"]
-    assert (act["deed"], act["by"]) == ("submitted", f"users/{ADA}")
+    history = gateway.done("GET", f"/manage/bots/{READY}/history")["history"]
+    by = f"users/{ADA}"
+    assert [(act["deed"], act["by"]) for act in history] == [("co_owner_invited", by), ("submitted", by)]
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.refusals import Unavailable
-from tests.support.gateways import OWNER
-from tests.support.owned_listings import TYPED, forbid_to_submit, list_bot
+from tests.support.owned_listings import TYPED, list_bot
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.people_scene import SESSION
@@ -21,7 +20,8 @@ DESCRIBED = {name: value for name, value in PROFILE.items() if name != "id"}
 FORMS = [
     (ADA, "/bots/new", PROFILE, WORDS),
     (ADA, f"{HERE}/profile", DESCRIBED, WORDS),
-    (ADA, f"{HERE}/owners", {"act": "extra_owners", "extra_owners": DAN}, DAN),
+    (ADA, f"{HERE}/owners", {"act": "invite", "user": DAN}, DAN),
+    (ADA, f"{HERE}/owners", {"act": "offer", "heir": DAN}, DAN),
     (ADA, f"{HERE}/danger", {"name": "Test bot"}, "Test bot"),
     (ADA, "/me/data", {"word": "erase"}, "erase"),
     (CLEO, f"{DESK}/deny", {"words": WORDS}, WORDS),
@@ -115,15 +115,6 @@ def test_a_moderator_who_was_overtaken_keeps_the_words(gateway: PeopleGateway) -
     late = cleo.post(f"{DESK}/deny", {**version, "words": WORDS})
     assert late.status_code == 409
     assert "&lt;i&gt;very&lt;/i&gt;" in late.text
-
-
-def test_who_may_not_send_a_bot_again_keeps_the_owners_that_were_typed(gateway: PeopleGateway) -> None:
-    list_bot(gateway, decision="deny")
-    ada = gateway.person(ADA)
-    forbid_to_submit(gateway, ADA, 60)
-    answer = ada.post(f"{HERE}/owners", {"act": "extra_owners", "extra_owners": OWNER})
-    assert (answer.status_code, OWNER in answer.text) == (403, True)
-    gateway.clock.advance(61)
 
 
 def test_a_sign_out_clears_what_the_browser_keeps(gateway: PeopleGateway) -> None:

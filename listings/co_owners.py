@@ -1,0 +1,71 @@
+"""The rules of co-owners. Invariant: nobody gets rights, duties or messages by being named.
+
+    invited -> accepted -> has left, or was taken out
+       `-----> declined, or withdrawn
+
+A server has no co-owners, by contract: its routes offer none.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from core.actors import OPERATOR, Actor, user_actor
+from core.events import CoOwnerSaved, CoOwnersEnded, Event
+from core.refusals import Conflict, NotFound
+from core.rows import CoOwner, CoOwnersDeed, Key, Listing
+from listings.forms import MOST_CO_OWNERS
+
+
+def invite(row: Listing, user: str, new_id: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Invite a user, unless that was done before. Raises Conflict."""
+    if user == row.owner_id:
+        raise Conflict("owns_already")
+    known = {*row.extra_owners, *row.invited}
+    if user in known:
+        return []
+    if len(known) >= MOST_CO_OWNERS:
+        raise Conflict("too_many_owners", most=MOST_CO_OWNERS)
+    return [CoOwnerSaved(row.ref, CoOwner(new_id, user_actor(user), now_ms), now_ms, by=by)]
+
+
+def invited_at_submission(
+    ref: str, users: Iterable[str], new_id: Callable[[], str], now_ms: int, *, by: Actor
+) -> list[Event]:
+    """Invite the users whom a submission names, in its record. Its form bounds their number."""
+    after_ms = now_ms + 1  # a trail is in the order of times, and this comes after the submission
+    invited = (CoOwner(new_id(), user_actor(user), now_ms) for user in users)
+    return [CoOwnerSaved(ref, each, after_ms, by=by) for each in invited]
+
+
+def accept(row: Listing, user: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """Make the invited user a co-owner. Raises NotFound."""
+    if user in row.extra_owners:
+        return []
+    invitation = next((each for each in row.co_owners if each.user == user_actor(user)), None)
+    if invitation is None or user not in row.invited:
+        raise NotFound("invitation")
+    return [CoOwnerSaved(row.ref, replace(invitation, joined_ms=now_ms), now_ms, by=by)]
+
+
+def end(row: Listing, user: str, now_ms: int, *, by: Actor) -> list[Event]:
+    """End the invitation or the co-ownership of a user, who may wish it, or the owner. Raises NotFound."""
+    ids = tuple(each.id for each in row.co_owners if each.user == user_actor(user))
+    if not ids:
+        raise NotFound("extra_owner")
+    is_own = by == user_actor(user)
+    deed: CoOwnersDeed
+    if user in row.extra_owners:
+        deed = "co_owner_left" if is_own else "co_owner_removed"
+    else:
+        deed = "invitation_declined" if is_own else "invitation_withdrawn"
+    return [CoOwnersEnded(row.ref, ids, deed, now_ms, by=by)]
+
+
+def keys_of_others(row: Listing) -> Sequence[Key]:
+    """Return the keys whose values were made by somebody who is no owner any more, and may know them still.
+
+    The operator's keys are none of these.
+    """
+    owners = {user_actor(user) for user in (row.owner_id, *row.extra_owners)}
+    return [key for key in row.keys if any(maker not in owners and maker != OPERATOR for maker in key.makers)]
