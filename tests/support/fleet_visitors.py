@@ -6,6 +6,7 @@ The law: every call is answered, and with what it asked for; nobody here ever ta
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -131,6 +132,10 @@ def with_secrets_of(edge: Edge, folder: Path, *secrets: str) -> Path:
     return folder
 
 
+def _is_ready(edge: Edge) -> bool:
+    return edge.request("GET", "/readyz").status_code == 200
+
+
 @contextmanager
 def wired(folder: Path, *arguments: str) -> Iterator[Place]:
     """Two nodes that know of each other and of a bot, and their wire to Redis."""
@@ -145,6 +150,8 @@ def wired(folder: Path, *arguments: str) -> Iterator[Place]:
             eventually(lambda: second.operate("GET", BOT_PATH).json().get("state") == "approved")
             visitors.vote(second)
             visitors.all_known(first, second)
+            for edge in fleet.edges:
+                eventually(partial(_is_ready, edge))
             yield Place(server, proxy, visitors)
     finally:
         server.close()
