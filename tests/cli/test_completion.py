@@ -36,7 +36,10 @@ def script(shell: str) -> str:
         ("votegate admin we", {"webhook"}),
         (
             "votegate admin bots ",
-            {"approve", "deny", "edit", "history", "inspect", "list", "remove", "show", "submit"},
+            {
+                *("approve", "deny", "edit", "history", "inspect", "list", "remove", "show", "submit"),
+                *("accept-offer", "end-offer", "offer"),
+            },
         ),
         ("votegate admin moderators ", {"add", "list", "remove"}),
         ("votegate admin users quarantine 1 ", {"sign_in", "submit", "vote"}),
