@@ -20,15 +20,15 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.schemas import BaseSchema
 
 from core import events as ev
-from core.actors import OPERATOR
+from core.actors import OPERATOR, user_actor
 from core.events import Event
 from core.refusals import Invalid, StatsRefused
-from core.rows import Attempt, Webhook
+from core.rows import Attempt, CoOwner, HandOver, Webhook
 from core.state import State
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
 from handlers.routes import ROUTES
-from listings.fields import LAST_MS
+from listings.fields import LAST_MS, MAX_MS
 from listings.forms import Denial, Form, KeyName, WebhookSettings, read
 from listings.keys import KeyDigester
 from listings.stats import read_stats
@@ -37,10 +37,13 @@ from openapi.cast import (
     APPROVED_BOT,
     APPROVED_SERVER,
     BOT,
+    CO_OWNER,
+    CO_OWNER_ID,
     DELIVERY_ID,
     KEY,
     KEY_ID,
     NOW_MS,
+    OWNER,
     PRODUCTION_KEY,
     SERVER,
     SERVER_COUNT,
@@ -105,7 +108,7 @@ CONFIG = SchemathesisConfig.from_dict(
         "dictionaries": {name: {"values": [value]} for name, value in KNOWN_IDS.items()},
         "parameters": {
             **{"path.key_id": known("keys"), "path.delivery_id": known("deliveries")},
-            "path.session_id": known("sessions"),
+            **{"path.session_id": known("sessions"), "path.user_id": known("users")},
         },
         "operations": [
             {"include-name": LONG_COVERED, "phases": {"coverage": {"enabled": ALL_EXAMPLES}}},
@@ -148,6 +151,12 @@ def world(operation_id: str, url: str, refs: Iterable[str]) -> list[Event]:
         if operation_id.startswith(("approve", "deny", "claim", "release")):
             continue
         attempt = Attempt(NOW_MS, 1, 204, None, "")
+        if "Offer" in operation_id:
+            offered = HandOver(user_actor(CO_OWNER), NOW_MS, MAX_MS)
+            events.append(ev.OwnerSet(listing.ref, OWNER, offered, "hand_over_offered", NOW_MS))
+        if operation_id in {"acceptInvitation", "endExtraOwner"}:
+            invited = CoOwner(CO_OWNER_ID, user_actor(USER), NOW_MS)
+            events.append(ev.CoOwnerSaved(listing.ref, invited, NOW_MS))
         events += [
             ev.ListingReviewed(listing.ref, "approved", None, NOW_MS),
             ev.WebhookSaved(listing.ref, Webhook(url, NOW_MS)),

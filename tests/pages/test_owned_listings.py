@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser import THEMES, Theme
+from tests.support.co_owners import let_join
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.owned_listings import SERVER, describe, list_bot, list_server
 from tests.support.people_filled import signed_in
@@ -36,7 +37,7 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         page.get_by_label("Short description").fill("short")
         page.get_by_label("Description", exact=True).fill(DESCRIPTION)
         page.get_by_label("Music").check()
-        page.get_by_label("Extra owners").fill(BEN)
+        page.get_by_label("Co-owners").fill(BEN)
         page.get_by_role("button", name="Preview").click()
         expect(
             page.get_by_role("region", name="Preview of the description").locator("strong")
@@ -60,12 +61,30 @@ def test_an_owner_submits_a_bot_proves_it_changes_it_and_removes_it(
         expect(page.get_by_text("It is saved.")).to_be_visible()
 
         page.get_by_role("link", name="Owners").click()
-        page.get_by_label("New owner").select_option(BEN)
+        page.get_by_role("button", name=f"Withdraw the invitation of {BEN}").click()
+        page.get_by_label("User ID of the new co-owner").fill(BEN)
+        page.get_by_role("button", name="Invite").click()
+        expect(page.get_by_text("The person is invited.")).to_be_visible()
+        page.get_by_label("User ID of the new owner").fill(BEN)
+        page.get_by_role("button", name="Offer the ownership").click()
+        expect(page.get_by_text("You stay the owner unless they accept.")).to_be_visible()
+        page.get_by_role("button", name="Withdraw the offer").click()
         page.get_by_role("link", name="Danger zone").click()
         page.get_by_label("Type “Another name” to confirm").fill("Another name")
         page.get_by_role("button", name="Remove it").click()
         expect(page.get_by_text("It is removed, with all that belonged to it.")).to_be_visible()
     assert gateway.operate("GET", f"/manage/bots/{READY}").status_code == 404
+
+
+def make_keys_and_leave(gateway: PeopleGateway) -> None:
+    """Ben was a co-owner and knows two keys, another user is invited, and one is the heir."""
+    let_join(gateway, NO_BOT, BEN)
+    ben = gateway.person(BEN)
+    for name in ("first", "W" * 100):
+        assert ben.post(f"/bots/{NO_BOT}/manage/keys", {"name": name}).status_code == 200
+    ben.acted(f"/bots/{NO_BOT}/manage/leave")
+    gateway.done("PUT", f"/manage/bots/{NO_BOT}/extra-owners/210000000000000000", {})
+    gateway.done("PUT", f"/manage/bots/{NO_BOT}/hand-over", {"heir": BEN})
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -75,18 +94,20 @@ def test_no_refusal_and_no_long_name_has_a_barrier_or_is_wider_than_its_window(
     list_bot(gateway, extra=[BEN, "210000000000000000"], decision="deny", name="W" * 100)
     list_bot(gateway, NO_BOT, decision="approve")
     list_server(gateway, description="x" * 256)
+    make_keys_and_leave(gateway)
     found = {}
     with signed_in(browser, gateway, ADA, color_scheme=theme) as visitor:
         visitor.expected |= {400, 403, 404, 409}
         for path in (
             *("/bots/new?id=1", f"/bots/new?id={PRIVATE}", f"/bots/new?id={SILENT}"),
             *(HERE, f"/bots/{NO_BOT}/manage", f"/servers/{SERVER}/manage"),
+            *(f"/bots/{NO_BOT}/manage/owners", f"/servers/{SERVER}/manage/owners"),
         ):
             visitor.see(path)
             found[path] = visitor.flaws()
         for path in (f"{HERE}/danger", f"{HERE}/profile", f"{HERE}/owners"):
             page = visitor.see(path)
-            page.evaluate("""() => { const form = document.querySelector("main form");
+            page.evaluate("""() => { const form = document.querySelector("main form:has(.field)");
               form.querySelectorAll("input:not([type=hidden]), textarea").forEach((each) => {
                 if (each.type === "checkbox") each.checked = false; else each.value = "x"; });
               form.noValidate = true; form.requestSubmit(); }""")

@@ -13,6 +13,7 @@ from core.clock import MS_PER_DAY, day_of, month_of
 from core.events import Event, StatsUpdated, VoteCast, VoteFlagged
 from core.rows import StatsWindow
 from tests.support.browser import Visitor, visiting
+from tests.support.co_owners import let_join
 from tests.support.contract import set_webhook, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION, eventually
 from tests.support.listed_servers import listed
@@ -49,12 +50,12 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
             **BOT_SUBMISSION,
             "name": "Jukebox",
             "owner_id": ADA,
-            "extra_owners": [DAN],
             "short_description": "Plays music in voice channels.",
             "description": DESCRIPTION,
             "categories": ["Music"],
         }
         gateway.done("POST", "/manage/bots", jukebox)
+        let_join(gateway, BOT, DAN)
         gateway.done("POST", f"/manage/bots/{BOT}/approve", {})
         gateway.done("PUT", f"/manage/bots/{BOT}/actual-server-count", {"server_count": 1_200})
         key = gateway.done("POST", f"/manage/bots/{BOT}/keys", {"name": "production"})["key"]
@@ -75,6 +76,8 @@ def filled_site(folder: Path, receiver: Receiver) -> Iterator[PeopleGateway]:
         flag_votes(gateway)
         ready = {**BOT_SUBMISSION, "id": READY_BOT, "name": "Ready bot", "owner_id": ADA}
         gateway.done("POST", "/manage/bots", ready)
+        gateway.done("PUT", f"/manage/bots/{READY_BOT}/extra-owners/{BEN}", {})
+        gateway.done("PUT", f"/manage/bots/{READY_BOT}/hand-over", {"heir": BEN})
         gateway.done("POST", "/manage/servers", {**SERVER_SUBMISSION, "owner_id": DAN})
         library = {"name": "The quiet library", "description": "Books, and those who read them."}
         listed(gateway, WITHOUT_BOT, **library, keywords="books")
@@ -157,7 +160,10 @@ def pages() -> list[tuple[str | None, str]]:
         *((BEN, f"/bots/{bot}/vote") for bot in (BOT, QUIZ_BOT)),
         (CLEO, f"/bots/{BOT}/vote"),
         *((BEN, path) for path in ("/me/votes", "/me/notices", f"/me/reminders/bots/{BOT}")),
-        *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/danger")),
+        *((BEN, path) for path in ("/me", f"/bots/{READY_BOT}/invitation")),
+        (ADA, f"/bots/{READY_BOT}/manage/owners"),
+        (DAN, f"{bots}/leave"),
+        *((DAN, server + tab) for tab in ("", "/votes", "/profile", "/webhook", "/owners", "/danger")),
         *((ADA, path) for path in ("/servers/new", f"/servers/{WITHOUT_BOT}/manage")),
         (CLEO, f"/review/servers/{WITHOUT_BOT}"),
         *((CLEO, path) for path in ("/review", "/review?show=mine", "/review?show=decided", "/review/votes")),
