@@ -57,6 +57,7 @@ from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
+from serving.loop_share import LoopShare
 from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
@@ -252,6 +253,7 @@ async def serve(
             policy.max_body_bytes,
             settings.server.trusted_proxies,
             life.running,
+            LoopShare(clock.monotonic_ns),
             clock,
             traffic,
             front.answered,

@@ -31,6 +31,7 @@ from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered
+from serving.loop_share import LoopShare
 from serving.rendering import SERVER
 from serving.request_ids import next_number, request_id
 from serving.traffic import Traffic
@@ -80,6 +81,7 @@ class ApplicationPolicy:
     max_body_bytes: int
     trusted_proxies: Sequence[Proxy]
     running: RunningRequests
+    share: LoopShare
     clock: Clock
     traffic: Traffic
     answered: Answered | None
@@ -130,7 +132,8 @@ class EndpointHandler(RequestHandler):
         return None
 
     async def get(self, *_: str) -> None:
-        await self._answer(b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None)
+        body = b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None
+        await self._policy.share.steps(self, self._answer(body))
 
     head = post = put = patch = delete = options = get
 
@@ -145,6 +148,7 @@ class EndpointHandler(RequestHandler):
         super().on_connection_close()
         self._policy.running.end(self)
         self._is_left = True
+        self._policy.share.give_up(self)
         if self._sending is not None:
             self._sending.cancel()  # the stream may wait for news, and a write would be the first to notice
 
@@ -158,6 +162,9 @@ class EndpointHandler(RequestHandler):
         self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
+        if self._is_left:  # before its turn came
+            self._auto_finish = False
+            return
         REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
         request = self._request_value(body)
         try:

@@ -348,7 +348,7 @@ ASPECTS = {
     "chatplatform/stand_in",
     "web/catalogs",
     *("web/people/every_page", "web/people/every_text", "web/people/typed_texts"),
-    *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
+    *("wire/closing", "wire/differential", "wire/fairness", "wire/full_house", "wire/fuzz"),
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",
 }

@@ -14,6 +14,9 @@ before its turn stays unparsed, and what is more than one read of it stays in th
 
 What waits for its turn: exchanges that were parsed together with the one whose turn it is, then a refusal of
 what came behind them (nothing is read after that), or else bytes that are not parsed yet.
+
+Bytes are parsed in slices, and a slice ends behind the first head in it. So a client that sends many requests
+at once has a few of them answered, and then the others have their turn (`WireServer.go_on_later`).
 """
 
 import asyncio
@@ -27,7 +30,7 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
-from wire.head import MALFORMED, TOO_MANY_AT_ONCE, TOO_SLOW
+from wire.head import HEAD_END, MALFORMED, TOO_SLOW
 from wire.known_heads import START, TARGET_AT, DirectRoute, KnownHeads
 from wire.limits import (
     DRAIN_SECONDS,
@@ -84,6 +87,9 @@ class ServerSide(Protocol):
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         """Return the whole answer to a request that gets no further."""
 
+    def go_on_later(self, connection: "Connection", /) -> None:
+        """Call `go_on` when others have had their turn; once, however often it is asked for."""
+
     def disconnected(self, connection: "Connection", /) -> None: ...
 
 
@@ -119,7 +125,7 @@ class Connection(asyncio.Protocol):
         self.remote_ip = ""
         self.protocol = "http"
         self.deadline = NEVER
-        self._held = b""  # bytes that are not parsed yet
+        self._held = bytearray()  # not parsed yet
         self._receiving: Exchange | None = None  # whose body is arriving
         self._turn: Exchange | None = None
         self._queue: list[Exchange] = []  # behind it
@@ -192,9 +198,12 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         phase = self._phase
         if (phase is IDLE or phase is FRESH) and len(data) <= SLICE_BYTES:
-            if not self._recognised(data):
+            if self._recognised(data):
+                return
+            if data.find(HEAD_END, 0, -1) < 0:  # one slice: no head ends before its last byte
                 self._parse(data)
-        elif phase in READS:
+                return
+        if phase in READS:
             self._held += data
             self.go_on()
 
@@ -227,7 +236,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._step(Step.GONE)
         self._channel.lost(error)
-        turn, self._turn, self._receiving, self._queue, self._held = self._turn, None, None, [], b""
+        turn, self._turn, self._receiving, self._queue = self._turn, None, None, []
+        self._held.clear()
         self._parser.close()
         if turn is not None:
             turn.lost()
@@ -273,12 +283,11 @@ class Connection(asyncio.Protocol):
         for _ in range(SLICES_AT_ONCE):
             if not self._held or not self._takes_bytes:
                 break
-            piece, self._held = self._held[:SLICE_BYTES], self._held[SLICE_BYTES:]
-            self._parse(piece)
-        else:
-            self._server.loop.call_soon(self.go_on)  # others first
+            self._take_slice()
+        if self._held and self._takes_bytes:
+            self._server.go_on_later(self)
         if self._phase not in READS:
-            self._held = b""
+            self._held.clear()
         if self._held:
             self._hold()
             self._channel.stop_reading()
@@ -286,12 +295,23 @@ class Connection(asyncio.Protocol):
             self._channel.read_on()
             self._end_if_over()
 
+    def _take_slice(self) -> None:
+        size = _slice_of(self._held)
+        data = bytes(self._held[:size])
+        del self._held[:size]
+        if self._phase is not IDLE or not self._recognised(data):
+            self._parse(data)
+
     @property
     def _takes_bytes(self) -> bool:
         """The next bytes have their turn, and somebody to take them."""
         if self._phase is BODY and self._turn is not None:
             return not self._turn.blocked and not self._channel.blocked
         return self._phase in AT_ONCE
+
+    @property
+    def holds_bytes(self) -> bool:
+        return bool(self._held)
 
     @property
     def _waiting(self) -> bool:
@@ -351,8 +371,8 @@ class Connection(asyncio.Protocol):
                     self._step(Step.HEAD_PART)
                 self._set_deadline()
             case Unread(rest):
-                self._held = rest + self._held
-                self._server.loop.call_soon(self.go_on)
+                self._held[:0] = rest
+                self._server.go_on_later(self)
             case Malformed(status, text, target):
                 if self._phase in READS:  # else a refusal or an early answer is the last
                     self._refuse(status, text, target)
@@ -369,9 +389,6 @@ class Connection(asyncio.Protocol):
                     server.known.learn(data, head.target, self.remote_ip, caller)
                 return
         if phase not in READS:
-            return
-        if len(self._queue) >= server.limits.pipelined:
-            self._refuse(*TOO_MANY_AT_ONCE, head.target)
             return
         exchange = self._receiving = Exchange(self, head)
         if self._turn is None:
@@ -445,7 +462,8 @@ class Connection(asyncio.Protocol):
         if self._phase in ENDED:
             return
         broken, self._receiving = self._receiving, None
-        turn, self._held = self._turn, b""
+        turn = self._turn
+        self._held.clear()
         if turn is not None and turn is not broken:
             self._refusal = (status, text, target)
             self._step(Step.NO_MORE)
@@ -525,7 +543,7 @@ class Connection(asyncio.Protocol):
         if self._phase in ENDED:
             return
         self._step(Step.LAST_WORD)
-        self._held = b""
+        self._held.clear()
         self.deadline = self._server.now + LINGER_SECONDS
         self._server.admission.begins(self, self._server.now)
         self._channel.linger()
@@ -546,3 +564,9 @@ class Connection(asyncio.Protocol):
         """End now. What is idle loses nothing by it."""
         self.deadline = NEVER
         self.abort()
+
+
+def _slice_of(data: bytes | bytearray) -> int:
+    """Return how many of these bytes are parsed together: to the end of the first head, if it is near."""
+    end = data.find(HEAD_END, 0, SLICE_BYTES)
+    return end + len(HEAD_END) if end >= 0 else min(len(data), SLICE_BYTES)

@@ -11,6 +11,7 @@ import errno
 import logging
 import socket
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
@@ -23,7 +24,7 @@ from wire.channel import UNIX_PEER
 from wire.connection import Connection
 from wire.head import path_of
 from wire.known_heads import DirectRoute, KnownHeads
-from wire.limits import DRAIN_SECONDS, ConnectionLimits
+from wire.limits import CONNECTIONS_AT_ONCE, DRAIN_SECONDS, ConnectionLimits
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,8 @@ class WireServer:
         self._warn_at = 0.0
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
+        self._later: OrderedDict[Connection, None] = OrderedDict()  # have more to parse; in turn
+        self._round: asyncio.Handle | None = None
         self._empty = asyncio.Event()
         shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
         self._tick_seconds = min(TICK_SECONDS, shortest / 4)
@@ -146,6 +149,19 @@ class WireServer:
             "refused": admission.refused,
             "closed_for_others": admission.ended,
         }
+
+    def go_on_later(self, connection: Connection) -> None:
+        self._later[connection] = None
+        if self._round is None:
+            self._round = self.loop.call_soon(self._go_round)
+
+    def _go_round(self) -> None:
+        self._round = None
+        for _ in range(min(len(self._later), CONNECTIONS_AT_ONCE)):
+            connection, _ = self._later.popitem(last=False)
+            connection.go_on()
+        if self._later and self._round is None:
+            self._round = self.loop.call_soon(self._go_round)
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)

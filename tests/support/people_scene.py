@@ -23,6 +23,7 @@ from handlers.route import PAGE, Resource
 from languages.preferences import language_of
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.loop_share import LoopShare
 from serving.traffic import Traffic
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
@@ -151,7 +152,13 @@ class PeopleSite(Client):
         async with opening as platform:
             place = SignInPlace(platform, self.stand_in.authorize_url, CLIENT_ID, self.redirect_uri)
             policy = ApplicationPolicy(
-                65_536, (), RunningRequests(), self.clock, Traffic([PAGE]), self._access.answered
+                65_536,
+                (),
+                RunningRequests(),
+                LoopShare(self.clock.monotonic_ns),
+                self.clock,
+                Traffic([PAGE]),
+                self._access.answered,
             )
             server = HTTPServer(make_application(self._resources(place), policy))
             server.add_sockets(self.sockets)
