@@ -61,7 +61,7 @@ from serving.loop_share import LoopShare
 from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
-from settings.model import Settings
+from settings.model import ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
@@ -312,8 +312,7 @@ async def serve(
 
         # Drain.
         log.info("stopping")
-        await asyncio.sleep(settings.server.grace_seconds)
-        await _finish(servers, life.running, senders, settings.server.drain_seconds)
+        await _finish(servers, life.running, senders, settings.server)
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
@@ -338,13 +337,17 @@ async def _finish(
     servers: Sequence[WireServer],
     running: RunningRequests,
     senders: Sequence[Sender],
-    drain_seconds: float,
+    seconds: ServerSettings,
 ) -> None:
-    """Accept nothing more, and end what runs: by itself within `drain_seconds`, else cut off."""
+    """Let clients know for `grace_seconds`. Then accept nothing more, and end what runs: by itself within
+    `drain_seconds`, else cut off."""
+    for server in servers:
+        server.end_soon()
+    await asyncio.sleep(seconds.grace_seconds)
     for server in servers:
         server.stop()
     try:
-        async with asyncio.timeout(drain_seconds):
+        async with asyncio.timeout(seconds.drain_seconds):
             await running.finished()  # first: a webhook test waits for its attempt
             for sender in senders:
                 sender.stop()

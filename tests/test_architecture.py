@@ -349,6 +349,7 @@ ASPECTS = {
     "web/catalogs",
     *("web/people/every_page", "web/people/every_text", "web/people/typed_texts"),
     *("wire/closing", "wire/differential", "wire/fairness", "wire/full_house", "wire/fuzz"),
+    "wire/last_answers",
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",
 }

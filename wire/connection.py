@@ -30,7 +30,7 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
-from wire.head import HEAD_END, MALFORMED, TOO_SLOW
+from wire.head import CLOSES, HEAD_END, MALFORMED, TOO_SLOW
 from wire.known_heads import START, TARGET_AT, DirectRoute, KnownHeads
 from wire.limits import (
     DRAIN_SECONDS,
@@ -75,7 +75,10 @@ class ServerSide(Protocol):
     known: KnownHeads
     admission: Admission
     status_lines: dict[int, bytes]
+    ending: bool
+    """Each answer is to be the last of its connection."""
     draining: bool
+    """Connections that are not asked anything more are to end soon."""
     loop: asyncio.AbstractEventLoop
     idle_deadline: float
     """The deadline of who begins to be idle now."""
@@ -150,7 +153,7 @@ class Connection(asyncio.Protocol):
         """No request will be answered after the one whose turn it is."""
         if self._queue or self._held or self._refusal is not None:
             return False
-        return self._phase is LAST or self.at_eof or self._server.draining
+        return self._phase is LAST or self.at_eof or self._server.ending
 
     @property
     def idle(self) -> bool:
@@ -192,8 +195,6 @@ class Connection(asyncio.Protocol):
             self.protocol = "https"
         self._step(Step.OPENED)
         self._set_deadline()
-        if self._server.draining:
-            self.drain()
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
@@ -272,7 +273,11 @@ class Connection(asyncio.Protocol):
             self._step(Step.DIRECT)
             server.admission.asked(self, server.idle_deadline)
         self.deadline = server.idle_deadline
-        self._send(server.status_lines[status] + rest)  # may set another deadline
+        if server.ending and self.closing:
+            self._send(server.status_lines[status] + CLOSES + rest)
+            self.linger()
+        else:
+            self._send(server.status_lines[status] + rest)  # may set another deadline
         return status
 
     def go_on(self) -> None:
@@ -333,11 +338,14 @@ class Connection(asyncio.Protocol):
             self._step(Step.HEAD_PART)
 
     def _end_if_over(self) -> None:
-        """End a connection over which no other request will be answered."""
-        if self._phase in (IDLE, FRESH) and self.closing:
-            self.linger()
-        elif self._phase in (HEAD, BODY) and self.at_eof and not self._waiting:
-            self._give_up()
+        """End a connection over which no other request will come."""
+        if self.at_eof and not self._waiting:
+            if self._phase in (IDLE, FRESH):
+                self.linger()
+            elif self._phase in (HEAD, BODY):
+                self._give_up()
+        elif self._server.draining:
+            self.drain()
 
     def _give_up(self) -> None:
         """End in the middle of a request: what is missing will never come."""
@@ -504,6 +512,8 @@ class Connection(asyncio.Protocol):
             server.admission.begins(self, server.now)
         else:
             self.deadline = server.idle_deadline
+        if server.draining:
+            self.drain()
 
     def _wait_for_reader(self) -> None:
         self._channel.watch()
@@ -526,17 +536,24 @@ class Connection(asyncio.Protocol):
             self.abort()
         elif self._parser.midway:
             self._refuse(*TOO_SLOW, self._parser.target)
+        elif not self._channel.quiet:
+            return  # its next request is here, and read in a moment
+        elif self._server.draining:
+            self.abort()  # it has everything: a stop need not wait for it to close first
         else:
             self.linger()
 
     # The end.
 
     def drain(self) -> None:
-        """End the connection once what was asked over it is answered."""
-        if self._phase is IDLE:
-            self.linger()
-        elif self._phase in (FRESH, HEAD) or (self._phase is HELD and self._parser.midway):
-            self.deadline = self._server.now + DRAIN_SECONDS
+        """End the connection once what was asked over it is answered.
+
+        A request may be on its way, and its client would not know what became of it. So a silent connection
+        ends a moment later. A request that comes in the meantime is answered, and its answer says that it is
+        the last.
+        """
+        if self._phase in AT_ONCE or (self._phase is HELD and self._parser.midway):
+            self.deadline = min(self.deadline, self._server.now + DRAIN_SECONDS)
 
     def linger(self) -> None:
         """Close once everything is sent; give the client a moment to close first."""

@@ -20,6 +20,7 @@ HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
 NOT_IMPLEMENTED = (501, "This method is not implemented.")
 
 HEAD_END = b"\r\n\r\n"
+CLOSES = b"Connection: close\r\n"
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
 _REQUEST_LINE = re.compile(
     rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ ((?:/|(?i:https?)://)[\x21-\x7e]*) HTTP/1\.[01]\r\n"

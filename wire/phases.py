@@ -38,8 +38,7 @@ as soon as it is there, whatever led to it:
   it, and had to wait for that one's answer.)
 * IDLE with a client that does not read, or with bytes that are not parsed yet, becomes HELD. It is IDLE again
   as soon as the client has read and the bytes have their turn.
-* IDLE on a connection that will see no other request, because the client has sent its last or the server
-  stops, becomes LINGERING; so do HEAD and BODY when the client has sent its last.
+* IDLE on a connection whose client has sent its last becomes LINGERING; so do HEAD and BODY.
 
 `Connection` takes these as it goes on (`Connection.go_on`); everything else is in the table.
 

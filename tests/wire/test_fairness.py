@@ -1,106 +1,16 @@
-"""Clients that send many requests at once: others have their turn between, and unread answers stop them.
-
-Server and clients share a loop, so nothing happens while a test prepares what the server will find.
-"""
+"""Clients that send many requests at once: others have their turn between, and unread answers stop them."""
 
 import asyncio
 import contextlib
 import itertools
 import socket
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
-import uvloop
+from tests.support.server_in_loop import Place, asking, numbers_in, run
+from wire.limits import CONNECTIONS_AT_ONCE, SLICES_AT_ONCE
 
-from tests.support.gateways import WAIT_SECONDS
-from tests.support.wire_stories import APPLICATION, LIMITS, DirectNumber, refuse
-from wire.http_server import WireServer
-from wire.limits import CONNECTIONS_AT_ONCE, SLICES_AT_ONCE, ConnectionLimits
-from wire.listening import listen, listen_unix
-
-ROOM = ConnectionLimits(**{**vars(LIMITS), "connections": 100, "connections_per_address": 100})
 ANSWER_BYTES = 100  # at least, each
-
-
-def asking(number: int, way: str = "direct") -> bytes:
-    return b"GET /%s/%d HTTP/1.1\r\nHost: g\r\n\r\n" % (way.encode(), number)
-
-
-def numbers_in(answers: bytes) -> list[int]:
-    return [int(each.partition(b"\r\n")[0]) for each in answers.split(b"X-Number: ")[1:]]
-
-
-class Recorded(DirectNumber):
-    """Keeps the number of each request it answers, and the turn of the loop that it had."""
-
-    def __init__(self) -> None:
-        self.answered: list[tuple[int, int]] = []
-        self._turn = 0
-
-    def answer(self, target: bytes, caller: str) -> tuple[int, bytes] | None:
-        answer = super().answer(target, caller)
-        if answer is not None:
-            self.answered.append((int(target.rpartition(b"/")[2]), self._turn))
-        return answer
-
-    def count_turns(self) -> None:
-        self._turn += 1
-        asyncio.get_running_loop().call_soon(self.count_turns)
-
-    @property
-    def numbers(self) -> list[int]:
-        return [number for number, _ in self.answered]
-
-
-class Place:
-    """A server, and clients that are answered once before the test begins."""
-
-    def __init__(self, sockets: list[socket.socket]) -> None:
-        self.direct = Recorded()
-        self.server = WireServer(APPLICATION, ROOM, refuse, self.direct)
-        self.server.add_sockets(sockets)
-        self._sockets = sockets
-        self._stack = contextlib.ExitStack()
-
-    async def client(self) -> socket.socket:
-        listening = self._sockets[0]
-        client = self._stack.enter_context(socket.socket(listening.family))
-        client.connect(listening.getsockname())
-        client.setblocking(False)
-        client.send(asking(0))
-        assert await asyncio.get_running_loop().sock_recv(client, 1_000)
-        self.direct.answered.clear()
-        return client
-
-    async def answers(self, client: socket.socket, count: int) -> bytes:
-        received = b""
-        while received.count(b"HTTP/1.1 200 ") < count or not received.endswith(b"0" * 8):
-            piece = await asyncio.get_running_loop().sock_recv(client, 1 << 20)
-            assert piece, received[-1_000:]
-            received += piece
-        return received
-
-    async def close(self) -> None:
-        self._stack.close()
-        self.server.stop()
-        await self.server.close_all_connections()
-
-
-def run(story: Callable[[Place], Awaitable[None]], path: Path | None = None) -> None:
-    @contextlib.asynccontextmanager
-    async def opened() -> AsyncIterator[Place]:
-        place = Place(listen_unix(path) if path is not None else listen("127.0.0.1", 0))
-        try:
-            yield place
-        finally:
-            await place.close()
-
-    async def bounded() -> None:
-        async with asyncio.timeout(WAIT_SECONDS), opened() as place:
-            await story(place)
-
-    uvloop.run(bounded())
 
 
 def test_between_a_few_answers_of_one_client_all_others_have_theirs() -> None:
