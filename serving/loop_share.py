@@ -22,7 +22,7 @@ from core.clock import NS_PER_MS
 T = TypeVar("T")
 TURN_NS = NS_PER_MS
 """The time behind which no step begins in the same turn."""
-WOKEN = 8
+WOKEN = 16
 """Requests that are woken for a turn. Those for which it has no time keep their places in the queue."""
 
 
