@@ -20,6 +20,7 @@ from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
 from listings.ownership import Ownership
+from people.permissions import unnamed
 from votes.queries import refs_that_know
 from web.cookies import Cookie
 from web.json_answers import JsonAnswers
@@ -114,6 +115,8 @@ class MyData:
         account = msgspec.to_builtins(row) if row is not None else {}
         for session in account.get("sessions", ()):
             del session["digest"]
+        for quarantine in account.get("quarantines", ()):
+            quarantine["by"] = unnamed(quarantine["by"])
         account.pop("reminders", None)  # they stand by themselves
         account.pop("ended", None)  # of sessions that are over there are digests alone
         return {

@@ -183,7 +183,7 @@ class OverviewPages:
             is_proven=is_proven(row),
             missing=gaps_of(kind, row),
             may=tuple(sorted(access.rights)),
-            history=act_views(row),
+            history=act_views(row, names_moderators=access.person.is_moderator),
         )
 
 
