@@ -33,6 +33,7 @@ from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
+from web.notice_cookie import Notices
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -119,8 +120,10 @@ class PeopleSite:
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
         acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
+        notices = Notices(self._cookies.notice, digester.secret, clock, secrets.token_bytes)
         audience = people_audience(
-            self._cookies, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
+            *(self._cookies, notices, self._people.known, acts),
+            *(web.public_url or "", authorize_url, cdn_url),
         )
         self._votes = votes = settings.votes
         guarded = GuardPolicy(

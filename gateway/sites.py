@@ -84,7 +84,9 @@ async def open_sites(
     if settings.debug.pages:
         from gateway.debug_site import DebugSite
 
-        debug = DebugSite(settings.debug, clock, callers.operator, templates, markdown)
+        debug = DebugSite(
+            settings.debug, clock, callers.operator, callers.digester.secret, templates, markdown
+        )
     if not has_people:
         yield Sites(templates, debug)
         return

@@ -29,6 +29,7 @@ from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
 from web.cookies import people_cookies
+from web.notice_cookie import Notices
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
 from web.people.people_pages import SIGN_IN_PAGES
@@ -41,6 +42,8 @@ from web.site import Site, static_resource
 from web.templates import Templates
 
 SESSION, SIGN_IN = "__Host-votegate-session", "__Host-votegate-signin"
+NOTICE = "__Host-votegate-notice"
+SECRET = b"a secret of the tests"
 ATTEMPTS = Policy(20, 300)
 SESSION_SECONDS = 7_776_000
 FROM_PLATFORM = {"Sec-Fetch-Site": "cross-site"}
@@ -117,7 +120,7 @@ class PeopleSite(Client):
         super().__init__()
         self.clock = FakeClock()
         self.are_secure = are_secure
-        self.seal = SignInSeal(b"a secret of the tests")
+        self.seal = SignInSeal(SECRET)
         self.sockets = bind_sockets(0, "127.0.0.1")
         self.base_url = f"http://127.0.0.1:{self.sockets[0].getsockname()[1]}"
         self.redirect_uri = self.base_url + CALLBACK
@@ -168,8 +171,9 @@ class PeopleSite(Client):
             ServerLists(self.clock),
         )
         acts = UserLimit(Policy(1_000, 60), self.clock)
+        notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
-            cookies, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
+            cookies, notices, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

@@ -35,10 +35,11 @@ from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.pages import Page, Shown, see_other
 from web.people.browsers import browser_label
-from web.people.people_audience import HOME, SIGNED_OUT, PersonVisit
+from web.people.people_audience import HOME, PersonVisit, done
 from web.people.server_lists import ServerLists
 from web.people.visitors import People
-from web.sign_in_cookie import NONCE_BYTES, SignInSeal, SignInUnderWay
+from web.sealed_values import NONCE_BYTES
+from web.sign_in_cookie import SignInSeal, SignInUnderWay
 from web.texts import Text, Words
 
 CALLBACK = "/signin/callback"
@@ -206,7 +207,7 @@ class SignInPages:
     async def sign_out(self, visit: PersonVisit) -> Shown:
         session = self._cookies.session
         await self._people.sign_out(session.value(visit.request.headers))
-        return see_other(SIGNED_OUT, {"clear-site-data": '"cache", "storage"'}, (session.cleared(),))
+        return done(HOME, "signed-out", {"clear-site-data": '"cache", "storage"'}, (session.cleared(),))
 
     async def _session(self, visit: PersonVisit, under_way: SignInUnderWay | None) -> str:
         """Open a session and return its value.
