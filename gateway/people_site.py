@@ -69,6 +69,7 @@ from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.sign_in_states import FirstInFleet, SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
@@ -93,6 +94,7 @@ class PeopleSite:
 
     Args:
         asks: returns True for a listing of which this node asks the platform, and no other of the fleet.
+        first_in_fleet: tells whether a value counts for the first time in the fleet; None outside of one.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
         asks: Callable[[str], bool],
+        first_in_fleet: FirstInFleet | None,
     ) -> None:
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
@@ -155,7 +158,8 @@ class PeopleSite:
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(
-            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes), self._lists
+            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes),
+            *(self._lists, SignInStates(clock, first_in_fleet)),
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
@@ -274,10 +278,12 @@ async def open_people_site(
     templates: Templates,
     markdown: Markdown,
     asks: Callable[[str], bool],
+    first_in_fleet: FirstInFleet | None,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown), asks
+            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
+            *(asks, first_in_fleet),
         )

@@ -182,9 +182,8 @@ async def serve(
         people = people_rules(settings.web, state)
 
         ownership = Ownership(state)
-        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, asks)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, fleet)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)

@@ -9,6 +9,7 @@ from core.rows import Language
 from handlers.reply import BadRequest
 from handlers.request import Request
 from web.cookies import Cookie
+from web.cross_origin import OwnOrigins
 from web.error_pages import ErrorTexts
 from web.notice_cookie import Notices
 from web.pages import Access, V
@@ -27,6 +28,7 @@ class Audience(Generic[V]):
         rules: tells of each access but "anyone" whether a visitor has it.
         act: is called before a visitor changes something that takes a sign-in. It may refuse that.
         stranger: the refusal of a stranger.
+        origins: returns the origins of these pages.
         notices: bring what an action did to the page that comes after it.
         sign_in: the path to which a stranger is sent.
         home: the path of the first page.
@@ -46,6 +48,7 @@ class Audience(Generic[V]):
     rules: Mapping[Access, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: type[BadRequest]
+    origins: OwnOrigins
     notices: Notices
     sign_in: str
     home: str

@@ -89,6 +89,11 @@ def keeps_cookies(headers: Mapping[str, str]) -> bool:
     """
     if "Sec-Fetch-Site" in headers or headers.get("X-Forwarded-Proto", "").lower() == "https":
         return True
-    host = headers.get("Host", "").lower()
+    return is_on_this_machine(headers.get("Host", ""))
+
+
+def is_on_this_machine(host: str) -> bool:
+    """Tell whether a `Host` names the machine of the browser, to which it trusts also without https."""
+    host = host.lower()
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in _LOCAL or name.endswith(".localhost")

@@ -120,7 +120,7 @@ class Site(Generic[V]):
     def _refuse_other_sites(self, request: Request) -> None:
         if request.method not in SAFE_METHODS:
             has_cookie = self._audience.cookie.value(request.headers) is not None
-            if not is_from_here(request.headers, has_cookie=has_cookie):
+            if not is_from_here(request.headers, self._audience.origins, has_cookie=has_cookie):
                 raise FromElsewhere
 
     def _to_sign_in(self, request: Request) -> Reply:

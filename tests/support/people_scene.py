@@ -35,6 +35,7 @@ from web.people.people_audience import PersonVisit, people_audience
 from web.people.people_pages import SIGN_IN_PAGES
 from web.people.server_lists import ServerLists
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
+from web.people.sign_in_states import SignInStates
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 from web.sign_in_cookie import SignInSeal
@@ -168,7 +169,7 @@ class PeopleSite(Client):
         self.people = PeopleInMemory(self.clock, self.stand_in.url)
         sign_in = SignInPages(
             *(self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes),
-            ServerLists(self.clock),
+            *(ServerLists(self.clock), SignInStates(self.clock, None)),
         )
         acts = UserLimit(Policy(1_000, 60), self.clock)
         notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)

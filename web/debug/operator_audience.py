@@ -4,6 +4,7 @@ from core.actors import OPERATOR as ACTOR
 from handlers.reply import OperatorTokenRequired
 from web.audiences import Audience
 from web.cookies import OPERATOR
+from web.cross_origin import origins_of_host
 from web.error_pages import ErrorText, ErrorTexts
 from web.notice_cookie import Notices
 from web.page_policy import PAGE_HEADERS
@@ -61,6 +62,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         rules={"operator": lambda _: True},
         act=lambda _: None,
         stranger=OperatorTokenRequired,
+        origins=origins_of_host,
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,

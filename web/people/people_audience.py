@@ -10,6 +10,7 @@ from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, named
 from languages.preferences import accepted
 from web.audiences import Audience
 from web.cookies import Cookie, PeopleCookies
+from web.cross_origin import origin_of_site
 from web.error_pages import ErrorText, ErrorTexts
 from web.notice_cookie import Notices
 from web.page_policy import page_headers
@@ -156,6 +157,7 @@ def people_audience(
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
         stranger=SignInRequired,
+        origins=origin_of_site(public_url),
         notices=notices,
         sign_in=SIGN_IN,
         home=HOME,

@@ -37,6 +37,7 @@ from web.pages import Page, Shown, see_other
 from web.people.browsers import browser_label
 from web.people.people_audience import HOME, PersonVisit, done
 from web.people.server_lists import ServerLists
+from web.people.sign_in_states import SignInStates
 from web.people.visitors import People
 from web.sealed_values import NONCE_BYTES
 from web.sign_in_cookie import SignInSeal, SignInUnderWay
@@ -130,6 +131,7 @@ class SignInPages:
         attempts: how often an address may start a sign-in or come back from one.
         random: returns so many random bytes.
         lists: take the servers of whoever comes to list one.
+        states: those of the sign-ins that came back.
     """
 
     def __init__(
@@ -142,6 +144,7 @@ class SignInPages:
         clock: Clock,
         random: Callable[[int], bytes],
         lists: ServerLists,
+        states: SignInStates,
     ) -> None:
         self._people = people
         self._place = place
@@ -154,6 +157,7 @@ class SignInPages:
         self._clock = clock
         self._random = random
         self._lists = lists
+        self._states = states
 
     def show(self, visit: PersonVisit) -> Shown:
         to = way_back(visit.request.query.get("to", HOME), HOME)
@@ -217,7 +221,7 @@ class SignInPages:
         headers = visit.request.headers
         request = under_way.request if under_way is not None else None
         code = read_callback(visit.request.query, request)
-        if request is None:
+        if request is None or not await self._states.take(request.state):
             raise SignInFailed("state")
         platform = self._place.platform
         token = await platform.token(token_form(code, self._place.redirect_uri, request))
