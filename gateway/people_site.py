@@ -172,6 +172,7 @@ class PeopleSite:
         self._public_url = web.public_url or ""
         self._ownership = ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
+        self.readers.catalogue.watchers.append(orders.moved)
         self._keeper = ListKeeper(orders, clock)
         self._icons = ListingIcons(platform, clock, cdn_url)
         self._authorize_url = authorize_url
