@@ -254,6 +254,7 @@ async def serve(
             clock,
             traffic,
             front.answered,
+            is_https=(settings.web.public_url or "").startswith("https:"),
         )
         application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight

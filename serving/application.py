@@ -41,6 +41,9 @@ DISCARD_BYTES = 4 << 20
 """A body that is too large is read and dropped up to here, so that the client sees the 413."""
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
+HTTPS_ALONE = f"max-age={365 * 86_400}"
+"""A year (RFC 6797), for this host alone: names below it may be served by others. No browser asks for a vote
+check, which goes without it."""
 _WITHOUT_BODY = {204, 304}
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
@@ -83,6 +86,8 @@ class ApplicationPolicy:
     clock: Clock
     traffic: Traffic
     answered: Answered | None
+    is_https: bool = False
+    """True if browsers reach the gateway by https. Then they are to come back so alone."""
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
@@ -99,6 +104,7 @@ class EndpointHandler(RequestHandler):
     def initialize(self, policy: ApplicationPolicy, resource: Resource = UNKNOWN) -> None:
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
+        self._keep_https()
         self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
@@ -115,6 +121,12 @@ class EndpointHandler(RequestHandler):
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
+        if hasattr(self, "_policy"):  # not yet at the first call, which comes before `initialize`
+            self._keep_https()
+
+    def _keep_https(self) -> None:
+        if self._policy.is_https:
+            self.set_header("Strict-Transport-Security", HTTPS_ALONE)
 
     async def prepare(self) -> None:
         length = self.request.headers.get("Content-Length", "")
