@@ -49,6 +49,7 @@ from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
+from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
@@ -286,6 +287,7 @@ async def serve(
                 timeline.run(),
                 public.uses.run(),
                 callers.refused.run(),
+                SecurityBounds(clock).run(),
                 feed.run(stop),
                 in_slices(state.listings.count_reviews()),
                 *more,

@@ -15,7 +15,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
-from core.request_id import REQUEST_ID
+from core.request_id import ADDRESS, REQUEST_ID
 from handlers.reply import (
     EVENT_STREAM,
     SPOKEN,
@@ -172,6 +172,7 @@ class EndpointHandler(RequestHandler):
     async def _answer(self, body: bytes | None) -> None:
         REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
         request = self._request_value(body)
+        ADDRESS.set(request.address)
         try:
             reply = await self._reply(request)
         except SPOKEN as error:

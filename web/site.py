@@ -18,6 +18,7 @@ from core.clock import Clock
 from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
+from handlers.security_log import tell
 from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
@@ -121,6 +122,7 @@ class Site(Generic[V]):
         if request.method not in SAFE_METHODS:
             has_cookie = self._audience.cookie.value(request.headers) is not None
             if not is_from_here(request.headers, self._audience.origins, has_cookie=has_cookie):
+                tell("form_refused", by=request.by)
                 raise FromElsewhere
 
     def _to_sign_in(self, request: Request) -> Reply:

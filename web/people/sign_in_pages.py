@@ -24,9 +24,11 @@ from chatplatform.authorization import (
     token_form,
 )
 from chatplatform.platform_client import ChatPlatform, PlatformAway
+from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from handlers.security_log import tell
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from web.cookies import PeopleCookies, keeps_cookies
@@ -194,18 +196,18 @@ class SignInPages:
         if under_way is not None:  # any page of the web can send a browser here without one
             attempt = self._attempt(self._finished, visit)
             if not attempt.allowed:
-                return self._failed(self._outcomes["often"], to, cleared, attempt)
+                return self._failed("often", self._outcomes["often"], to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
-            return self._failed(self._outcomes[failed.why], to, cleared)
+            return self._failed(failed.why, self._outcomes[failed.why], to, cleared)
         except PlatformAway as away:
             outcome = self._outcomes["away"]
-            return self._failed(outcome, to, cleared, retry_seconds=away.retry_seconds)
+            return self._failed("away", outcome, to, cleared, retry_seconds=away.retry_seconds)
         except Unavailable:
-            return self._failed(self._outcomes["unsaved"], to, cleared)
+            return self._failed("unsaved", self._outcomes["unsaved"], to, cleared)
         except Refusal as refusal:  # of the rules on users
-            return self._failed(_refused(reply_to(refusal)), to, cleared)
+            return self._failed(None, _refused(reply_to(refusal)), to, cleared)
         return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
 
     async def sign_out(self, visit: PersonVisit) -> Shown:
@@ -231,7 +233,11 @@ class SignInPages:
             with contextlib.suppress(PlatformAway):  # the page says so, and the sign-in counts
                 servers = await platform.servers(token)
         label = browser_label(headers.get("User-Agent"))
-        session = await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        try:
+            session = await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        except Refusal:
+            tell("sign_in_failed", why="refused", user=user_actor(user.id))
+            raise
         if is_wanted:
             self._lists.keep(user.id, servers)
         return session
@@ -254,12 +260,15 @@ class SignInPages:
 
     def _failed(
         self,
+        why: Why | None,
         outcome: Outcome,
         to: str,
         cookies: tuple[str, ...],
         limits: Decision | None = None,
         retry_seconds: float | None = None,
     ) -> Page:
+        if why is not None:  # else it is told, with the user
+            tell("sign_in_failed", why=why)
         values = {
             "why": outcome.why,
             "what_to_do": outcome.what_to_do,
