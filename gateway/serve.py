@@ -49,6 +49,7 @@ from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
+from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
@@ -183,9 +184,8 @@ async def serve(
         people = people_rules(settings.web, state)
 
         ownership = Ownership(state)
-        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, asks)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, fleet)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -257,6 +257,7 @@ async def serve(
             clock,
             traffic,
             front.answered,
+            is_https=(settings.web.public_url or "").startswith("https:"),
         )
         application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight
@@ -288,6 +289,7 @@ async def serve(
                 timeline.run(),
                 public.uses.run(),
                 callers.refused.run(),
+                SecurityBounds(clock).run(),
                 feed.run(stop),
                 in_slices(state.listings.count_reviews()),
                 *more,

@@ -15,7 +15,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
-from core.request_id import REQUEST_ID
+from core.request_id import ADDRESS, REQUEST_ID
 from handlers.reply import (
     EVENT_STREAM,
     SPOKEN,
@@ -42,6 +42,9 @@ DISCARD_BYTES = 4 << 20
 """A body that is too large is read and dropped up to here, so that the client sees the 413."""
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
+HTTPS_ALONE = f"max-age={365 * 86_400}"
+"""A year (RFC 6797), for this host alone: names below it may be served by others. No browser asks for a vote
+check, which goes without it."""
 _WITHOUT_BODY = {204, 304}
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
@@ -85,6 +88,8 @@ class ApplicationPolicy:
     clock: Clock
     traffic: Traffic
     answered: Answered | None
+    is_https: bool = False
+    """True if browsers reach the gateway by https. Then they are to come back so alone."""
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
@@ -101,6 +106,7 @@ class EndpointHandler(RequestHandler):
     def initialize(self, policy: ApplicationPolicy, resource: Resource = UNKNOWN) -> None:
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
+        self._keep_https()
         self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
@@ -117,6 +123,12 @@ class EndpointHandler(RequestHandler):
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
+        if hasattr(self, "_policy"):  # not yet at the first call, which comes before `initialize`
+            self._keep_https()
+
+    def _keep_https(self) -> None:
+        if self._policy.is_https:
+            self.set_header("Strict-Transport-Security", HTTPS_ALONE)
 
     async def prepare(self) -> None:
         length = self.request.headers.get("Content-Length", "")
@@ -167,6 +179,7 @@ class EndpointHandler(RequestHandler):
             return
         REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
         request = self._request_value(body)
+        ADDRESS.set(request.address)
         try:
             reply = await self._reply(request)
         except SPOKEN as error:
