@@ -3,6 +3,7 @@
 A flag overrides the environment, which overrides the YAML file.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,25 +72,53 @@ class _Loader(yaml.SafeLoader):
 
 
 def _from_yaml(path: Path) -> dict[str, Any]:
+    text = ""
     try:
-        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
+        text = path.read_text(encoding="utf-8")
+        content = _Loader(text).get_single_data()
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
     except (RecursionError, ValueError):
         raise SourceUnreadable(
             f"{path}: is nested too deeply, or contains a number that is too long"
         ) from None
-    except yaml.YAMLError as error:
-        # The message of the parser quotes the line, which may hold a secret: its number says enough.
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark is not None else ""
-        what = "has a name twice in one section" if isinstance(error, _Doubled) else "is not valid YAML"
-        raise SourceUnreadable(f"{path}: {what}{where}") from None
+    except yaml.reader.ReaderError as error:
+        lines = text[: error.position].split("\n")
+        where = _place(len(lines) - 1, len(lines[-1]))
+        raise SourceUnreadable(f"{path}: contains a character that YAML does not allow ({where})") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" ({_place(mark.line, mark.column)})" if mark is not None else ""
+        if isinstance(error, _Doubled):
+            raise SourceUnreadable(f"{path}: has a name twice in one section{where}") from None
+        raise SourceUnreadable(f"{path}: is not valid YAML{where}: {_yaml_reason(error)}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise SourceUnreadable(f"{path}: must be a mapping of sections")
     return _without_nulls(content)
+
+
+_OF_THE_PARSER = re.compile(r"""(?:[^'"]|'(?:<[a-z ]+>|\\t|[^\w\s'"])')*""")
+"""The part of a parser's message that quotes nothing of the file but marks of YAML: `','` or `'<scalar>'`."""
+
+
+def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
+    """Return what the parser says, without words of the file: they may be a secret."""
+    context, begins = _unquoted(error.context or ""), error.context_mark
+    if begins is not None:
+        context += f" that begins in line {begins.line + 1}"
+    return ": ".join(part for part in (context, _unquoted(error.problem or "")) if part)
+
+
+def _place(line: int, column: int) -> str:
+    """Both count from 0, as those of the parser do."""
+    return f"line {line + 1}, column {column + 1}"
+
+
+def _unquoted(message: str) -> str:
+    found = _OF_THE_PARSER.match(message)
+    return (found[0] if found is not None else "").rstrip().removesuffix(", but found")
 
 
 def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:
