@@ -263,7 +263,7 @@ def checked(**environment: str) -> Result:
     )
 
 
-def test_it_says_all_at_once_errors_first_and_fits_the_screen(folder: Path, closed_port: int) -> None:
+def test_it_says_all_at_once_errors_first_each_in_one_line(folder: Path, closed_port: int) -> None:
     (folder / "photo.jpg").touch()
     with listening() as port:
         result = checked(
@@ -275,9 +275,8 @@ def test_it_says_all_at_once_errors_first_and_fits_the_screen(folder: Path, clos
         )
     assert result.exit_code == 2
     lines = result.output.splitlines()
-    kinds = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+    kinds = [line.partition(":")[0] for line in lines]
     assert kinds == ["error"] * 2 + ["warning"] * 3 + ["A start would fail."]
-    assert max(len(line) for line in lines if str(folder) not in line) <= 80
     assert PASSWORD not in result.output
 
 
@@ -330,6 +329,5 @@ def test_a_wrong_variable_is_named_as_it_was_written_with_the_nearest_right_one(
 ) -> None:
     refused = ended(["check-config"], {written: "9000"})
     assert refused.returncode == 2
-    told = " ".join(refused.stderr.split())
-    assert told == f"The settings are not valid: {written}: there is no such setting; did you mean {right}?"
-    assert max(map(len, refused.stderr.splitlines())) <= 80
+    told = f"{written}: there is no such setting; did you mean {right}?"
+    assert refused.stderr == f"The settings are not valid:\n{told}\n"
