@@ -172,7 +172,8 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     from handlers.recent_errors import RecentErrors
     from handlers.redaction import Redactor
     from serving.log_output import LogOutput, begin_logging
-    from settings.model import SettingsError
+    from settings.model import SECRETS, SettingsError
+    from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
 
@@ -188,6 +189,8 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(2) from None
     output = LogOutput(settings.log.form, Redactor(), sys.stderr.buffer)
     begin_logging(output, settings.log.level)
+    for secret in set_twice(config, os.environ, SECRETS):
+        log.warning("%s is set twice: %s counts, not %s", secret.name, secret.used, secret.unused)
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     try:
@@ -278,9 +281,15 @@ def check_config(config: Path | None, **flags: object) -> None:
     from cli.columns import folded
     from core.clock import SystemClock
     from gateway.start_check import start_findings
+    from settings.model import SECRETS
+    from settings.sources import set_twice
 
     settings = _settings(config, **flags)
     mistakes, warnings = asyncio.run(start_findings(settings, os.environ, SystemClock().now_ms()))
+    warnings += [
+        f"{secret.name}: is set twice; {secret.used} counts, not {secret.unused}"
+        for secret in set_twice(config, os.environ, SECRETS)
+    ]
     for kind, findings in (("error", mistakes), ("warning", warnings)):
         for finding in findings:
             click.echo(folded(f"{kind}: {finding}", sys.stderr), err=True)

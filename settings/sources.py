@@ -54,6 +54,34 @@ def merged_sources(
     return MergedSources(merged, variables)
 
 
+class SetTwice(NamedTuple):
+    """A secret that has two sources: `used` is the one that counts."""
+
+    name: str
+    used: str
+    unused: str
+
+
+def set_twice(
+    config: Path | None, environment: Mapping[str, str], secrets: Collection[str]
+) -> Iterator[SetTwice]:
+    """Yield the secrets with two sources. People who replace the one that is not used wonder why the old
+    value still works. Raises SourceUnreadable."""
+    tree = _from_yaml(config) if config is not None else {}
+    variables = {_setting_of(variable): variable for variable in environment if variable.startswith(PREFIX)}
+    for name in sorted(secrets):
+        *sections, last = name.split(".")
+        section: Any = tree
+        for each in sections:
+            section = section.get(each) if isinstance(section, dict) else None
+        named = [variables.get(name), variables.get(f"{name}{FILE_SUFFIX.lower()}")]
+        if isinstance(section, dict) and last in section:
+            named.append(f"{name} in {config}")
+        places = [place for place in named if place is not None]
+        if len(places) > 1:
+            yield SetTwice(name, places[0], " and ".join(places[1:]))
+
+
 class _Doubled(yaml.MarkedYAMLError):
     """A section holds a name twice."""
 

@@ -51,6 +51,22 @@ def refusal(folder: Path, *arguments: str) -> str:
     return line.removeprefix("votegate cannot serve: ")
 
 
+def test_a_start_warns_of_a_secret_that_is_set_twice_and_shows_neither(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("the-token-of-the-file")
+    (tmp_path / "data").write_text("no folder: the start ends here")
+    given = {
+        "VOTEGATE_OPERATOR__TOKEN": "the-token-of-the-variable",
+        "VOTEGATE_OPERATOR__TOKEN_FILE": str(tmp_path / "token"),
+    }
+    refused = ended(["serve", "--data-dir", str(tmp_path / "data")], given)
+    first, *_ = refused.stderr.splitlines()
+    assert first.endswith(
+        "WARNING votegate: operator.token is set twice: "
+        "VOTEGATE_OPERATOR__TOKEN counts, not VOTEGATE_OPERATOR__TOKEN_FILE"
+    )
+    assert "the-token-of" not in refused.stderr
+
+
 def put_secret(path: Path, secret: str) -> None:
     """As an operator restores one, for one user only."""
     path.touch(mode=0o600)

@@ -288,6 +288,18 @@ def test_warnings_alone_are_no_failure(folder: Path) -> None:
     )
 
 
+def test_a_secret_that_is_set_twice_is_a_warning(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(PASSWORD)
+    twice = {"OPERATOR__TOKEN": f"{PASSWORD}-too", "OPERATOR__TOKEN_FILE": str(tmp_path / "token")}
+    result = checked(DATA_DIR=str(folder), SERVER__PORT="0", **twice)
+    assert result.exit_code == 0
+    assert (
+        "warning: operator.token: is set twice; VOTEGATE_OPERATOR__TOKEN counts, not "
+        "VOTEGATE_OPERATOR__TOKEN_FILE" in result.output.splitlines()
+    )
+    assert PASSWORD not in result.output
+
+
 def test_it_prints_the_redirect_uri_to_register(folder: Path) -> None:
     public = {**SITE, "WEB__PUBLIC_URL": "https://Bots.example/"}
     result = checked(DATA_DIR=str(folder), SERVER__PORT="0", **public)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.given_settings import TOKEN, mistakes, mistakes_in
+from settings.model import SECRETS
+from settings.sources import SetTwice, set_twice
+from tests.support.given_settings import TOKEN, from_environment, mistakes, mistakes_in
 
 
 @pytest.mark.parametrize("text", ["- server", "just text", "5"])
@@ -110,3 +112,39 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (mistake,) = mistakes(tmp_path / "nowhere.yaml")
     assert mistake.startswith(f"{tmp_path / 'nowhere.yaml'}: cannot be read: ")
+
+
+VARIABLE, FILE_VARIABLE = "VOTEGATE_OPERATOR__TOKEN", "VOTEGATE_OPERATOR__TOKEN_FILE"
+
+
+@pytest.mark.parametrize(
+    ("given_by", "used", "unused"),
+    [
+        ({VARIABLE, FILE_VARIABLE}, VARIABLE, FILE_VARIABLE),
+        ({VARIABLE, "yaml"}, VARIABLE, "operator.token in {config}"),
+        ({FILE_VARIABLE, "yaml"}, FILE_VARIABLE, "operator.token in {config}"),
+        ({VARIABLE, FILE_VARIABLE, "yaml"}, VARIABLE, f"{FILE_VARIABLE} and operator.token in {{config}}"),
+        ({"yaml"}, None, None),
+        ({VARIABLE}, None, None),
+    ],
+)
+def test_a_secret_of_two_sources_is_found_with_the_one_that_counts(
+    tmp_path: Path, given_by: set[str], used: str | None, unused: str | None
+) -> None:
+    config, file = tmp_path / "config.yaml", tmp_path / "token"
+    file.write_text(f"{TOKEN}-of-the-file")
+    config.write_text(f"operator: {{token: {TOKEN}-of-yaml}}" if "yaml" in given_by else "operator:\n")
+    values = {VARIABLE: f"{TOKEN}-of-the-variable", FILE_VARIABLE: str(file)}
+    environment = {name: value for name, value in values.items() if name in given_by}
+
+    found = [*set_twice(config, environment, SECRETS)]
+
+    told = None if used is None else SetTwice("operator.token", used, str(unused).format(config=config))
+    assert found == ([] if told is None else [told])
+
+
+def test_the_variable_of_a_secret_counts_before_its_file(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}-of-the-file")
+    settings = from_environment({"operator.token": TOKEN, "operator.token_file": str(tmp_path / "token")})
+    assert settings.operator.token is not None
+    assert settings.operator.token.get_secret_value() == TOKEN
