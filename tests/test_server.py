@@ -67,6 +67,15 @@ def test_a_start_warns_of_a_secret_that_is_set_twice_and_shows_neither(tmp_path:
     assert "the-token-of" not in refused.stderr
 
 
+@pytest.mark.parametrize("path", ["/proc/x", "/sys/x"])
+def test_a_data_folder_where_no_files_are_kept_is_refused_before_a_port_is_taken(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        assert refusal(Path(path), "--port", str(port)) == (
+            f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+        )
+
+
 def put_secret(path: Path, secret: str) -> None:
     """As an operator restores one, for one user only."""
     path.touch(mode=0o600)

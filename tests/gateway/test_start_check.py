@@ -100,6 +100,13 @@ def test_a_folder_that_cannot_be_written_is_a_mistake(folder: Path, monkeypatch:
     )
 
 
+@pytest.mark.parametrize("path", ["/proc/x", "/proc/self", "/sys/x/y"])
+def test_a_folder_where_no_files_are_kept_is_a_mistake(path: str) -> None:
+    assert mistake(Path(path)) == (
+        f"data_dir: {path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+    )
+
+
 def test_foreign_files_are_a_mistake(folder: Path) -> None:
     (folder / "photo.jpg").touch()
     assert "photo.jpg is not a file of Votegate's" in mistake(folder)
