@@ -163,7 +163,8 @@ async def serve(
         egress = await stack.enter_async_context(
             open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
-        counting = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
+        counts = open_guild_counts(settings.counts_source, settings.guild_counts, state, clock)
+        counting = await stack.enter_async_context(counts)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
         failing, tail = FailingEndpoints(state), JournalTail(clock)

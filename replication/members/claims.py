@@ -140,7 +140,7 @@ class Claims:
             self._unanswered(error)
             return False
         if not self.is_answering:
-            log.warning("votes are claimed again")
+            log.info("votes are claimed again")
         self.is_answering = True
         self._paused_until_ns = 0
         if self._is_over(claimed_ms, over_ms):

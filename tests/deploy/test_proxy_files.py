@@ -1,6 +1,7 @@
 """The files for nginx and Caddy: the programs themselves find them valid, and do what they say."""
 
 import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,11 +17,12 @@ from tests.support.people_gateway import serving
 from tests.support.programs import installed
 
 FOLDER = "/etc/ssl/api.example.com"
+NGINX = (ROOT / "deploy/nginx.conf").read_text()
 
 
-def nginx_file(folder: Path, files: Files, more: str = "") -> str:
-    """Our file for nginx, with what surrounds it."""
-    text = (ROOT / "deploy/nginx.conf").read_text()
+def nginx_file(folder: Path, files: Files, text: str = NGINX, more: str = "") -> Path:
+    """Write our file for nginx, or another text in its place, with what surrounds it."""
+    files.write()
     text = text.replace(f"{FOLDER}/fullchain.pem", str(files.certificate)).replace(
         f"{FOLDER}/key.pem", str(files.key)
     )
@@ -28,14 +30,13 @@ def nginx_file(folder: Path, files: Files, more: str = "") -> str:
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     around = f"pid {folder}/pid; error_log stderr; {more} events {{}}"
-    return f"{around} http {{ access_log off; {paths} {text} }}"
+    whole = folder / "whole.conf"
+    whole.write_text(f"{around} http {{ access_log off; {paths} {text} }}")
+    return whole
 
 
 def test_nginx_takes_its_file(tmp_path: Path) -> None:
-    files = Files(tmp_path)
-    files.write()
-    whole = tmp_path / "whole.conf"
-    whole.write_text(nginx_file(tmp_path, files))
+    whole = nginx_file(tmp_path, Files(tmp_path))
     tested = subprocess.run(
         [installed("nginx"), "-t", "-p", tmp_path, "-c", whole],
         capture_output=True,
@@ -44,6 +45,29 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
     )
     assert tested.returncode == 0, tested.stderr
     assert "[warn]" not in tested.stderr
+
+
+@pytest.mark.parametrize("address", ["443", "[::]:443"])
+def test_a_browser_speaks_http_2_with_nginx(tmp_path: Path, address: str) -> None:
+    addresses = {each: f"{tmp_path}/{number}.sock" for number, each in enumerate(["443", "[::]:443"])}
+    text = NGINX
+    for each, path in addresses.items():
+        assert f"listen {each} " in text
+        text = text.replace(f"listen {each} ", f"listen unix:{path} ")
+    whole = nginx_file(tmp_path, Files(tmp_path), text, "daemon off;")
+    nginx = subprocess.Popen([installed("nginx"), "-p", tmp_path, "-c", whole], stderr=subprocess.DEVNULL)
+    try:
+        eventually(Path(addresses[address]).exists)
+        trusting = ssl.create_default_context()
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        trusting.set_alpn_protocols(["h2", "http/1.1"])
+        with socket.socket(socket.AF_UNIX) as plain:
+            eventually(lambda: plain.connect_ex(addresses[address]) == 0)
+            with trusting.wrap_socket(plain) as browser:
+                assert browser.selected_alpn_protocol() == "h2"
+    finally:
+        nginx.terminate()
+        nginx.wait(WAIT_SECONDS)
 
 
 def test_caddy_takes_its_file(tmp_path: Path) -> None:
@@ -67,7 +91,6 @@ PROXIES = ("nginx", "caddy")
 def proxied(name: str, folder: Path, upstream: str) -> Iterator[HTTPSConnectionPool]:
     """Run a proxy with its file, in front of a gateway at `upstream`. Yield a client of it."""
     files, held = Files(folder), held_port()
-    files.write()
     port = held.getsockname()[1]
     run = {"nginx": nginx, "caddy": caddy}[name](folder, files, upstream, port)
     process = subprocess.Popen(
@@ -94,15 +117,15 @@ def proxied(name: str, folder: Path, upstream: str) -> Iterator[HTTPSConnectionP
 
 def nginx(folder: Path, files: Files, upstream: str, port: int) -> list[str | Path]:
     """The command of nginx in the foreground."""
-    text = nginx_file(folder, files, "daemon off; master_process off;")
-    text = text.replace("unix:/run/votegate.sock", upstream).replace("listen [::]:443 ssl;", "")
-    whole = folder / "whole.conf"
-    whole.write_text(text.replace("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"))
+    text = NGINX.replace("unix:/run/votegate.sock", upstream)
+    text = text.replace("listen [::]:443 ssl http2;", "").replace("listen 443 ", f"listen 127.0.0.1:{port} ")
+    whole = nginx_file(folder, files, text, "daemon off; master_process off;")
     return [installed("nginx"), "-p", folder, "-c", whole]
 
 
 def caddy(folder: Path, files: Files, upstream: str, port: int) -> list[str | Path]:
     """The command of Caddy."""
+    files.write()
     text = (ROOT / "deploy/Caddyfile").read_text().replace("unix//run/votegate.sock", upstream)
     own = f"https://127.0.0.1:{port} {{\n\ttls {files.certificate} {files.key}"
     whole = folder / "Caddyfile"

@@ -135,6 +135,29 @@ def test_the_overview_moves_by_itself(operator: Visitor, gateway: ThreadGateway)
     assert page.evaluate("window.stays") is True
 
 
+# A chart is a picture: what it writes is noted as it is drawn.
+NOTE_WRITTEN = """
+window.written = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  window.written.push(text);
+  return write.call(this, text, ...rest);
+};
+"""
+
+
+def test_the_axes_of_the_charts_have_units(operator: Visitor) -> None:
+    operator.page.add_init_script(NOTE_WRITTEN)
+    page = operator.see("/debug")
+
+    def units() -> set[str]:
+        written: list[str] = page.evaluate("window.written")
+        return {text.partition(" ")[2] for text in written}
+
+    eventually(lambda: {"MB", "UTC"} <= units())
+    assert units() == {"/s", "ms", "MB", "UTC"}
+
+
 def test_the_overview_moves_when_a_script_is_slow_to_come(operator: Visitor, gateway: ThreadGateway) -> None:
     def hold(route: Route) -> None:
         # An htmx that did not wait for site.js would start meanwhile, by its timer and without live updates.
