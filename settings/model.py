@@ -126,7 +126,6 @@ class ServerSettings(_Section):
     max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
     connections: Count = 8_192
     connections_per_address: Count = 1_024
-    pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64
     idle_seconds: Seconds = 75
     header_seconds: Seconds = 10
     body_seconds: Seconds = 20
