@@ -60,9 +60,10 @@ from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from replication.facts.keyed_digests import KeyedDigests
 from serving.application import RunningRequests
+from serving.observers import Observers
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
-from serving.vitals import LoopLag, resident_bytes
+from serving.vitals import LoopLag
 from settings.model import GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
@@ -160,9 +161,10 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
     )
 
 
-def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock) -> Callers:
+def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock, observers: Observers) -> Callers:
     refused = RefusedAddresses(clock)
-    failures = FailureGuard(limits.failures, limits.addresses_kept, refused.began)
+    began = observers.calling("refused_addresses", refused.began)
+    failures = FailureGuard(limits.failures, limits.addresses_kept, began)
     operator = Operator(secrets.operator_tokens, failures, clock)
     return Callers(KeyDigester(secrets.digest.encode()), operator, failures, refused)
 
@@ -352,13 +354,13 @@ def debug_endpoints(
     )
 
 
-def gauges(store: Store, votes: VoteTally) -> Gauges:
+def gauges(store: Store, votes: VoteTally, memory: Callable[[], int | None]) -> Gauges:
     """Return what the timeline looks at."""
     return Gauges(
         votes=lambda: votes.here + votes.elsewhere,
         head=lambda: store.ledger.head,
         durable=lambda: store.journal.durable_position,
-        resident_bytes=resident_bytes,
+        resident_bytes=memory,
     )
 
 
@@ -372,6 +374,7 @@ def process_sources(
     life: Life,
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
+    memory: Callable[[], int | None],
 ) -> ProcessSources:
     outbox, lag = delivering.outbox, life.lag
     return ProcessSources(
@@ -384,6 +387,6 @@ def process_sources(
         replication=fleet.node.view if fleet is not None else lambda: None,
         fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,
-        resident_bytes=resident_bytes,
+        resident_bytes=memory,
         loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
     )

@@ -21,6 +21,7 @@ from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Refusals
+from serving.observers import Observers
 from settings.model import MetricsSettings, ServerSettings, Settings
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
@@ -63,6 +64,7 @@ def scraping(
     life: Life,
     fleet: Membership | None,
     process: ProcessSources,
+    observers: Observers,
 ) -> Callable[[], Awaitable[bytes]]:
     """Return the call that makes the text of a scrape."""
     bounds = Bounds(
@@ -90,6 +92,8 @@ def scraping(
         suspensions=delivering.suspensions,
         lag=life.lag,
         bounds=bounds,
+        space=store.space,
+        observers=observers,
         readiness=process.readiness,
         connections=process.connections,
         fleet=of_fleet,

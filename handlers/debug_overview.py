@@ -64,7 +64,9 @@ class SeriesView(View):
     p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
     p99_ms: tuple[Amount | None, ...]
     loop_lag_ms: Annotated[tuple[Amount, ...], Meta(description="The longest delay of the event loop.")]
-    resident_bytes: tuple[Count, ...]
+    resident_bytes: Annotated[
+        tuple[Count | None, ...], Meta(description="Null while the kernel does not tell.")
+    ]
 
 
 class Overview(Success):
@@ -116,7 +118,7 @@ class SeriesPoint(Protocol):
     @property
     def loop_lag_ms(self) -> float: ...
     @property
-    def resident_bytes(self) -> int: ...
+    def resident_bytes(self) -> int | None: ...
 
 
 @dataclass(frozen=True)

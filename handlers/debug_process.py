@@ -97,7 +97,7 @@ class Connections(View):
 class Memory(View):
     """The memory of the process."""
 
-    resident_bytes: Count
+    resident_bytes: Annotated[Count | None, Meta(description="Null while the kernel does not tell.")]
 
 
 class LoopLagView(View):
@@ -146,7 +146,7 @@ class ProcessSources:
     fleet: Callable[[], dict[str, Any] | None]
     """The same without the digest, which takes a while."""
     connections: Callable[[], dict[str, int]]
-    resident_bytes: Callable[[], int]
+    resident_bytes: Callable[[], int | None]
     loop_lag_ms: Callable[[], dict[str, float]]
 
 
