@@ -18,7 +18,7 @@ from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, Operation
-from cli.remote import OPENMETRICS, printable
+from cli.remote import TEXT, printable
 from cli.words import JsonObject, ListingRef, ListingWord
 
 GROUPS = {
@@ -127,7 +127,7 @@ _QUERY = {
 @pass_caller
 def metrics(caller: GatewayCaller) -> None:
     """Print what Prometheus reads."""
-    for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, OPENMETRICS):
+    for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, TEXT):
         click.echo(piece, nl=False)
 
 

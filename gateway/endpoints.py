@@ -301,8 +301,8 @@ def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[]
     def reason() -> str | None:
         if life.stop.is_set():
             return "stopping"
-        if not store.journal.writable:
-            return "the journal does not take writes"
+        if store.journal.why_not_writable is not None:
+            return f"the journal does not take writes: {store.journal.why_not_writable}"
         return fleet.node.why_not_ready() if fleet is not None else None
 
     return reason

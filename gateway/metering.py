@@ -1,6 +1,6 @@
 """The metrics part of the composition root: who counts, and where the numbers are served. No logic."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from socket import socket
@@ -65,8 +65,8 @@ def scraping(
     fleet: Membership | None,
     process: ProcessSources,
     observers: Observers,
-) -> Callable[[], Awaitable[bytes]]:
-    """Return the call that makes the text of a scrape."""
+) -> Scrape:
+    """Return the endpoint of a scrape."""
     bounds = Bounds(
         settings.journal.pending_bytes,
         settings.snapshot.interval_seconds,
@@ -98,7 +98,7 @@ def scraping(
         connections=process.connections,
         fleet=of_fleet,
     )
-    return Scraping(Collectors(sources)).text
+    return Scrape(Scraping(Collectors(sources)).exposed)
 
 
 def metrics_servers(

@@ -49,7 +49,6 @@ from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
-from handlers.scrape import Scrape
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
@@ -228,19 +227,17 @@ async def serve(
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes, memory))
         watched = Watched(failing, tail, errors, timeline)
         debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)
-        scrape = Scrape(
-            scraping(
-                settings,
-                store,
-                clock,
-                public,
-                delivery,
-                Tallies(votes, attempts, messages if teller is not None else None),
-                life,
-                fleet,
-                process,
-                observers,
-            )
+        scrape = scraping(
+            settings,
+            store,
+            clock,
+            public,
+            delivery,
+            Tallies(votes, attempts, messages if teller is not None else None),
+            life,
+            fleet,
+            process,
+            observers,
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None

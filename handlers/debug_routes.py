@@ -11,7 +11,7 @@ from handlers.debug_process import DebugState
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
-from handlers.scrape import OPENMETRICS
+from handlers.scrape import PLAIN
 
 _BYTES = "application/octet-stream"
 
@@ -25,12 +25,13 @@ DEBUG_ROUTES = (
         tag="Debug",
         summary="The numbers of the process, for Prometheus",
         description=(
-            "Counts, histograms and gauges in the OpenMetrics text format, whatever the request accepts. The"
-            " same can be served without a token on an address of its own (`metrics.address`)."
+            "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
+            " that accepts `application/openmetrics-text`. The same can be served without a token on an"
+            " address of its own (`metrics.address`)."
         ),
         answer=None,
         outcome="The numbers of this moment.",
-        content_type=OPENMETRICS.partition(";")[0],
+        content_type=PLAIN.partition(";")[0],
     ),
     Route(
         "GET",
