@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import click
 
-from cli import bot_commands, review_commands, user_commands, vote_commands
+from cli import bot_commands, doctor, review_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
@@ -162,6 +162,7 @@ def _build() -> None:
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
         **review_commands.COMMANDS,
+        **doctor.COMMANDS,
         "backup": admin_backup,
         "metrics": metrics,
     }

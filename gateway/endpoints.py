@@ -16,6 +16,7 @@ from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
+from handlers.concerns import Concern
 from handlers.debug import Debug
 from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
 from handlers.debug_errors import DebugErrors
@@ -375,6 +376,7 @@ def process_sources(
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
     memory: Callable[[], int | None],
+    concerns: Callable[[], tuple[Concern, ...]],
 ) -> ProcessSources:
     outbox, lag = delivering.outbox, life.lag
     return ProcessSources(
@@ -389,4 +391,5 @@ def process_sources(
         connections=connections,
         resident_bytes=memory,
         loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
+        concerns=concerns,
     )

@@ -76,7 +76,12 @@ def scraping(
     def of_fleet() -> Mapping[str, Any] | None:
         if fleet is None:
             return None
-        return {**fleet.node.standing(), "may_send_webhooks": fleet.node.may_send_webhooks()}
+        node = fleet.node
+        return {
+            **node.standing(),
+            "may_send_webhooks": node.may_send_webhooks(),
+            "concerns": node.concerns(),
+        }
 
     sources = Sources(
         clock=clock,
@@ -96,6 +101,7 @@ def scraping(
         observers=observers,
         readiness=process.readiness,
         connections=process.connections,
+        concerns=process.concerns,
         fleet=of_fleet,
     )
     return Scrape(Scraping(Collectors(sources)).exposed)

@@ -36,7 +36,7 @@ from gateway.endpoints import (
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
-from gateway.observing import observing
+from gateway.observing import concern_list, observing
 from gateway.readers import Readers, subscribe
 from gateway.reloading import Reloading
 from gateway.sites import open_sites
@@ -223,7 +223,8 @@ async def serve(
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         memory = observers.calling("memory", resident_bytes)
-        process = process_sources(store, delivery, life, fleet, lambda: http.tally(), memory)
+        concerns = concern_list(store, delivery, life, fleet, callers.refused, observers)
+        process = process_sources(store, delivery, life, fleet, lambda: http.tally(), memory, concerns)
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes, memory))
         watched = Watched(failing, tail, errors, timeline)
         debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol
 from msgspec import Meta
 
 from handlers.debug_process import (
+    Concerns,
     Connections,
     Counts,
     DebugProcess,
@@ -76,6 +77,7 @@ class Overview(Success):
     uptime_seconds: Count
     ready: bool
     not_ready_because: str | None
+    concerns: Concerns
     positions: Positions
     ages_seconds: Ages
     counts: Counts

@@ -7,7 +7,7 @@ from handlers.debug_journal import JournalPage, JournalQuery
 from handlers.debug_limiter import LimiterInside
 from handlers.debug_listing import BotInside, DebugBot, ServerInside
 from handlers.debug_overview import Overview
-from handlers.debug_process import DebugState
+from handlers.debug_process import ConcernsNow, DebugState
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
@@ -46,6 +46,21 @@ DEBUG_ROUTES = (
         ),
         answer=DebugState,
         outcome="The process.",
+    ),
+    Route(
+        "GET",
+        "/debug/concerns",
+        "showConcerns",
+        endpoint=lambda to: to.debug.process.concerns,
+        access="operator",
+        tag="Debug",
+        summary="Say what is wrong now",
+        description=(
+            "The disk, Redis and the fleet, suspended endpoints, addresses that fail too often, and what "
+            "only observes. Each with what it means, and what to do next."
+        ),
+        answer=ConcernsNow,
+        outcome="What is wrong; nothing if all is well.",
     ),
     Route(
         "GET",

@@ -12,6 +12,7 @@ from core import version
 from core.clock import Clock
 from core.ledger import Ledger
 from direct_messages.message_tally import MessageTally
+from handlers.concerns import TOPICS, Concern
 from handlers.public import PublicLimits
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
@@ -74,6 +75,7 @@ class Sources:
     readiness: Callable[[], str | None]
     connections: Callable[[], Mapping[str, int]]
     fleet: Callable[[], Mapping[str, Any] | None]
+    concerns: Callable[[], Sequence[Concern]]
 
 
 class Collectors:
@@ -104,6 +106,7 @@ class Collectors:
             self._of_messages,
             self._of_fleet,
             self._of_observers,
+            self._of_concerns,
         )
         return [family for part in parts for family in self._copied(part) or ()]
 
@@ -208,6 +211,15 @@ class Collectors:
 
     def _of_fleet(self) -> Iterator[Family]:
         yield from _of_fleet(self._sources.fleet())
+
+    def _of_concerns(self) -> Iterator[Family]:
+        found = [concern.topic for concern in self._sources.concerns()]
+        yield gauge(
+            "concerns",
+            "What is wrong now, by topic, as /debug and `admin doctor` say it in words.",
+            {(topic,): found.count(topic) for topic in TOPICS},
+            ("topic",),
+        )
 
     def _of_observers(self) -> Iterator[Family]:
         yield counter(

@@ -174,6 +174,7 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"limits {BOT} --stats default")["stats"] is None
     assert did(f"limits {BOT}")["voters"] == {"requests": 7, "window_seconds": 60}
     assert did("state")["counts"]["bots"] == 1
+    assert did("doctor") == {"success": True, "concerns": []}
     assert did(f"debug bot {BOT}")["voters"] == 1
     assert did("find Juke")
     assert did(f"users inspect {USER}")
