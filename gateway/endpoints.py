@@ -205,10 +205,12 @@ async def open_guild_counts(
         yield Counting(asking, asking)
     else:
         from guild_counts.http_counts import open_http_counts  # the same
+        from outbound.bounded_answers import BoundedConnector
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         source = open_http_counts(
-            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
+            *(counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock),
+            BoundedConnector(),
         )
         async with source as opened:
             yield Counting(opened)
