@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from core.clock import Clock
 from gateway.delivery import Delivering
 from gateway.endpoints import Callers, Counting, Life, readiness
 from gateway.front import Front
@@ -13,6 +14,7 @@ from gateway.store import Store
 from handlers.concerns import ConcernList, ConcernSources
 from handlers.public import PublicApi
 from handlers.refused import RefusedAddresses
+from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from serving.observers import Observers
 from serving.timeline import Timeline
@@ -20,6 +22,7 @@ from serving.timeline import Timeline
 
 def observing(
     observers: Observers,
+    clock: Clock,
     store: Store,
     life: Life,
     timeline: Timeline,
@@ -37,6 +40,7 @@ def observing(
         "timeline": timeline.run,
         "key_uses": public.uses.run,
         "refused_addresses": callers.refused.run,
+        "security_log": SecurityBounds(clock).run,
         "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
     }
     if front.access is not None:

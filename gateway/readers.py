@@ -12,9 +12,9 @@ observer (`serving/observers.py`):
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `Ownership` remembers who owns listings. `FailingEndpoints`, `JournalTail`, `VoteTally`, `AttemptTally`
-   and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only remember or count
-   what pages and the operator may ask for.
+6. `Ownership` remembers who owns listings. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`,
+   `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only
+   remember, tell or count what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
 from direct_messages.message_tally import MessageTally
+from handlers import security_log
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
@@ -120,6 +121,7 @@ def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
         observing("failing_endpoints", readers.failing.on_record),
         readers.ownership.on_record,
         observing("journal_tail", readers.tail.on_record),
+        observing("security_log", security_log.on_record),
         observing("vote_tally", readers.votes.on_record),
         observing("attempt_tally", readers.attempts.on_record),
         *([observing("message_tally", readers.messages.on_record)] if readers.teller else []),

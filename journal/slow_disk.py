@@ -61,7 +61,7 @@ class SlowDisk:
             log.warning("the disk is slow: a write has taken %d s so far, and changes wait", SLOW_SECONDS)
         if self._slow_since_ns is not None and self._quick_at_ns is not None:
             seconds = (self._quick_at_ns - self._slow_since_ns) / NS_PER_SECOND
-            log.warning("the disk is slow no longer: it was for %.1f s", seconds)
+            log.info("the disk is slow no longer: it was for %.1f s", seconds)
             self._slow_since_ns, self._is_told = None, False
         self._quick_at_ns = None
 

@@ -31,6 +31,7 @@ OBSERVERS = {
     "refused_addresses": "handlers.refused.RefusedAddresses.step",
     "review_counts": "core.listing_table.ListingTable.count_reviews",
     "search_index": "search.index.SearchIndex.on_record",
+    "security_log": "handlers.security_log.on_record",
     "server_counts": "guild_counts.platform_counts.PlatformCounts._step",
     "slow_disk": "journal.slow_disk.SlowDisk.step",
     "suspension_log": "webhook.suspension_log.SuspensionLog.on_record",
