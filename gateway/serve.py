@@ -6,6 +6,7 @@ Every background coroutine is a task of the one group in `serve`. When one fails
 import asyncio
 import gc
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -57,6 +58,7 @@ from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
+from serving.supervisor import Supervisor
 from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
@@ -134,6 +136,7 @@ async def serve(
     """
     output = output or LogOutput("text", Redactor(), sys.stderr.buffer)
     errors = errors or RecentErrors(output.redactor)
+    supervisor = Supervisor(os.environ, clock)
     async with AsyncExitStack() as stack:
         # Recover. Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
@@ -291,6 +294,7 @@ async def serve(
                 *more,
             )
         ]
+        supervising = tasks.create_task(supervisor.run(process.readiness))
         paths, metrics_urls = [each.path for each in resources], [url_of(each) for each in metrics_sockets]
         for line in start_lines(settings, store.ledger.head, front.urls, paths, metrics_urls):
             log.info("%s", line)
@@ -303,13 +307,14 @@ async def serve(
                 delivery.dispatcher,
                 tellers,
                 callers.digester,
-                Reloading(front, store, callers.operator, output, tasks.create_task).reload,
+                Reloading(front, store, callers.operator, output, supervisor, tasks.create_task).reload,
             )
         )
         await stop.wait()
 
         # Drain.
         log.info("stopping")
+        supervisor.stopping()
         await asyncio.sleep(settings.server.grace_seconds)
         await _finish(servers, life.running, senders, settings.server.drain_seconds)
         for timer in timers:
@@ -320,6 +325,7 @@ async def serve(
             await fleet.node.leave()
         await store.snapshotter.step()
         await store.journal.close()
+        supervising.cancel()
     log.info("stopped at position %d", store.ledger.head)
 
 

@@ -8,5 +8,5 @@ access log, and no log line holds a key or a query.
 
 Reading order: `application` (all routes, through Tornado), `rendering`, `request_ids` and `direct` (vote
 checks, without Tornado), `log_lines` and `log_output` (the whole log), `access_log`, `vitals` (memory and the
-delay of the event loop).
+delay of the event loop), `supervisor` (messages to systemd).
 """

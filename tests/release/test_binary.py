@@ -243,6 +243,23 @@ def test_it_is_a_node_of_a_fleet(gateway: InstalledGateway) -> None:
     assert gateway.signal(signal.SIGTERM) == 0
 
 
+def test_systemd_hears_of_its_second_process_that_it_is_ready_and_its_loop_runs(
+    gateway: InstalledGateway, tmp_path: Path
+) -> None:
+    """systemd names the first process, the only one that it knows, as the one to watch."""
+    watched = 'WATCHDOG_PID=$$ exec "$0" "$@"'
+    gateway.program = ["/bin/sh", "-c", watched, *gateway.program]
+    gateway.environment |= {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "100000"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "notify"))
+        heard.settimeout(WAIT_SECONDS)
+        gateway.start()
+        said = ""
+        while "READY=1" not in said or "WATCHDOG=1" not in said:
+            said += heard.recv(4_096).decode()
+        assert gateway.signal(signal.SIGTERM) == 0
+
+
 def test_it_stops_when_its_first_process_is_killed(gateway: InstalledGateway) -> None:
     """Otherwise it would go on without a number by which somebody could stop it."""
     gateway.start()
