@@ -95,6 +95,8 @@ class Supervisor:
                 log.warning("the supervisor cannot be told: %s", error)
             self._has_failed = True
             return False
+        if self._has_failed:
+            log.info("the supervisor is told again")
         self._has_failed = False
         return True
 
