@@ -17,7 +17,7 @@ from listings.profile_changes import ChangedField, changed_fields
 from people.quarantine import refuse_quarantined
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import (
     CHOICES,
@@ -29,7 +29,7 @@ from web.people.listing_forms import (
     written,
 )
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.previews import Previews
 from web.texts import NO_ERRORS, Text, Words
 
@@ -82,7 +82,7 @@ class ProfilePages:
         except SPOKEN as error:
             return _again(access, kind, draft, reply_to(error))
         notice = "sent-again" if is_sent_again else "saved"
-        return see_other(f"/{row.ref}/manage?notice={notice}")
+        return done(f"/{row.ref}/manage", notice)
 
 
 def _again(access: Access, kind: Kind, draft: Draft, refused: Reply) -> Page:
