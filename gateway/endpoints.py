@@ -42,10 +42,11 @@ from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.recent_errors import RecentErrors
 from handlers.refused import RefusedAddresses
+from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.scrape import Scrape
-from handlers.service import Service
+from handlers.service import LateReply, Service
 from handlers.user_views import UserViews
 from handlers.vote_feed import VoteFeed
 from journal.reading_on import JournalPages
@@ -53,8 +54,6 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.webhooks import WebhookPolicy
 from openapi.deployment import Deployment
-from openapi.document import openapi_reply
-from openapi.page import docs_reply
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets
@@ -274,8 +273,8 @@ def all_endpoints(
     return Endpoints(
         public,
         Service(
-            openapi_reply(policy.described),
-            docs_reply(policy.described, has_site=policy.has_site),
+            LateReply(lambda: _description(policy)),
+            LateReply(lambda: _description_page(policy)),
             readiness,
         ),
         callers.operator,
@@ -296,6 +295,18 @@ def all_endpoints(
         is_signed_in=is_signed_in,
         scrape=scrape,
     )
+
+
+def _description(policy: EndpointPolicy) -> Reply:
+    from openapi.document import openapi_reply  # to import and to make it takes a third of a start
+
+    return openapi_reply(policy.described)
+
+
+def _description_page(policy: EndpointPolicy) -> Reply:
+    from openapi.page import docs_reply
+
+    return docs_reply(policy.described, has_site=policy.has_site)
 
 
 def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[], str | None]:

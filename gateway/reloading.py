@@ -11,6 +11,7 @@ from gateway.front import Front
 from gateway.store import Store, operator_tokens, sealing_keys
 from handlers.manage import Operator
 from serving.log_output import LogOutput
+from serving.supervisor import Supervisor
 from settings.model import OperatorSettings, SealingSettings, Settings
 from snapshot.inspection import needed_keys
 from storage.folder import FolderUnusable
@@ -24,14 +25,16 @@ class Reloading:
     store: Store
     operator: Operator
     output: LogOutput
+    supervisor: Supervisor
     spawn: Callable[[Coroutine[None, None, None]], object]
 
     def reload(self, settings: Settings | None) -> None:
         """Read everything again. Without settings that are valid, only the certificate."""
-        self.front.reload()
-        if settings is not None:
-            self._reload_tokens(settings.operator)
-            self._reload_keys(settings.sealing)
+        with self.supervisor.reloading():
+            self.front.reload()
+            if settings is not None:
+                self._reload_tokens(settings.operator)
+                self._reload_keys(settings.sealing)
 
     def _reload_tokens(self, operator: OperatorSettings) -> None:
         try:

@@ -6,10 +6,12 @@ Every background coroutine is a task of the one group in `serve`. When one fails
 import asyncio
 import gc
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_bytes
 from typing import Protocol
 
@@ -58,6 +60,7 @@ from serving.application import ApplicationPolicy, RunningRequests, make_applica
 from serving.log_output import LogOutput
 from serving.loop_share import LoopShare
 from serving.observers import Observers
+from serving.supervisor import Supervisor
 from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
@@ -135,6 +138,7 @@ async def serve(
     """
     output = output or LogOutput("text", Redactor(), sys.stderr.buffer)
     errors = errors or RecentErrors(output.redactor)
+    supervisor = Supervisor(os.environ, clock)
     async with AsyncExitStack() as stack:
         # Recover. Whatever refuses a start does so here.
         folder = stack.enter_context(held_folder(settings.data_dir, settings.sealing, disk))
@@ -281,6 +285,8 @@ async def serve(
         more += sites.running(stop, observers)
         more += observing(*(observers, clock, store, life, timeline, public, callers, front, counting, sites))
         timers = [tasks.create_task(each) for each in (store.snapshotter.run(), feed.run(stop), *more)]
+        reporting = observers.run("supervisor", partial(supervisor.run, process.readiness))
+        supervising = tasks.create_task(reporting)
         paths, metrics_urls = [each.path for each in resources], [url_of(each) for each in metrics_sockets]
         for line in start_lines(settings, store.ledger.head, front.urls, paths, metrics_urls):
             log.info("%s", line)
@@ -293,13 +299,14 @@ async def serve(
                 delivery.dispatcher,
                 tellers,
                 callers.digester,
-                Reloading(front, store, callers.operator, output, tasks.create_task).reload,
+                Reloading(front, store, callers.operator, output, supervisor, tasks.create_task).reload,
             )
         )
         await stop.wait()
 
         # Drain.
         log.info("stopping")
+        supervisor.stopping()
         await _finish(servers, life.running, senders, settings.server)
         for timer in timers:
             timer.cancel()
@@ -309,6 +316,7 @@ async def serve(
             await fleet.node.leave()
         await store.snapshotter.step()
         await store.journal.close()
+        supervising.cancel()
     log.info("stopped at position %d", store.ledger.head)
 
 

@@ -1,5 +1,6 @@
 """The endpoints that anyone may call: the API's description, and the health of the process."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,9 +8,23 @@ from handlers.reply import NotReady, Reply, success
 from handlers.request import Request
 
 
+class LateReply:
+    """A reply that is made in a thread when it is first asked for, and kept. A start does not wait for it."""
+
+    def __init__(self, make: Callable[[], Reply]) -> None:
+        self._make = make
+        self._made: asyncio.Future[Reply] | None = None
+
+    async def get(self) -> Reply:
+        """Return the reply. Calls meanwhile wait for the same one."""
+        if self._made is None:
+            self._made = asyncio.ensure_future(asyncio.to_thread(self._make))
+        return await asyncio.shield(self._made)
+
+
 @dataclass(frozen=True)
 class Service:
-    """The description is made once, before the first request.
+    """The description and the health of one gateway.
 
     Args:
         description: the OpenAPI document.
@@ -17,15 +32,15 @@ class Service:
         readiness: returns None when the gateway is ready, else why it is not.
     """
 
-    description: Reply
-    page: Reply
+    description: LateReply
+    page: LateReply
     readiness: Callable[[], str | None]
 
-    def describe(self, _: Request) -> Reply:
-        return self.description
+    async def describe(self, _: Request) -> Reply:
+        return await self.description.get()
 
-    def show(self, _: Request) -> Reply:
-        return self.page
+    async def show(self, _: Request) -> Reply:
+        return await self.page.get()
 
     def is_alive(self, _: Request) -> Reply:
         return success()

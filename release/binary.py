@@ -23,8 +23,9 @@ def main() -> None:
         )
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir()
-    # An order that changes with each process would give another binary each time.
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    # An order that changes with each process would give another binary each time. Modules are not compressed:
+    # each start imports a thousand.
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYINSTALLER_ZLIB_COMPRESSION_LEVEL": "0"}
     pip = (
         "-m",
         "pip",

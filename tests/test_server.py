@@ -105,6 +105,7 @@ def test_a_start_imports_only_what_it_serves_with(tmp_path: Path) -> None:
         "aiohttp",
         "cli.show_version",
         "cryptography.x509",
+        "openapi.document",
         "prometheus_client",
         "redis",
         "rich",

@@ -1,8 +1,8 @@
 """Templates. Law: every value is escaped, and a value that is missing is an error.
 
 Jinja2 and the templates are loaded with the first page, in a thread: a gateway whose pages nobody asks for
-pays nothing for them. All templates are compiled then, once for all languages, and none is read again. With
-the first page in a language its catalog is read, in a thread, too.
+pays nothing for them. All templates of the operator's pages, or of people's, are compiled then, once for all
+languages, and none is read again. With the first page in a language its catalog is read, in a thread, too.
 """
 
 import asyncio
@@ -42,6 +42,8 @@ FRAME = "base.html"
 """The template around all pages. Its blocks are no fragments: they need values that pages do not have."""
 OPERATORS = None
 """Stands for the English of the operator's pages where a language is asked for."""
+FOR_OPERATORS, FOR_PEOPLE = "debug", "people"
+"""The folders of templates that only one of both draws. A stop waits for what a first page compiles."""
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -102,14 +104,16 @@ def load_drawing(language: Language | None) -> Drawing:
 def _drawing_in(language: Language | None) -> Drawing:
     from web.localization import for_operators, localization
 
-    return drawing_with(localization(language) if language is not None else for_operators())
+    if language is OPERATORS:
+        return drawing_with(for_operators(), FOR_OPERATORS)
+    return drawing_with(localization(language))
 
 
-def drawing_with(spoken: "Localization") -> Drawing:
+def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
     """Return the drawing that speaks as it is told."""
     from jinja2 import BaseLoader, Environment, Template
 
-    shipped = _shipped()
+    ours = shipped(folder)
 
     class CompiledLoader(BaseLoader):
         def load(
@@ -118,27 +122,29 @@ def drawing_with(spoken: "Localization") -> Drawing:
             name: str,
             globals: MutableMapping[str, Any] | None = None,
         ) -> Template:
-            return Template.from_code(environment, shipped.codes[name], {} if globals is None else globals)
+            return Template.from_code(environment, ours.codes[name], {} if globals is None else globals)
 
-    environment = _environment(spoken, shipped.files)
+    environment = _environment(spoken, ours.files)
     environment.loader = CompiledLoader()
     for name, macros in MACROS.items():
-        environment.globals[name] = environment.get_template(macros).module
+        if macros in ours.codes:
+            environment.globals[name] = environment.get_template(macros).module
     for name, macro in KEPT:
-        module = environment.globals[name]
-        setattr(module, macro, lru_cache(MOST_KEPT)(getattr(module, macro)))
-    return Drawing(environment, shipped.files)
+        if (module := environment.globals.get(name)) is not None:
+            setattr(module, macro, lru_cache(MOST_KEPT)(getattr(module, macro)))
+    return Drawing(environment, ours.files)
 
 
 @cache
-def _shipped() -> _Shipped:
-    """Read and compile the templates. What is compiled knows no language: it asks its environment."""
+def shipped(folder: str) -> _Shipped:
+    """Read and compile the templates of a folder, and those of all pages. They know no language: they ask
+    their environment."""
     from web.localization import for_operators
 
     files = read_static_files()
     environment = _environment(for_operators(), files)
     codes = {}
-    for path in sorted(FOLDER.rglob("*.html")):
+    for path in sorted([*FOLDER.glob("*.html"), *(FOLDER / folder).glob("*.html")]):
         name = str(path.relative_to(FOLDER))
         codes[name] = environment.compile(path.read_text("utf-8"), name)
     return _Shipped(codes, files)

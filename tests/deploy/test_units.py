@@ -52,6 +52,13 @@ def test_the_exposure_is_what_the_readme_says(units: Path) -> None:
     assert float(level[1]) <= float(said[1])
 
 
+def test_systemd_waits_until_it_is_ready_and_watches_its_loop() -> None:
+    """The process that sends is the second one of the binary, so not systemd's main process."""
+    service = (DEPLOY / "votegate.service").read_text()
+    for line in ("Type=notify", "NotifyAccess=all", "WatchdogSec=30", "Restart=on-failure"):
+        assert f"\n{line}\n" in service
+
+
 def test_both_units_serve_the_same_settings_and_folder() -> None:
     texts = [
         (DEPLOY / name).read_text() for name in ("votegate.service", "votegate.service.d/installed.conf")

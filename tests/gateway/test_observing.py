@@ -34,6 +34,7 @@ OBSERVERS = {
     "security_log": "handlers.security_log.on_record",
     "server_counts": "guild_counts.platform_counts.PlatformCounts._step",
     "slow_disk": "journal.slow_disk.SlowDisk.step",
+    "supervisor": "serving.supervisor.Supervisor.run",
     "suspension_log": "webhook.suspension_log.SuspensionLog.on_record",
     "timeline": "serving.timeline.Timeline.step",
     "vote_tally": "votes.tally.VoteTally.on_record",

@@ -16,6 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from journal.frames import FRAME_MAGIC, SEGMENT_MAGIC, Kind
 from journal.segments import PREFIX as JOURNAL
 from journal.segments import TORN_SUFFIX
@@ -58,6 +60,15 @@ class Point(StrEnum):
 class Moment(StrEnum):
     BEFORE = "before"
     AFTER = "after"
+
+
+KILLS_OF_THE_JOURNAL = (
+    pytest.param(Point.JOURNAL_WRITE, Moment.BEFORE, id="write-before"),
+    pytest.param(Point.JOURNAL_WRITE, Moment.AFTER, id="write-after", marks=pytest.mark.long),
+    pytest.param(Point.JOURNAL_SYNC, Moment.BEFORE, id="sync-before", marks=pytest.mark.long),
+    pytest.param(Point.JOURNAL_SYNC, Moment.AFTER, id="sync-after"),
+)
+"""What a kill leaves is not written before the write, and written at the other three."""
 
 
 class Action(StrEnum):

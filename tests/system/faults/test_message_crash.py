@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.contract import BOT_PATH
-from tests.support.failing_disk import Action, Fault, Moment, Point
+from tests.support.failing_disk import KILLS_OF_THE_JOURNAL, Action, Fault, Moment, Point
 from tests.support.gateways import BOT_SUBMISSION, Client, ProcessGateway, eventually
 from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.people_gateway import site_settings
@@ -98,8 +98,7 @@ class Operator(Caller):
         return self.sees_on_disk(lambda: bool(message(self)["state"] == "delivered"))
 
 
-@pytest.mark.parametrize("moment", Moment)
-@pytest.mark.parametrize("point", [Point.JOURNAL_WRITE, Point.JOURNAL_SYNC])
+@pytest.mark.parametrize(("point", "moment"), KILLS_OF_THE_JOURNAL)
 def test_whatever_step_of_the_journal_a_kill_hits_what_was_decided_is_told_and_nothing_else(
     tmp_path: Path, stand_in: StandIn, settings: dict[str, object], point: Point, moment: Moment
 ) -> None:

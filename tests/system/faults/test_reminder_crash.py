@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.failing_disk import Action, Fault, Moment, Point
+from tests.support.failing_disk import KILLS_OF_THE_JOURNAL, Action, Fault, Moment, Point
 from tests.support.gateways import BOT, eventually
 from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.people_gateway import Person, site_settings
@@ -64,10 +64,7 @@ class Operator(Caller):
         return checked["votes"][0]["vote"]
 
 
-@pytest.mark.parametrize("moment", Moment)
-@pytest.mark.parametrize(
-    "point", [Point.JOURNAL_WRITE, pytest.param(Point.JOURNAL_SYNC, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("point", "moment"), KILLS_OF_THE_JOURNAL)
 def test_whatever_step_of_the_journal_a_kill_hits_a_user_is_reminded_of_a_vote_that_is_kept_and_once(
     tmp_path: Path, stand_in: StandIn, settings: dict[str, object], point: Point, moment: Moment
 ) -> None:

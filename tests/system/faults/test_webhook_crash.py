@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.contract import BOT_PATH, attempted, deliveries, idle, pending, users, voters_of, webhook
-from tests.support.failing_disk import Action, Fault, Moment, Point
+from tests.support.failing_disk import KILLS_OF_THE_JOURNAL, Action, Fault, Moment, Point
 from tests.support.gateways import USER, Client, ProcessGateway, eventually
 from tests.support.killable_gateway import Caller, KillableGateway, launched
 from tests.support.webhook_receiver import Receiver, status
@@ -156,8 +156,7 @@ def prepared(tmp_path: Path, receiver: Receiver) -> Path:
     return gateway.folder
 
 
-@pytest.mark.parametrize("moment", Moment)
-@pytest.mark.parametrize("point", [Point.JOURNAL_WRITE, Point.JOURNAL_SYNC])
+@pytest.mark.parametrize(("point", "moment"), KILLS_OF_THE_JOURNAL)
 def test_whatever_step_of_the_journal_a_kill_hits_a_vote_that_was_acknowledged_is_told(
     tmp_path: Path, prepared: Path, receiver: Receiver, point: Point, moment: Moment
 ) -> None:

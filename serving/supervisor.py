@@ -1,0 +1,115 @@
+"""Messages to the supervisor that started the process: systemd, as sd_notify(3) has it.
+
+The supervisor hears when the gateway is ready, why it is not, that it reads files again, that it stops, and
+that its event loop still runs (the watchdog). A gateway that nobody supervises sends nothing.
+
+Invariant: no failure to send reaches the caller. A supervisor that is gone never ends the gateway.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import Callable, Iterator, MutableMapping
+
+from core.clock import NS_PER_SECOND, Clock
+
+STEP_SECONDS = 0.25
+US_PER_SECOND = 1_000_000
+LONGER_US = 60 * US_PER_SECOND
+"""How much longer a start may take while the loop runs: a new node of a fleet waits for a copy."""
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """The process's way to its supervisor, and what it has said so far."""
+
+    def __init__(self, environment: MutableMapping[str, str], clock: Clock) -> None:
+        """Take what it said out of `os.environ`, so that no child process believes it is meant."""
+        self._clock = clock
+        self._address = _address(environment.pop("NOTIFY_SOCKET", ""))
+        self._watchdog_ns = _watchdog_ns(
+            environment.pop("WATCHDOG_USEC", ""), environment.pop("WATCHDOG_PID", "")
+        )
+        self._pinged_ns = clock.monotonic_ns()
+        self._status = ""
+        self._is_ready = False
+        self._has_failed = False
+
+    async def run(self, readiness: Callable[[], str | None]) -> None:
+        """Report until cancelled. `readiness` returns None when the gateway is ready, else why it is not."""
+        if self._address is None:
+            return
+        seconds = STEP_SECONDS
+        if self._watchdog_ns is not None:
+            seconds = min(seconds, self._watchdog_ns / NS_PER_SECOND / 4)
+        while True:
+            self.step(readiness())
+            await asyncio.sleep(seconds)
+
+    def step(self, why_not_ready: str | None) -> None:
+        """Report what has changed, and that the loop runs. The next step repeats what could not be sent."""
+        said = {}
+        is_ready = self._is_ready or why_not_ready is None
+        if is_ready and not self._is_ready:
+            said["READY"] = "1"
+        status = "ready" if why_not_ready is None else f"not ready: {why_not_ready}"
+        if status != self._status:
+            said["STATUS"] = status
+        if not is_ready:
+            said["EXTEND_TIMEOUT_USEC"] = str(LONGER_US)
+        now_ns = self._clock.monotonic_ns()
+        if self._watchdog_ns is not None and now_ns - self._pinged_ns >= self._watchdog_ns // 2:
+            said["WATCHDOG"] = "1"
+        if self._tell(said):
+            self._is_ready, self._status = is_ready, status
+            self._pinged_ns = now_ns if "WATCHDOG" in said else self._pinged_ns
+
+    @contextlib.contextmanager
+    def reloading(self) -> Iterator[None]:
+        """Report that files are read again, and then that it is done."""
+        if not self._is_ready:  # READY=1 would end the start
+            yield
+            return
+        self._tell({"RELOADING": "1", "MONOTONIC_USEC": str(self._clock.monotonic_ns() // 1_000)})
+        try:
+            yield
+        finally:
+            self._tell({"READY": "1"})
+
+    def stopping(self) -> None:
+        """Report that the gateway stops. The next step says so in words."""
+        self._tell({"STOPPING": "1"})
+
+    def _tell(self, said: dict[str, str]) -> bool:
+        """Return true if it is sent."""
+        if self._address is None or not said:
+            return False
+        text = "\n".join(f"{name}={value}" for name, value in said.items())
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender:
+                sender.sendto(text.encode(), self._address)
+        except OSError as error:
+            if not self._has_failed:
+                log.warning("the supervisor cannot be told: %s", error)
+            self._has_failed = True
+            return False
+        if self._has_failed:
+            log.info("the supervisor is told again")
+        self._has_failed = False
+        return True
+
+
+def _address(notify_socket: str) -> str | None:
+    """Return the address for `sendto`. A name without a file begins with @, and is sent with a null byte."""
+    if notify_socket.startswith("@"):
+        return f"\0{notify_socket[1:]}"
+    return notify_socket if notify_socket.startswith("/") else None
+
+
+def _watchdog_ns(microseconds: str, pid: str) -> int | None:
+    """Return how long the loop may be silent; None without a watchdog, or with one of another process."""
+    if not microseconds.isdecimal() or int(microseconds) == 0 or pid not in {"", str(os.getpid())}:
+        return None
+    return int(microseconds) * 1_000
