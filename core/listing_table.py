@@ -153,7 +153,7 @@ class ListingTable(ListingsView):
             insort(self._refs, row.ref)
             _discard(self._orphans, row.ref)
             self._keys.add(row)
-        elif before.keys is not row.keys:
+        elif before.keys is not row.keys or before.review != row.review:
             self._keys.remove(before)
             self._keys.add(row)
         self._rows[row.ref] = row

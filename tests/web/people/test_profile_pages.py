@@ -44,7 +44,7 @@ def test_a_saved_profile_is_kept_with_its_owners(gateway: PeopleGateway, ada: Pe
     page = ada.acted(
         HERE + "/profile", {**TYPED, "name": "Another name", "owner_id": BEN, "extra_owners": ""}
     )
-    assert "It is saved." in words(page)
+    assert "It is saved, and everybody sees it." in words(page)
     kept = gateway.done("GET", f"/manage/bots/{READY}")
     assert (kept["name"], kept["state"]) == ("Another name", "approved")
     assert (kept["owner_id"], kept["extra_owners"]) == (ADA, [BEN])
