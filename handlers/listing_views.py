@@ -63,7 +63,9 @@ class ListingView(View):
     id: Snowflake
     owner_id: Snowflake
     state: Review
-    reason: Annotated[str | None, Meta(description="The reason why the listing was denied.")]
+    reason: Annotated[
+        str | None, Meta(description="The reason why the listing was denied, or its approval withdrawn.")
+    ]
     created_at: Moment
     updated_at: Moment
     reviewed_at: Moment | None

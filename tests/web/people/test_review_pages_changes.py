@@ -133,7 +133,7 @@ def test_it_is_in_the_queue_at_once_with_what_changed(gateway: PeopleGateway, cl
     assert "Waiting (1)" in words(cleo.page("/review"))
     page = cleo.page(HERE)
     assert f"Name Gone: {GOOD} New: {BAD} Description" in words(page)
-    assert '<p dir="auto"><ins><span class="hidden">New: </span>مجانا لكم</ins></p>' in page
+    assert '<p dir="auto"><ins><bdi class="hidden">New: </bdi>مجانا لكم</ins></p>' in page
     changes = cleo.get(f"{HERE}.json").json()["changes"]
     assert [(each["name"], [line["state"] for line in each["lines"]]) for each in changes] == [
         ("name", ["gone", "new"]),
