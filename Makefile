@@ -79,8 +79,13 @@ binary-test: binary $(VENV)/dev.stamp ## build the binary, test it, and ask a pa
 	@$(BIN)/python -m pytest tests/release/test_binary.py tests/deploy/test_upgrade.py
 	@TESTED_VOTEGATE=dist/votegate $(BIN)/python -m pytest $(ASKED)
 
-wheel: $(VENV)/build.stamp ## build dist/votegate-*.whl, which pip installs
+wheel: $(VENV)/build.stamp dist/constraints.txt ## build dist/votegate-*.whl, which pip installs, and the versions to install beside it
 	@$(BUILDER)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# Without hashes: pip would ask for one of the wheel, too.
+%/constraints.txt: requirements.txt
+	@mkdir -p $(@D)
+	@sed -n 's/^\([^ ]*==[^ ]*\).*/\1/p' $< > $@
 
 build-packages:  ## install what `make binary` needs, on Debian (as root)
 	apt-get update --quiet=2

@@ -7,6 +7,7 @@ background task fails; with 2 when the settings are not valid.
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -44,7 +45,11 @@ class Commands(click.Group):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run a command. Shells ask for completion by one variable, whatever the program is called."""
-        return super().main(*arguments, **{"complete_var": "_VOTEGATE_COMPLETE", **options})
+        from cli.columns import UNLIMITED
+
+        width = None if sys.stdout.isatty() else UNLIMITED
+        ours = {"complete_var": "_VOTEGATE_COMPLETE", "terminal_width": width}
+        return super().main(*arguments, **{**ours, **options})
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted([*super().list_commands(context), *self.OTHERS])
@@ -143,9 +148,11 @@ def _loaded(config: Path | None, flags: Mapping[str, object]) -> "Settings":
 
 
 def _not_valid(mistakes: str) -> SystemExit:
+    from cli.columns import folded
+
     click.echo("The settings are not valid:", err=True)
     for mistake in mistakes.splitlines():
-        click.echo(_in_columns(mistake), err=True)
+        click.echo(folded(mistake, sys.stderr), err=True)
     return SystemExit(2)
 
 
@@ -159,14 +166,14 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     overrides the settings file.
     """
     import logging
-    import sys
 
     import uvloop
 
     from handlers.recent_errors import RecentErrors
     from handlers.redaction import Redactor
     from serving.log_output import LogOutput, begin_logging
-    from settings.model import SettingsError
+    from settings.model import SECRETS, SettingsError
+    from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
     from storage.folder import FolderUnusable, what_to_do
 
@@ -182,6 +189,8 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
         raise SystemExit(2) from None
     output = LogOutput(settings.log.form, Redactor(), sys.stderr.buffer)
     begin_logging(output, settings.log.level)
+    for secret in set_twice(config, os.environ, SECRETS):
+        log.warning("%s is set twice: %s counts, not %s", secret.name, secret.used, secret.unused)
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     try:
@@ -269,27 +278,27 @@ def check_config(config: Path | None, **flags: object) -> None:
     """
     import asyncio
 
+    from cli.columns import folded
     from core.clock import SystemClock
     from gateway.start_check import start_findings
+    from settings.model import SECRETS
+    from settings.sources import set_twice
 
     settings = _settings(config, **flags)
     mistakes, warnings = asyncio.run(start_findings(settings, os.environ, SystemClock().now_ms()))
+    warnings += [
+        f"{secret.name}: is set twice; {secret.used} counts, not {secret.unused}"
+        for secret in set_twice(config, os.environ, SECRETS)
+    ]
     for kind, findings in (("error", mistakes), ("warning", warnings)):
         for finding in findings:
-            click.echo(_in_columns(f"{kind}: {finding}"), err=True)
+            click.echo(folded(f"{kind}: {finding}", sys.stderr), err=True)
     if mistakes:
         click.echo("A start would fail.", err=True)
         raise SystemExit(2)
     if settings.web.redirect_uri is not None:
         click.echo(f"Redirect URI to register at the chat platform: {settings.web.redirect_uri}")
     click.echo("The settings are valid.")
-
-
-def _in_columns(text: str) -> str:
-    """Return the text in lines that fit a terminal of 80 columns. No path is broken."""
-    import textwrap
-
-    return textwrap.fill(text, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _place(config: Path | None, data_dir: Path | None) -> "Place":

@@ -28,7 +28,7 @@ HEAD = f"Host: localhost:8080\r\nAuthorization: {KEY}\r\n"
 USUAL_HEAD = HEAD + (
     "User-Agent: bot/1.0\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive\r\n"
 )
-LIMITS = ConnectionLimits(1, 16_384, 100, 64, 10, 10, 10, 10, 1)
+LIMITS = ConnectionLimits(1, 16_384, 100, 10, 10, 10, 10, 1)
 
 
 class _Constant:

@@ -14,10 +14,9 @@ from typing import Any
 import click
 from rich.cells import cell_len
 
+from cli.columns import UNLIMITED
 from cli.remote import printable
 
-UNLIMITED = 4_096
-"""Columns of a file or a pipe."""
 NARROWEST = 12
 """Columns that a text needs to be read in."""
 COLUMNS: Mapping[str, Sequence[str]] = {

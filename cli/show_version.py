@@ -1,15 +1,16 @@
 """`votegate version`: what exactly runs here. Law: git is asked when the command runs, never at a start."""
 
 import platform
+import sys
 from pathlib import Path
 
 import click
 
+from cli.columns import folded
 from cli.source_commit import commit_of
 from core.version import API_VERSION, VERSION, VERSIONS, Build, build
 
 SOURCE_TREE = Path(__file__).parent.parent
-WIDTH = 79
 
 
 @click.command()
@@ -29,4 +30,4 @@ def print_version() -> None:
     }
     for name, value in lines.items():
         click.echo(f"{name:<8} {value}")
-    click.echo(f"\n{click.wrap_text(VERSIONS, WIDTH)}")
+    click.echo(f"\n{folded(VERSIONS, sys.stdout)}")

@@ -2,7 +2,7 @@
 
 An actor is text: "operator", "gateway" for what the gateway does by itself, "users/<id>" for a user who has
 signed in, "erased" for a user of whom nothing may be known any more. It is empty where nobody knows: records
-of older versions do not say it.
+of older versions do not say it. "moderator" is in no record: it stands for one where others read of it.
 """
 
 from typing import NewType
@@ -11,6 +11,7 @@ Actor = NewType("Actor", str)
 OPERATOR = Actor("operator")
 GATEWAY = Actor("gateway")
 ERASED = Actor("erased")
+MODERATOR = Actor("moderator")
 UNKNOWN = Actor("")
 _USERS = "users/"
 

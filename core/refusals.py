@@ -128,7 +128,10 @@ class ServerCountTooFarOff(StatsRefused):
 
 
 class ActualCountUnknown(StatsRefused):
-    pass
+    def __init__(self, retry_seconds: int | None) -> None:
+        """`retry_seconds` is None unless a first answer about the bot is on its way."""
+        super().__init__(retry_seconds)
+        self.retry_seconds = retry_seconds
 
 
 class SearchUnavailable(Exception):

@@ -1,7 +1,8 @@
-"""The id of the request that causes what happens now. Law: only log lines tell it; no rule reads it.
+"""The request that causes what happens now: its id, and the address of its client. Law: only log lines tell
+them; no rule reads them.
 
-It is a context variable: a task that a request starts inherits it, and so does a thread that
-`asyncio.to_thread` starts. A webhook's attempt gets it from the request that queued the delivery
+They are context variables: a task that a request starts inherits them, and so does a thread that
+`asyncio.to_thread` starts. A webhook's attempt gets the id from the request that queued the delivery
 (webhook/origins.py).
 """
 
@@ -9,3 +10,5 @@ from contextvars import ContextVar
 
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 """Empty where no request is the cause: timers, readers of other nodes, the start."""
+ADDRESS: ContextVar[str] = ContextVar("address", default="")
+"""Empty there, too."""

@@ -390,7 +390,7 @@ class ReminderTeller:
         if is_failing and not self._is_failing and failure is not None:
             log.warning("no user can be reminded by a message (%s): it is tried again", failure.error)
         elif self._is_failing and not is_failing:
-            log.warning("users are reminded by messages again")
+            log.info("users are reminded by messages again")
         self._is_failing = is_failing
 
 

@@ -10,6 +10,7 @@ from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
 from settings.model import DebugSettings
+from web.cookies import OPERATOR_NOTICE
 from web.debug.actions import DataActions, ListingActions
 from web.debug.listing_pages import ListingPages
 from web.debug.operator_audience import operator_audience
@@ -20,6 +21,7 @@ from web.debug.sign_in_page import SignInPage
 from web.json_answers import JsonAnswers
 from web.live import Live
 from web.markdown import Markdown
+from web.notice_cookie import Notices
 from web.sessions import OperatorSessions
 from web.site import Site
 from web.templates import Templates
@@ -33,6 +35,7 @@ class DebugSite:
         debug: DebugSettings,
         clock: Clock,
         operator: Operator,
+        secret: bytes,
         templates: Templates,
         markdown: Markdown,
     ) -> None:
@@ -41,7 +44,8 @@ class DebugSite:
         self._sessions = OperatorSessions(clock, idle, longest, operator.accepts, new_value)
         self._templates = templates
         self._markdown = markdown
-        self._site = Site(self._templates, operator_audience(self._sessions), clock)
+        notices = Notices(OPERATOR_NOTICE, secret, clock, secrets.token_bytes)
+        self._site = Site(self._templates, operator_audience(self._sessions, notices), clock)
         self._operator = operator
         self._viewers: Live | None = None
 

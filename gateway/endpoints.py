@@ -64,7 +64,7 @@ from serving.application import RunningRequests
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag, resident_bytes
-from settings.model import GuildCountsSettings, LimitsSettings, Settings, WebSettings
+from settings.model import CountsSource, GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
 
@@ -192,13 +192,13 @@ class Counting(NamedTuple):
 
 @asynccontextmanager
 async def open_guild_counts(
-    counts: GuildCountsSettings, state: State, clock: Clock
+    source: CountsSource, counts: GuildCountsSettings, state: State, clock: Clock
 ) -> AsyncIterator[Counting]:
-    if counts.source == "none":
+    if source == "none":
         yield Counting(NoCounts())
-    elif counts.source == "operator":
+    elif source == "operator":
         yield Counting(OperatorCounts(state))
-    elif counts.source == "platform":
+    elif source == "platform":
         from guild_counts.platform_counts import PlatformCounts  # its HTTP client is a fifth of a start
 
         asking = PlatformCounts(state, clock, counts.cache_seconds, counts.kept_seconds)
@@ -207,10 +207,10 @@ async def open_guild_counts(
         from guild_counts.http_counts import open_http_counts  # the same
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
-        source = open_http_counts(
+        looking_up = open_http_counts(
             counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
         )
-        async with source as opened:
+        async with looking_up as opened:
             yield Counting(opened)
 
 

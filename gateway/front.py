@@ -116,7 +116,6 @@ def connection_limits(server: ServerSettings, connections: int) -> ConnectionLim
         connections=connections,
         header_bytes=server.max_header_bytes,
         headers=server.max_headers,
-        pipelined=server.pipelined,
         header_seconds=server.header_seconds,
         body_seconds=server.body_seconds,
         idle_seconds=server.idle_seconds,

@@ -34,6 +34,7 @@ from votes.voted import VotedListings
 from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
+from web.notice_cookie import Notices
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -69,6 +70,7 @@ from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
+from web.people.sign_in_states import FirstInFleet, SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
@@ -93,6 +95,7 @@ class PeopleSite:
 
     Args:
         asks: returns True for a listing of which this node asks the platform, and no other of the fleet.
+        first_in_fleet: tells whether a value counts for the first time in the fleet; None outside of one.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class PeopleSite:
         templates: Templates,
         markdown: Markdown,
         asks: Callable[[str], bool],
+        first_in_fleet: FirstInFleet | None,
     ) -> None:
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
@@ -120,8 +124,10 @@ class PeopleSite:
         self._cookies = people_cookies(round(web.session_seconds), are_secure=not web.insecure_cookies)
         authorize_url = settings.chat_platform.authorize_url
         acts = UserLimit(Policy(web.acts_per_minute, 60), clock)
+        notices = Notices(self._cookies.notice, digester.secret, clock, secrets.token_bytes)
         audience = people_audience(
-            self._cookies, self._people.known, acts, web.public_url or "", authorize_url, cdn_url
+            *(self._cookies, notices, self._people.known, acts),
+            *(web.public_url or "", authorize_url, cdn_url),
         )
         self._votes = votes = settings.votes
         guarded = GuardPolicy(
@@ -153,7 +159,8 @@ class PeopleSite:
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(
-            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes), self._lists
+            *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes),
+            *(self._lists, SignInStates(clock, first_in_fleet)),
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
@@ -166,6 +173,7 @@ class PeopleSite:
         self._public_url = web.public_url or ""
         self._ownership = ownership
         orders = ListOrders(self.readers.catalogue, state.vote_counts, secrets.randbits(40))
+        self.readers.catalogue.watchers.append(orders.moved)
         self._keeper = ListKeeper(orders, clock)
         self._icons = ListingIcons(platform, clock, cdn_url)
         self._authorize_url = authorize_url
@@ -273,10 +281,12 @@ async def open_people_site(
     templates: Templates,
     markdown: Markdown,
     asks: Callable[[str], bool],
+    first_in_fleet: FirstInFleet | None,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown), asks
+            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
+            *(asks, first_in_fleet),
         )

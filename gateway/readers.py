@@ -13,6 +13,7 @@ which effects begin, and a bug in one reader keeps the record from those behind 
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
 6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
    remember or count what pages and the operator may ask for.
+   The security log tells who changed the rights of others.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from core.ledger import Ledger, Reader
 from direct_messages.message_tally import MessageTally
+from handlers import security_log
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
@@ -117,6 +119,7 @@ def _of_records(readers: Readers) -> list[Reader]:
         readers.failing.on_record,
         readers.ownership.on_record,
         readers.tail.on_record,
+        security_log.on_record,
         readers.votes.on_record,
         readers.attempts.on_record,
         *([readers.messages.on_record] if readers.teller else []),

@@ -49,6 +49,7 @@ from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.scrape import Scrape
+from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
@@ -57,10 +58,11 @@ from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
+from serving.loop_share import LoopShare
 from serving.timeline import Timeline
 from serving.traffic import Traffic
 from serving.vitals import LoopLag
-from settings.model import Settings
+from settings.model import ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
@@ -161,7 +163,8 @@ async def serve(
         egress = await stack.enter_async_context(
             open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
-        counting = await stack.enter_async_context(open_guild_counts(settings.guild_counts, state, clock))
+        counts = open_guild_counts(settings.counts_source, settings.guild_counts, state, clock)
+        counting = await stack.enter_async_context(counts)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         searches, watch = Searches(state), AttemptWatch()
         failing, tail = FailingEndpoints(state), JournalTail(clock)
@@ -182,9 +185,8 @@ async def serve(
         people = people_rules(settings.web, state)
 
         ownership = Ownership(state)
-        asks = fleet.node.asks if fleet is not None else lambda _: True
         sites = await stack.enter_async_context(
-            open_sites(settings, store.ledger, clock, callers, people, ownership, asks)
+            open_sites(settings, store.ledger, clock, callers, people, ownership, fleet)
         )
         pages = stack.enter_context(JournalPages(folder, store.journal, VOTE_TAGS))
         feed = vote_feed(store, pages, settings.votes.feed_streams)
@@ -252,9 +254,11 @@ async def serve(
             policy.max_body_bytes,
             settings.server.trusted_proxies,
             life.running,
+            LoopShare(clock.monotonic_ns),
             clock,
             traffic,
             front.answered,
+            is_https=(settings.web.public_url or "").startswith("https:"),
         )
         application = make_application(resources, edge)
         in_flight = settings.webhooks.in_flight
@@ -286,6 +290,7 @@ async def serve(
                 timeline.run(),
                 public.uses.run(),
                 callers.refused.run(),
+                SecurityBounds(clock).run(),
                 feed.run(stop),
                 in_slices(state.listings.count_reviews()),
                 *more,
@@ -310,8 +315,7 @@ async def serve(
 
         # Drain.
         log.info("stopping")
-        await asyncio.sleep(settings.server.grace_seconds)
-        await _finish(servers, life.running, senders, settings.server.drain_seconds)
+        await _finish(servers, life.running, senders, settings.server)
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
@@ -336,13 +340,17 @@ async def _finish(
     servers: Sequence[WireServer],
     running: RunningRequests,
     senders: Sequence[Sender],
-    drain_seconds: float,
+    seconds: ServerSettings,
 ) -> None:
-    """Accept nothing more, and end what runs: by itself within `drain_seconds`, else cut off."""
+    """Let clients know for `grace_seconds`. Then accept nothing more, and end what runs: by itself within
+    `drain_seconds`, else cut off."""
+    for server in servers:
+        server.end_soon()
+    await asyncio.sleep(seconds.grace_seconds)
     for server in servers:
         server.stop()
     try:
-        async with asyncio.timeout(drain_seconds):
+        async with asyncio.timeout(seconds.drain_seconds):
             await running.finished()  # first: a webhook test waits for its attempt
             for sender in senders:
                 sender.stop()

@@ -4,7 +4,7 @@ A gateway without a site imports nothing of it: templates alone are a tenth of a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.clock import Clock
 from core.ledger import Ledger
 from gateway.endpoints import Callers, PeopleRules
+from gateway.membership import Membership
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
@@ -71,7 +72,7 @@ async def open_sites(
     callers: Callers,
     rules: PeopleRules,
     ownership: Ownership,
-    asks: Callable[[str], bool],
+    fleet: Membership | None,
 ) -> AsyncIterator[Sites]:
     has_people = settings.web.public_url is not None
     if not settings.debug.pages and not has_people:
@@ -84,14 +85,19 @@ async def open_sites(
     if settings.debug.pages:
         from gateway.debug_site import DebugSite
 
-        debug = DebugSite(settings.debug, clock, callers.operator, templates, markdown)
+        debug = DebugSite(
+            settings.debug, clock, callers.operator, callers.digester.secret, templates, markdown
+        )
     if not has_people:
         yield Sites(templates, debug)
         return
     from gateway.people_site import open_people_site
 
+    asks = fleet.node.asks if fleet is not None else lambda _: True
+    first_in_fleet = fleet.claims.first_use if fleet is not None else None
     opening = open_people_site(
-        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, asks
+        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
+        *(asks, first_in_fleet),
     )
     async with opening as people:
         yield Sites(templates, debug, people)

@@ -37,6 +37,7 @@ from storage.folder import (
     OPERATOR_TOKEN,
     FolderUnusable,
     kept_secret,
+    refuse_fileless,
     refuse_foreign_files,
     what_to_do,
 )
@@ -90,6 +91,7 @@ def folder_mistakes(settings: Settings) -> list[str]:
     """Return why a start could not use the data folder. A folder that is missing can be made, or not."""
     path = settings.data_dir
     try:
+        refuse_fileless(path)
         if not os.path.lexists(path):
             _refuse_unwritable(next(each for each in path.absolute().parents if os.path.lexists(each)))
             return []

@@ -16,6 +16,9 @@ class NoCounts:
             "Set it to operator, http or platform in the gateway's settings."
         )
 
+    def retry_seconds(self, ref: str) -> None:
+        """Return None: nothing is on its way."""
+
 
 class OperatorCounts:
     """The source `operator`: `PUT /manage/bots/{id}/actual-server-count` sets the counts."""
@@ -32,6 +35,9 @@ class OperatorCounts:
         if listing is not None and listing.actual_server_count is not None:
             return None
         return f"The bot cannot push server_count before its actual server count is set. {how_to_set(ref)}"
+
+    def retry_seconds(self, ref: str) -> None:
+        """Return None: nobody knows when the operator sets it."""
 
 
 def how_to_set(ref: str) -> str:

@@ -63,6 +63,9 @@ class HttpCounts:
         """Return None: only a request can tell."""
         return None
 
+    def retry_seconds(self, ref: str) -> None:
+        """Return None: the push has waited for the answer."""
+
     async def _ask(self, ref: str) -> int | None:
         asked_ns = self._clock.monotonic_ns()
         try:

@@ -9,6 +9,7 @@ start. Of most bots the platform tells nothing: then the count that the operator
 
 import asyncio
 import logging
+import math
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,6 +30,8 @@ PACE_SECONDS = 0.5
 an address with 10,000 refused questions in that time, and most of these may be refused."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 """The pauses of a worker while the platform is away."""
+ANSWER_SECONDS = 5
+"""Within this time a question has its answer, unless others wait before it."""
 TRIES = 3
 FAILURES_TOLD = 3
 """Questions in a row without an answer, before the log says so."""
@@ -79,6 +82,8 @@ class PlatformCounts:
         self._ready = asyncio.Event()
         self._failures = 0
         """Questions without an answer since the last one."""
+        self._pause_seconds = 0.0
+        """The pause behind the last one of these."""
 
     async def actual(self, ref: str) -> int | None:
         """Return the count at once. It may be asked for beside."""
@@ -103,6 +108,13 @@ class PlatformCounts:
             "The bot cannot push server_count before its actual server count is set: the chat platform tells "
             f"the counts of applications in its directory alone. {how_to_set(ref)}"
         )
+
+    def retry_seconds(self, ref: str) -> int | None:
+        told = self._told.get(ref)
+        if told is not None and told.servers is None:
+            return None
+        turns = len(self._wanted) / AT_ONCE * self._pace_seconds
+        return math.ceil(max(ANSWER_SECONDS, turns, self._pause_seconds))
 
     def on_record(self, _: int, events: Sequence[Event]) -> None:
         """Ask for a bot once it is approved, so that its first push finds a count."""
@@ -181,7 +193,7 @@ class PlatformCounts:
             self._asking.discard(ref)
         if self._failures >= FAILURES_TOLD:
             log.info("the chat platform answers questions for server counts again")
-        self._failures = 0
+        self._failures, self._pause_seconds = 0, 0.0
         if ref in self._state.listings:  # it may have been removed meanwhile
             self._told.pop(ref, None)
             self._told[ref] = _Told(count, self._clock.monotonic_ns())
@@ -196,4 +208,5 @@ class PlatformCounts:
         if self._failures == FAILURES_TOLD:
             log.warning("the chat platform answers no questions for server counts: %s", away.reason)
         backoff = self._first_pause_seconds * 2.0 ** min(self._failures - 1, 10)
-        return min(max(backoff, away.retry_seconds or 0.0), LONGEST_PAUSE_SECONDS)
+        self._pause_seconds = min(max(backoff, away.retry_seconds or 0.0), LONGEST_PAUSE_SECONDS)
+        return self._pause_seconds

@@ -5,10 +5,11 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
-from core.actors import user_of
-from core.rows import Decision, Deed, DeliveryState, Listing
+from core.actors import Actor, user_of
+from core.rows import Act, Decision, Deed, DeliveryState, Listing
 from core.trail import APART, KEPT
 from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+from people.permissions import DEEDS_OF_MODERATORS, unnamed
 
 
 class ActView(View):
@@ -73,9 +74,15 @@ class History(Success):
     next: NoMore = None
 
 
-def act_views(listing: Listing) -> tuple[ActView, ...]:
+def act_views(listing: Listing, *, names_moderators: bool = True) -> tuple[ActView, ...]:
+    """Show the trail of a listing. Owners read it without the names of moderators."""
+
+    def by(act: Act) -> Actor:
+        is_hidden = not names_moderators and act.deed in DEEDS_OF_MODERATORS
+        return unnamed(act.by) if is_hidden else act.by
+
     return tuple(
-        ActView(at=act.at_ms, by=act.by, deed=act.deed, about=act.about) for act in reversed(listing.trail)
+        ActView(at=act.at_ms, by=by(act), deed=act.deed, about=act.about) for act in reversed(listing.trail)
     )
 
 

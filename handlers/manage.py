@@ -28,6 +28,7 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
+from handlers.security_log import tell
 from handlers.views import Snowflake
 from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
 from listings.keys import KeyDigester
@@ -161,6 +162,8 @@ class Operator:
         if refused is not None:
             return too_many(refused)
         self._failures.failed(key, now_ns)
+        if token is not None:
+            tell("wrong_operator_token")
         raise OperatorTokenRequired if token is None else InvalidOperatorToken
 
     def _is_right(self, token: str | None) -> bool:

@@ -60,6 +60,9 @@ class GuildCounts(Protocol):
     def missing(self, ref: str) -> str | None:
         """Why `actual` cannot know it and what to do, in sentences; None where it can only be tried."""
 
+    def retry_seconds(self, ref: str) -> int | None:
+        """In how many seconds the first answer about a bot may be known; None if none is on its way."""
+
 
 @dataclass(frozen=True)
 class PublicLimits:
@@ -240,6 +243,8 @@ class PublicApi:
             update = read_stats(given)
             if update.server_count is not None:
                 actual = await self._guild_counts.actual(ref)
+                if actual is None:
+                    raise ActualCountUnknown(self._guild_counts.retry_seconds(ref))
                 check_difference(update.server_count, actual, self._max_difference)
             now_ms = self._clock.now_ms()
             # The look-up took its time: the bot or the key may be gone, or the bot listed anew by another.
@@ -268,7 +273,7 @@ class PublicApi:
         """Keep the refused fields for the bot's owner, unless the key or the bot is gone meanwhile."""
         now_ms = self._clock.now_ms()
         if caller.digest is not None and is_granted(self._state, ref, caller.digest, now_ms):
-            if isinstance(refusal, ActualCountUnknown):
+            if isinstance(refusal, ActualCountUnknown) and refusal.retry_seconds is None:
                 self._missing.tell(ref, self._guild_counts.missing(ref))
             self.problems.note(ref, given, refusal, now_ms)
 

@@ -43,7 +43,7 @@ class RefusedAddresses:
         """Log the addresses that are no longer refused."""
         now_ns = self._clock.monotonic_ns()
         while self._ends and self._ends[0][0] <= now_ns:
-            log.warning("the address %s is no longer refused", shown_address(heapq.heappop(self._ends)[1]))
+            log.info("the address %s is no longer refused", shown_address(heapq.heappop(self._ends)[1]))
 
     async def run(self) -> None:
         while True:

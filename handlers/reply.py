@@ -254,6 +254,11 @@ def _too_far_off(error: no.ServerCountTooFarOff) -> Reply:
     )
 
 
+def _count_unknown(error: no.ActualCountUnknown) -> Reply:
+    wait = {} if error.retry_seconds is None else {"retry-after": str(error.retry_seconds)}
+    return failure(500, "Could not fetch server count.", wait)
+
+
 def _unavailable(error: no.Unavailable) -> Reply:
     return failure(
         503, f"Nothing can be written right now: {error}.", {"retry-after": UNAVAILABLE_RETRY_SECONDS}
@@ -350,7 +355,7 @@ _REPLIES: Mapping[type[Exception], Callable[[Any], Reply]] = {
     no.ServerCountOutOfRange: _always(400, "Server count must be between 0 and 10 Million."),
     no.CommandCountOutOfRange: _always(400, "Commands count must be between 0 and 1,000."),
     no.ServerCountTooFarOff: _too_far_off,
-    no.ActualCountUnknown: _always(500, "Could not fetch server count."),
+    no.ActualCountUnknown: _count_unknown,
     no.SearchUnavailable: _always(
         503, "Listings cannot be searched right now.", {"retry-after": UNAVAILABLE_RETRY_SECONDS}
     ),

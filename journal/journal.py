@@ -57,9 +57,9 @@ class Journal:
         """Continue the journal that ends at `tail`. A torn write is cut off first."""
         if tail.torn and tail.segment is not None:
             set_torn_aside(folder, tail.segment, tail.end)
-            log.warning("an unfinished write after position %d was set aside", tail.head)
+            log.info("an unfinished write after position %d was set aside", tail.head)
         elif not tail.closed:
-            log.warning("the last process did not stop cleanly; its journal ends at position %d", tail.head)
+            log.info("the last process did not stop cleanly; its journal ends at position %d", tail.head)
         self.head = tail.head
         self.durable_position = tail.head
         self._folder = folder
@@ -197,10 +197,10 @@ class Journal:
             await self._put_off(batch, PASSING[error.errno])
             return
         if self._unavailable is not None:
-            log.warning("the journal takes writes again")
+            log.info("the journal takes writes again")
             self._unavailable = None
         if self._is_behind and self._pending_bytes <= self._policy.pending_bytes // 2:
-            log.warning("the disk keeps up again")
+            log.info("the disk keeps up again")
             self._is_behind = False
         self._tell_durable()
 

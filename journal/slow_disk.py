@@ -51,7 +51,7 @@ class SlowDisk:
     def _over(self, now_ns: int) -> None:
         if self._slow_since_ns is not None:
             seconds = (now_ns - self._slow_since_ns) / NS_PER_SECOND
-            log.warning("the disk is slow no longer: it was for %.1f s", seconds)
+            log.info("the disk is slow no longer: it was for %.1f s", seconds)
             self._slow_since_ns = None
 
     async def run(self) -> None:

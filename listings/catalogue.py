@@ -8,7 +8,7 @@ tells what changes. All is complete once the survey has ended. `list_orders.py` 
 import sys
 import unicodedata
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -33,6 +33,8 @@ _CHANGING = (
     *(EligibilityChecked, ListingRemoved, ListingMerged),
 )
 _DAILY = FREQUENT - {VoteCast}
+Moved = Callable[["Shelf", str, int], None]
+"""Is told that a ref came to a shelf (1), or left it (-1)."""
 
 
 class Shelf(msgspec.Struct, frozen=True, gc=False):
@@ -71,6 +73,7 @@ class Catalogue:
         self.votes = 0
         """Counts what changes an order by votes."""
         self.is_complete = False
+        self.watchers: list[Moved] = []
 
     def on_shelf(self, shelf: Shelf) -> Sequence[str]:
         """Return the refs on a shelf, sorted."""
@@ -106,8 +109,14 @@ class Catalogue:
             del self._entries[ref]
         for shelf in {*old} - {*new}:
             self._take(ref, shelf)
+            self._moved(shelf, ref, -1)
         for shelf in {*new} - {*old}:
             insort(self._shelves.setdefault(shelf, []), ref)
+            self._moved(shelf, ref, 1)
+
+    def _moved(self, shelf: Shelf, ref: str, step: int) -> None:
+        for watcher in self.watchers:
+            watcher(shelf, ref, step)
 
     def _take(self, ref: str, shelf: Shelf) -> None:
         refs = self._shelves[shelf]

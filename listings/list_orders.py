@@ -11,6 +11,9 @@ replaced by the newest: the list goes on behind the key (the votes, the time or 
 that was shown, as it was when it was shown. Only then may a listing that has overtaken others meanwhile be
 shown twice or be missed.
 
+A list counts what its readers meet: the listings of the edition that are still on the shelf. So a count and
+its rows never differ, although the catalogue is ahead of both.
+
 Equal ones stand in the order of their ids. The order by votes of the month is that of the month in which it
 was made.
 """
@@ -18,7 +21,7 @@ was made.
 import heapq
 from array import array
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
@@ -40,7 +43,7 @@ STALE_SECONDS = 60
 KEPT_SECONDS = 600
 """An edition stays for so long after somebody has read a page of it."""
 MOST_PLACES = 2_000_000
-"""The places of all editions together, of about 16 bytes each. The one that was not read for longest leaves
+"""The places of all editions together, of about 24 bytes each. The one that was not read for longest leaves
 first."""
 MOST_EDITIONS = 10_000
 """An edition takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
@@ -71,6 +74,24 @@ class ListOrder(msgspec.Struct, frozen=True, gc=False):
     sort: Sort
 
 
+class EditionTally:
+    """The listings of an edition, and how many are on its shelf now. Ids come in the order of refs."""
+
+    def __init__(self) -> None:
+        self._ids = array("Q")
+        self.present = 0
+
+    def add(self, ids: Sequence[int]) -> None:
+        self._ids.extend(ids)
+        self.present += len(ids)
+
+    def move(self, id_: int, step: int) -> None:
+        """Count a listing that came back to the shelf, or left it, if it is one of these."""
+        at = bisect_left(self._ids, str(id_), key=str)
+        if at < len(self._ids) and self._ids[at] == id_:
+            self.present += step
+
+
 class Edition(NamedTuple):
     """An order as it was at one moment. `keys` are those of the listings with the `ids`, and both are sorted
     by them. Numbers in arrays burden no garbage collection.
@@ -82,6 +103,7 @@ class Edition(NamedTuple):
     order: ListOrder
     ids: "array[int]"
     keys: "array[int] | LongList[str]"
+    tally: EditionTally
     changes: tuple[int, int]
     month: int
     made_ns: int
@@ -93,10 +115,11 @@ class Edition(NamedTuple):
 
 
 class ListPage(NamedTuple):
-    """A part of a list. `next` is the cursor of the next one; None at the end."""
+    """A part of a list of `total` listings. `next` is the cursor of the next one; None at the end."""
 
     refs: Sequence[str]
     next: str | None
+    total: int
 
 
 class _Cursor(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -132,7 +155,14 @@ class ListOrders:
         self._newest: dict[ListOrder, Edition] = {}
         self._kept: OrderedDict[int, tuple[Edition, int]] = OrderedDict()
         """Editions with the monotonic time of their last use, the least recently used first."""
+        self._tallies: dict[Shelf, list[EditionTally]] = {}
+        """Of the kept editions, and of those that are being made."""
         self.places = 0
+
+    def moved(self, shelf: Shelf, ref: str, step: int) -> None:
+        """Count a listing that came to a shelf of the catalogue, or left it."""
+        for tally in self._tallies.get(shelf, ()):
+            tally.move(_id_of(ref), step)
 
     def newest(self, order: ListOrder, month: int, now_ns: int) -> tuple[Edition | None, bool]:
         """Return the newest edition that may be shown, if there is one, and true if a newer one is due."""
@@ -156,18 +186,34 @@ class ListOrders:
                 if len(found) == most:
                     last = found[-1]
                     cursor = _Cursor(edition.number, last + 1, edition.keys[last], edition.ref(last))
-                    return ListPage([*map(edition.ref, found)], _written(cursor))
+                    return ListPage([*map(edition.ref, found)], _written(cursor), edition.tally.present)
                 found.append(at)
-        return ListPage([*map(edition.ref, found)], None)
+        return ListPage([*map(edition.ref, found)], None, edition.tally.present)
 
     def build(self, order: ListOrder, month: int, now_ns: int) -> Iterator[None]:
         """Make a new edition, in slices. It is the newest once the iterator has ended."""
+        tally = EditionTally()
+        self._tallies.setdefault(order.shelf, []).append(tally)
+        try:
+            edition = yield from self._made(order, tally, month, now_ns)
+        except BaseException:  # given up
+            self._forget(order.shelf, tally)
+            raise
+        for gone in self._keep(edition, now_ns):
+            if isinstance(gone.keys, LongList):
+                yield from gone.keys.freed()
+
+    def _made(
+        self, order: ListOrder, tally: EditionTally, month: int, now_ns: int
+    ) -> Generator[None, None, Edition]:
         catalogue = self._catalogue
         changes, is_whole = (catalogue.changes, catalogue.votes), catalogue.is_complete
         groups: dict[Key, int | array[int]] = {}
         for sliced in ref_slices(catalogue.on_shelf(order.shelf)):
-            for ref in sliced:
-                _add(groups, self._key(order.sort, ref, month), _id_of(ref))
+            found = [*map(_id_of, sliced)]
+            for ref, id_ in zip(sliced, found, strict=True):
+                _add(groups, self._key(order.sort, ref, month), id_)
+            tally.add(found)
             yield
         ids = array("Q")
         keys: array[int] | LongList[str] = LongList() if order.sort == "name" else array("q")
@@ -178,11 +224,8 @@ class ListOrders:
             keys.extend([key] * len(some))  # type: ignore[list-item] # all keys have one type
             if number % SLICE == 0:
                 yield
-        edition = Edition(self._number, order, ids, keys, changes, month, now_ns, is_whole)
         self._number += 1
-        for gone in self._keep(edition, now_ns):
-            if isinstance(gone.keys, LongList):
-                yield from gone.keys.freed()
+        return Edition(self._number - 1, order, ids, keys, tally, changes, month, now_ns, is_whole)
 
     def _key(self, sort: Sort, ref: str, month: int) -> Key:
         """Return what a listing is sorted by: the least first."""
@@ -229,10 +272,17 @@ class ListOrders:
                 break
             left.append(oldest)
             del self._kept[oldest.number]
+            self._forget(oldest.order.shelf, oldest.tally)
             self.places -= len(oldest.ids)
             if self._newest.get(oldest.order) is oldest:
                 del self._newest[oldest.order]
         return left
+
+    def _forget(self, shelf: Shelf, tally: EditionTally) -> None:
+        known = self._tallies[shelf]
+        known.remove(tally)
+        if not known:
+            del self._tallies[shelf]
 
     def _use(self, edition: Edition, now_ns: int) -> None:
         if edition.number in self._kept:

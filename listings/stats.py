@@ -8,7 +8,6 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from core.events import StatsUpdated
 from core.refusals import (
-    ActualCountUnknown,
     CommandCountOutOfRange,
     NoCountGiven,
     ServerCountOutOfRange,
@@ -79,13 +78,11 @@ def read_stats(body: Mapping[str, Any]) -> StatsUpdate:
     return StatsUpdate(server_count, command_count)
 
 
-def check_difference(given: int, actual: int | None, max_difference: int) -> None:
-    """Check a server count. Raises ActualCountUnknown or ServerCountTooFarOff.
+def check_difference(given: int, actual: int, max_difference: int) -> None:
+    """Check a server count. Raises ServerCountTooFarOff.
 
     The allowed difference is the larger of `max_difference` and a tenth of the actual count.
     """
-    if actual is None:
-        raise ActualCountUnknown
     allowed = max(max_difference, actual // 10)
     if abs(given - actual) > allowed:
         raise ServerCountTooFarOff(given, allowed, actual)

@@ -138,7 +138,12 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case(
             "countUnknown",
             "The actual server count is not known, so none can be compared with it",
-            no.ActualCountUnknown(),
+            no.ActualCountUnknown(None),
+        ),
+        _Case(
+            "countAskedFor",
+            "The chat platform is being asked for the actual server count",
+            no.ActualCountUnknown(5),
         ),
         # Of every body.
         _Case("notJson", "The body is not JSON", reply.NotJson()),

@@ -10,12 +10,15 @@ An owner names the invited, so their other rights stay as they are: nobody can s
 
 Who is an owner of a listing and a moderator may do both, but decides nothing about that listing. The
 operator may do everything, and is not asked about.
+
+Owners, and users under quarantine, read that a moderator decided, never which one: nobody can take revenge.
 """
 
 from collections.abc import Mapping
 from typing import Literal
 
-from core.rows import Listing
+from core.actors import MODERATOR, Actor, user_of
+from core.rows import Deed, Listing
 
 Relation = Literal["owner", "extra owner", "invited", "moderator"]
 Right = Literal[
@@ -41,6 +44,9 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
+DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset({"approved", "denied", "votes_struck"})
+"""The deeds in the trail of a listing that take the right `decide`."""
+
 
 def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Relation]:
     """Return what the user is to the listing."""
@@ -61,3 +67,8 @@ def rights(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Right
     mine = relations(user_id, row, is_moderator=is_moderator)
     allowed = {right for right, relations in RIGHTS.items() if relations & mine}
     return frozenset(allowed - {"decide"} if mine & _OWNERS else allowed)
+
+
+def unnamed(moderator: Actor) -> Actor:
+    """Return the actor of a moderator's deed as others read it. The operator's stays."""
+    return MODERATOR if user_of(moderator) is not None else moderator

@@ -158,7 +158,7 @@ class SearchIndex:
         self._table, self.is_complete = table, True
         if self._has_failed:
             self._has_failed = False
-            log.error("search is available again")
+            log.info("search is available again")
         if before is not None:
             await self._in_thread(before.close)
         return table

@@ -6,7 +6,7 @@ and lines of the access log.
 Invariants. An endpoint's reply becomes the same bytes with Tornado and without it. No response waits for the
 access log, and no log line holds a key or a query.
 
-Reading order: `application` (all routes, through Tornado), `rendering`, `request_ids` and `direct` (vote
-checks, without Tornado), `log_lines` and `log_output` (the whole log), `access_log`, `vitals` (memory and the
-delay of the event loop).
+Reading order: `application` (all routes, through Tornado), `loop_share` (its share of the event loop),
+`rendering`, `request_ids` and `direct` (vote checks, without Tornado), `log_lines` and `log_output` (the
+whole log), `access_log`, `vitals` (memory and the delay of the event loop).
 """

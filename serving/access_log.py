@@ -128,8 +128,9 @@ def _text_answer(status: int, method: str, path: str, address: str, ms: float) -
 
 
 def _json_answer(status: int, method: str, path: str, address: str, ms: float) -> str:
+    message = quoted(f"{status} {method} {path}")
     return (
-        f', "status": {status}, "method": {quoted(method)}, "path": {quoted(path)}, '
+        f', "message": {message}, "status": {status}, "method": {quoted(method)}, "path": {quoted(path)}, '
         f'"address": {quoted(address)}, "ms": {ms:.3f}}}\n'
     )
 

@@ -15,7 +15,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from core.clock import Clock
-from core.request_id import REQUEST_ID
+from core.request_id import ADDRESS, REQUEST_ID
 from handlers.reply import (
     EVENT_STREAM,
     SPOKEN,
@@ -31,6 +31,7 @@ from handlers.route import Resource
 from ratelimit.address import UNIX, Proxy, client_address
 from ratelimit.headers import headers
 from serving.direct import Answered
+from serving.loop_share import LoopShare
 from serving.rendering import SERVER
 from serving.request_ids import next_number, request_id
 from serving.traffic import Traffic
@@ -41,6 +42,9 @@ DISCARD_BYTES = 4 << 20
 """A body that is too large is read and dropped up to here, so that the client sees the 413."""
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
+HTTPS_ALONE = f"max-age={365 * 86_400}"
+"""A year (RFC 6797), for this host alone: names below it may be served by others. No browser asks for a vote
+check, which goes without it."""
 _WITHOUT_BODY = {204, 304}
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
@@ -80,9 +84,12 @@ class ApplicationPolicy:
     max_body_bytes: int
     trusted_proxies: Sequence[Proxy]
     running: RunningRequests
+    share: LoopShare
     clock: Clock
     traffic: Traffic
     answered: Answered | None
+    is_https: bool = False
+    """True if browsers reach the gateway by https. Then they are to come back so alone."""
 
 
 def _unknown(_: Request, __: Reply) -> Reply:
@@ -99,6 +106,7 @@ class EndpointHandler(RequestHandler):
     def initialize(self, policy: ApplicationPolicy, resource: Resource = UNKNOWN) -> None:
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
+        self._keep_https()
         self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
@@ -115,6 +123,12 @@ class EndpointHandler(RequestHandler):
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
+        if hasattr(self, "_policy"):  # not yet at the first call, which comes before `initialize`
+            self._keep_https()
+
+    def _keep_https(self) -> None:
+        if self._policy.is_https:
+            self.set_header("Strict-Transport-Security", HTTPS_ALONE)
 
     async def prepare(self) -> None:
         length = self.request.headers.get("Content-Length", "")
@@ -130,7 +144,8 @@ class EndpointHandler(RequestHandler):
         return None
 
     async def get(self, *_: str) -> None:
-        await self._answer(b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None)
+        body = b"".join(self._pieces) if self._size <= self._policy.max_body_bytes else None
+        await self._policy.share.steps(self, self._answer(body))
 
     head = post = put = patch = delete = options = get
 
@@ -145,6 +160,7 @@ class EndpointHandler(RequestHandler):
         super().on_connection_close()
         self._policy.running.end(self)
         self._is_left = True
+        self._policy.share.give_up(self)
         if self._sending is not None:
             self._sending.cancel()  # the stream may wait for news, and a write would be the first to notice
 
@@ -158,8 +174,12 @@ class EndpointHandler(RequestHandler):
         self._send(self._resource.finish(self._request_value(None), reply))
 
     async def _answer(self, body: bytes | None) -> None:
+        if self._is_left:  # before its turn came
+            self._auto_finish = False
+            return
         REQUEST_ID.set(self.request_id)  # of this request's task alone, and of those that it starts
         request = self._request_value(body)
+        ADDRESS.set(request.address)
         try:
             reply = await self._reply(request)
         except SPOKEN as error:

@@ -4,11 +4,13 @@
     json  {"time": "2026-09-21T14:13:20.042Z", "level": "WARNING", "logger": "handlers.refused",
            "request": "5f2c81d310000042", "message": "the address ..."}      (in one line)
 
-A line that a request has caused has the request's id. Text has local time, JSON has UTC (RFC 3339). JSON
-has a traceback in the field `traceback`, and text in the lines that follow.
+A line that a request has caused has the request's id. In JSON, a line of the security log has its facts as
+fields, too, such as `user` and `address`. Text has local time, JSON has UTC (RFC 3339). JSON has a traceback
+in the field `traceback`, and text in the lines that follow.
 """
 
 import logging
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
@@ -62,6 +64,8 @@ class JsonLines(_Lines):
         # Each text is redacted before it is quoted: what replaces a secret must not break the object.
         head = json_head(_ms(record), record.levelname, record.name, REQUEST_ID.get())
         line = f'{head}, "message": {quoted(self._redactor(_message(record)))}'
+        fields: Mapping[str, str] = getattr(record, "fields", {})
+        line += "".join(f', "{name}": {quoted(self._redactor(value))}' for name, value in fields.items())
         traceback = self._traceback(record)
         return f'{line}, "traceback": {quoted(self._redactor(traceback))}}}' if traceback else f"{line}}}"
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple
 
 from handlers.redaction import Redactor
+from handlers.security_log import LOGGER as SECURITY
 from serving.log_lines import LINES, Form
 
 log = logging.getLogger("votegate")
@@ -50,6 +51,7 @@ def begin_logging(output: LogOutput, level: str) -> None:
     logging.basicConfig(level=level, handlers=[output.handler()])
     # Its INFO lines quote malformed requests, and a malformed request may hold a secret.
     logging.getLogger("tornado.general").setLevel(max(logging.WARNING, logging.getLogger().level))
+    logging.getLogger(SECURITY).setLevel(logging.INFO)  # whatever the level of all else
     logging.captureWarnings(True)
     sys.excepthook = _stopped_by
     threading.excepthook = _thread_stopped_by

@@ -126,7 +126,6 @@ class ServerSettings(_Section):
     max_headers: Annotated[int, Field(ge=1, le=10_000)] = 100
     connections: Count = 8_192
     connections_per_address: Count = 1_024
-    pipelined: Annotated[int, Field(ge=1, le=10_000)] = 64
     idle_seconds: Seconds = 75
     header_seconds: Seconds = 10
     body_seconds: Seconds = 20
@@ -191,8 +190,11 @@ class StatsSettings(_Section):
     max_difference: Annotated[int, Field(ge=50, le=10_000_000)] = 50
 
 
+CountsSource = Literal["operator", "http", "platform", "none"]
+
+
 class GuildCountsSettings(_Section):
-    source: Literal["operator", "http", "platform", "none"] = "operator"
+    source: CountsSource | None = None
     url: str | None = None
     authorization: HeaderSecret | None = None
     timeout_seconds: Seconds = 3
@@ -456,6 +458,12 @@ class Settings(_Section):
     chat_platform: ChatPlatformSettings = ChatPlatformSettings()
     metrics: MetricsSettings = MetricsSettings()
     log: LogSettings = LogSettings()
+
+    @property
+    def counts_source(self) -> CountsSource:
+        """The source of actual server counts: the one that is set, else the platform if a bot can ask it."""
+        by_default: CountsSource = "platform" if self.chat_platform.bot_token is not None else "operator"
+        return self.guild_counts.source or by_default
 
 
 def load_settings(

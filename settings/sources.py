@@ -3,6 +3,7 @@
 A flag overrides the environment, which overrides the YAML file.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +54,34 @@ def merged_sources(
     return MergedSources(merged, variables)
 
 
+class SetTwice(NamedTuple):
+    """A secret that has two sources: `used` is the one that counts."""
+
+    name: str
+    used: str
+    unused: str
+
+
+def set_twice(
+    config: Path | None, environment: Mapping[str, str], secrets: Collection[str]
+) -> Iterator[SetTwice]:
+    """Yield the secrets with two sources. People who replace the one that is not used wonder why the old
+    value still works. Raises SourceUnreadable."""
+    tree = _from_yaml(config) if config is not None else {}
+    variables = {_setting_of(variable): variable for variable in environment if variable.startswith(PREFIX)}
+    for name in sorted(secrets):
+        *sections, last = name.split(".")
+        section: Any = tree
+        for each in sections:
+            section = section.get(each) if isinstance(section, dict) else None
+        named = [variables.get(name), variables.get(f"{name}{FILE_SUFFIX.lower()}")]
+        if isinstance(section, dict) and last in section:
+            named.append(f"{name} in {config}")
+        places = [place for place in named if place is not None]
+        if len(places) > 1:
+            yield SetTwice(name, places[0], " and ".join(places[1:]))
+
+
 class _Doubled(yaml.MarkedYAMLError):
     """A section holds a name twice."""
 
@@ -71,25 +100,53 @@ class _Loader(yaml.SafeLoader):
 
 
 def _from_yaml(path: Path) -> dict[str, Any]:
+    text = ""
     try:
-        content = _Loader(path.read_text(encoding="utf-8")).get_single_data()
+        text = path.read_text(encoding="utf-8")
+        content = _Loader(text).get_single_data()
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadable(f"{path}: cannot be read: {error}") from None
     except (RecursionError, ValueError):
         raise SourceUnreadable(
             f"{path}: is nested too deeply, or contains a number that is too long"
         ) from None
-    except yaml.YAMLError as error:
-        # The message of the parser quotes the line, which may hold a secret: its number says enough.
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1})" if mark is not None else ""
-        what = "has a name twice in one section" if isinstance(error, _Doubled) else "is not valid YAML"
-        raise SourceUnreadable(f"{path}: {what}{where}") from None
+    except yaml.reader.ReaderError as error:
+        lines = text[: error.position].split("\n")
+        where = _place(len(lines) - 1, len(lines[-1]))
+        raise SourceUnreadable(f"{path}: contains a character that YAML does not allow ({where})") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" ({_place(mark.line, mark.column)})" if mark is not None else ""
+        if isinstance(error, _Doubled):
+            raise SourceUnreadable(f"{path}: has a name twice in one section{where}") from None
+        raise SourceUnreadable(f"{path}: is not valid YAML{where}: {_yaml_reason(error)}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
         raise SourceUnreadable(f"{path}: must be a mapping of sections")
     return _without_nulls(content)
+
+
+_OF_THE_PARSER = re.compile(r"""(?:[^'"]|'(?:<[a-z ]+>|\\t|[^\w\s'"])')*""")
+"""The part of a parser's message that quotes nothing of the file but marks of YAML: `','` or `'<scalar>'`."""
+
+
+def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
+    """Return what the parser says, without words of the file: they may be a secret."""
+    context, begins = _unquoted(error.context or ""), error.context_mark
+    if begins is not None:
+        context += f" that begins in line {begins.line + 1}"
+    return ": ".join(part for part in (context, _unquoted(error.problem or "")) if part)
+
+
+def _place(line: int, column: int) -> str:
+    """Both count from 0, as those of the parser do."""
+    return f"line {line + 1}, column {column + 1}"
+
+
+def _unquoted(message: str) -> str:
+    found = _OF_THE_PARSER.match(message)
+    return (found[0] if found is not None else "").rstrip().removesuffix(", but found")
 
 
 def _without_nulls(tree: dict[str, Any]) -> dict[str, Any]:

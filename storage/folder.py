@@ -105,6 +105,7 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
 
     Its entry in its parent is durable then, whoever made the folder.
     """
+    refuse_fileless(path)
     if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
@@ -113,6 +114,20 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
     for folder in missing or [path]:
         with suppress(PermissionError):  # a parent of another user, whose entries this process cannot sync
             disk.sync_folder(folder.parent)
+
+
+def refuse_fileless(path: Path) -> None:
+    """Raise FolderUnusable if the path is in a file system that the kernel makes up, such as /proc or /sys.
+
+    These have room for no block and no file. Any other error of the path is left to who uses it.
+    """
+    whole = path.absolute()
+    with suppress(OSError):
+        room = os.statvfs(next(folder for folder in (whole, *whole.parents) if folder.is_dir()))
+        if room.f_blocks == room.f_files == 0:
+            raise FolderUnusable(
+                f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+            )
 
 
 def refuse_foreign_files(folder: Path) -> None:

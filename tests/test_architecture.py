@@ -348,7 +348,9 @@ ASPECTS = {
     "chatplatform/stand_in",
     "web/catalogs",
     *("web/people/every_page", "web/people/every_text", "web/people/typed_texts"),
-    *("wire/closing", "wire/differential", "wire/full_house", "wire/fuzz"),
+    "web/people/moderators_unnamed",
+    *("wire/closing", "wire/differential", "wire/fairness", "wire/full_house", "wire/fuzz"),
+    "wire/last_answers",
     *("wire/smuggling", "wire/streams", "wire/targets", "wire/timeouts"),
     "openapi/schemathesis",
 }

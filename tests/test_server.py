@@ -51,6 +51,31 @@ def refusal(folder: Path, *arguments: str) -> str:
     return line.removeprefix("votegate cannot serve: ")
 
 
+def test_a_start_warns_of_a_secret_that_is_set_twice_and_shows_neither(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("the-token-of-the-file")
+    (tmp_path / "data").write_text("no folder: the start ends here")
+    given = {
+        "VOTEGATE_OPERATOR__TOKEN": "the-token-of-the-variable",
+        "VOTEGATE_OPERATOR__TOKEN_FILE": str(tmp_path / "token"),
+    }
+    refused = ended(["serve", "--data-dir", str(tmp_path / "data")], given)
+    first, *_ = refused.stderr.splitlines()
+    assert first.endswith(
+        "WARNING votegate: operator.token is set twice: "
+        "VOTEGATE_OPERATOR__TOKEN counts, not VOTEGATE_OPERATOR__TOKEN_FILE"
+    )
+    assert "the-token-of" not in refused.stderr
+
+
+@pytest.mark.parametrize("path", ["/proc/x", "/sys/x"])
+def test_a_data_folder_where_no_files_are_kept_is_refused_before_a_port_is_taken(path: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        assert refusal(Path(path), "--port", str(port)) == (
+            f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+        )
+
+
 def put_secret(path: Path, secret: str) -> None:
     """As an operator restores one, for one user only."""
     path.touch(mode=0o600)

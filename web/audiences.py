@@ -9,9 +9,10 @@ from core.rows import Language
 from handlers.reply import BadRequest
 from handlers.request import Request
 from web.cookies import Cookie
+from web.cross_origin import OwnOrigins
 from web.error_pages import ErrorTexts
+from web.notice_cookie import Notices
 from web.pages import Access, V
-from web.sessions import Notice
 from web.texts import Words
 
 
@@ -27,7 +28,8 @@ class Audience(Generic[V]):
         rules: tells of each access but "anyone" whether a visitor has it.
         act: is called before a visitor changes something that takes a sign-in. It may refuse that.
         stranger: the refusal of a stranger.
-        notice: returns what a page says of the visitor's last action.
+        origins: returns the origins of these pages.
+        notices: bring what an action did to the page that comes after it.
         sign_in: the path to which a stranger is sent.
         home: the path of the first page.
         home_link: the text of a link to it.
@@ -46,7 +48,8 @@ class Audience(Generic[V]):
     rules: Mapping[Access, Callable[[V], bool]]
     act: Callable[[V], None]
     stranger: type[BadRequest]
-    notice: Callable[[V | None, Request], Notice | None]
+    origins: OwnOrigins
+    notices: Notices
     sign_in: str
     home: str
     home_link: Words

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 SIGN_IN_SECONDS = 600
 """How long a sign-in may take at the chat platform."""
+NOTICE_SECONDS = 60
+"""How long the notice of an action waits for the page that says it."""
 LANGUAGE_SECONDS = 31_536_000
 """How long a browser keeps the choice of a language: a year."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -49,14 +51,17 @@ def _cookie(purpose: str, seconds: int | None = None, *, is_secure: bool = True)
 
 OPERATOR = _cookie("operator")
 """The operator's session."""
+OPERATOR_NOTICE = _cookie("operator-notice", NOTICE_SECONDS)
 
 
 class PeopleCookies(NamedTuple):
-    """The cookies of people: a session, a sign-in under way, and the language that they chose."""
+    """The cookies of people: a session, a sign-in under way, the language that they chose, and the notice of
+    their last action."""
 
     session: Cookie
     sign_in: Cookie
     language: Cookie
+    notice: Cookie
     are_secure: bool
 
 
@@ -71,6 +76,7 @@ def people_cookies(session_seconds: int, *, are_secure: bool) -> PeopleCookies:
         _cookie("session", session_seconds, is_secure=are_secure),
         _cookie("signin", SIGN_IN_SECONDS, is_secure=are_secure),
         _cookie("language", LANGUAGE_SECONDS, is_secure=are_secure),
+        _cookie("notice", NOTICE_SECONDS, is_secure=are_secure),
         are_secure,
     )
 
@@ -83,6 +89,11 @@ def keeps_cookies(headers: Mapping[str, str]) -> bool:
     """
     if "Sec-Fetch-Site" in headers or headers.get("X-Forwarded-Proto", "").lower() == "https":
         return True
-    host = headers.get("Host", "").lower()
+    return is_on_this_machine(headers.get("Host", ""))
+
+
+def is_on_this_machine(host: str) -> bool:
+    """Tell whether a `Host` names the machine of the browser, to which it trusts also without https."""
+    host = host.lower()
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in _LOCAL or name.endswith(".localhost")

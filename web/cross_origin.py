@@ -1,23 +1,68 @@
 """Protection from forms of other sites. Law: a cookie counts on forms of our pages alone.
 
-The rule is Tornado's `cross_origin_protection`, with one more. A browser says where a request comes from:
+The rule is Tornado's `cross_origin_protection`, with two more. A browser says where a request comes from:
 
     Sec-Fetch-Site: same-origin or none    ours, or typed by the user     allowed
     Sec-Fetch-Site: anything else          another site                   refused
-    no such header, but an Origin          allowed if its host is ours
+    no such header, but an Origin          allowed if scheme, host and port are ours
     neither header                         no browser of today            allowed without a cookie
+
+The origin of people's pages is that of `web.public_url`, whatever `Host` says. Operators' pages have no
+address in the settings: theirs is the `Host`, over https or on this machine. A browser keeps their cookie
+there alone.
 
 It is not Tornado's own switch, because that one would look at the JSON endpoints too: they ignore cookies, so
 whoever calls them from another site needs a key of their own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from web.cookies import is_on_this_machine
+
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_PORTS = {"http": 80, "https": 443}
 
 
-def is_from_here(headers: Mapping[str, str], *, has_cookie: bool) -> bool:
+class WebOrigin(NamedTuple):
+    """An origin (RFC 6454) in its one spelling."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+OwnOrigins = Callable[[Mapping[str, str]], Iterable[WebOrigin]]
+"""Returns the origins of the pages that a request with these headers may come from."""
+
+
+def web_origin(url: str) -> WebOrigin | None:
+    """Return the origin of an http or https URL; None for anything else."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname:
+        return None
+    return WebOrigin(parts.scheme, parts.hostname, port if port is not None else _PORTS[parts.scheme])
+
+
+def origin_of_site(public_url: str) -> OwnOrigins:
+    """Return the origin of the pages at a URL of the settings."""
+    own = web_origin(public_url)
+    return lambda _: (own,) if own is not None else ()
+
+
+def origins_of_host(headers: Mapping[str, str]) -> list[WebOrigin]:
+    """Return the origins of pages that are wherever a browser finds them and keeps a Secure cookie."""
+    host = headers.get("Host", "")
+    schemes = ("https", "http") if is_on_this_machine(host) else ("https",)
+    return [own for scheme in schemes if (own := web_origin(f"{scheme}://{host}")) is not None]
+
+
+def is_from_here(headers: Mapping[str, str], own: OwnOrigins, *, has_cookie: bool) -> bool:
     """Tell whether a request that changes something comes from one of our pages.
 
     Args:
@@ -29,14 +74,5 @@ def is_from_here(headers: Mapping[str, str], *, has_cookie: bool) -> bool:
     origin = headers.get("Origin")
     if origin is None:
         return not has_cookie
-    host = headers.get("Host")
-    return host is not None and _host(origin) == host.lower()
-
-
-def _host(origin: str) -> str | None:
-    """Return the host and port of an origin (RFC 6454); None for what is no address of a page."""
-    try:
-        parts = urlsplit(origin)
-    except ValueError:
-        return None
-    return parts.netloc.lower() if parts.scheme in {"http", "https"} else None
+    sent = web_origin(origin)
+    return sent is not None and sent in own(headers)

@@ -1,6 +1,7 @@
 """The headers of pages. Law: a page runs our scripts alone, and is framed by nobody.
 
-It talks to us alone, but for pictures and the way of a form where an audience names the origin.
+It talks to us alone, but for pictures and the way of a form where an audience names the origin. Its policy of
+trusted types is that of htmx (`static/site.js`), which takes markup as our templates write it.
 """
 
 from collections.abc import Iterable, Mapping

@@ -48,6 +48,22 @@ class Page(NamedTuple):
     cookies: tuple[str, ...] = ()
 
 
+class Notice(NamedTuple):
+    """The outcome of an action, for the page that comes after it. A `Text` in it has no values."""
+
+    text: Words
+    is_problem: bool = False
+
+
+class Done(NamedTuple):
+    """A form that was taken: the browser gets the page at `path` next, which says the notice once."""
+
+    path: str
+    notice: Notice
+    headers: Mapping[str, str] = NO_HEADERS
+    cookies: tuple[str, ...] = ()
+
+
 class Instead(Exception):
     """A page that a visitor gets instead of the one that was asked for."""
 
@@ -56,7 +72,7 @@ class Instead(Exception):
         self.page = page
 
 
-Shown = Page | Reply
+Shown = Page | Done | Reply
 View = Callable[[Visit[Any]], Shown | Awaitable[Shown]]
 
 

@@ -9,22 +9,12 @@ session. All sessions end with the process.
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
 
 from core.clock import NS_PER_SECOND, Clock
-from web.texts import Words
 
 MOST_SESSIONS = 64
-MOST_NOTICES = 8
 VALUE_CHARACTERS = 43
 """256 bits in base64."""
-
-
-class Notice(NamedTuple):
-    """The outcome of an action, for the page that comes after it."""
-
-    text: Words
-    is_problem: bool = False
 
 
 class Session:
@@ -35,19 +25,6 @@ class Session:
         self.opened_ns = now_ns
         self.seen_ns = now_ns
         self.is_ended = False
-        self._notices: OrderedDict[str, Notice] = OrderedDict()
-        self._told = 0
-
-    def tell(self, notice: Notice) -> str:
-        """Keep a notice. Return its id for the address of the page that shows it: a reload shows it again."""
-        self._told += 1
-        self._notices[str(self._told)] = notice
-        if len(self._notices) > MOST_NOTICES:
-            self._notices.popitem(last=False)
-        return str(self._told)
-
-    def notice(self, its_id: str | None) -> Notice | None:
-        return self._notices.get(its_id) if its_id is not None else None
 
 
 class OperatorSessions:

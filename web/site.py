@@ -18,11 +18,12 @@ from core.clock import Clock
 from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
+from handlers.security_log import tell
 from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page
 from web.json_answers import AnswerRefused
-from web.pages import Instead, Page, PageRow, Shown, V, View, Visit, see_other
+from web.pages import Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
 from web.templates import Drawing, Templates
 from web.texts import Text
@@ -87,9 +88,13 @@ class Site(Generic[V]):
             if isinstance(shown, Page):
                 drawing = await self._templates.load(self._audience.language(visitor, request))
                 return self._drawn(drawing, request, visitor, shown)
-            return self._with_headers(shown)
+            return self._with_headers(self._led_on(shown) if isinstance(shown, Done) else shown)
 
         return serve
+
+    def _led_on(self, done: Done) -> Reply:
+        notice = self._audience.notices.given(done.notice, done.path)
+        return see_other(done.path, done.headers, (*done.cookies, notice))
 
     async def _shown(
         self, visit: Visit[V], view: View, may_see: Callable[[V], bool] | None, *, gives_back: bool
@@ -116,7 +121,8 @@ class Site(Generic[V]):
     def _refuse_other_sites(self, request: Request) -> None:
         if request.method not in SAFE_METHODS:
             has_cookie = self._audience.cookie.value(request.headers) is not None
-            if not is_from_here(request.headers, has_cookie=has_cookie):
+            if not is_from_here(request.headers, self._audience.origins, has_cookie=has_cookie):
+                tell("form_refused", by=request.by)
                 raise FromElsewhere
 
     def _to_sign_in(self, request: Request) -> Reply:
@@ -147,7 +153,7 @@ class Site(Generic[V]):
         headers = {**self._audience.headers, **reply.headers}
         return replace(reply, headers={name: value for name, value in headers.items() if value})
 
-    def _refused(self, request: Request, visitor: V | None, refused: Reply) -> Shown:
+    def _refused(self, request: Request, visitor: V | None, refused: Reply) -> Page | Reply:
         """Return the page of a refusal; for a program the refusal itself."""
         if _is_twin(request):
             return refused
@@ -158,6 +164,8 @@ class Site(Generic[V]):
 
     def _drawn(self, drawing: Drawing, request: Request, visitor: V | None, page: Page) -> Reply:
         audience = self._audience
+        is_whole = not _wants_fragment(request)
+        notice = audience.notices.of(request) if is_whole else None
         values = {
             **audience.values,
             "frame": audience.frame,
@@ -169,16 +177,17 @@ class Site(Generic[V]):
             "sign_in_from_here": self._sign_in_from(request),
             "address": self._address_of(request),
             "visitor": visitor,
-            "notice": audience.notice(visitor, request),
+            "notice": notice,
             "now_ms": self._clock.now_ms(),
             **page.values,
         }
-        if _wants_fragment(request):
-            text = drawing.fragment(page.template, values, _target(request))
-        else:
+        if is_whole:
             text = drawing.whole(page.template, values)
+        else:
+            text = drawing.fragment(page.template, values, _target(request))
         headers = {**audience.headers, **page.headers}
-        return Reply(page.status, text.encode(), headers, page.limits, HTML, cookies=page.cookies)
+        cookies = (*page.cookies, audience.notices.taken) if notice is not None else page.cookies
+        return Reply(page.status, text.encode(), headers, page.limits, HTML, cookies=cookies)
 
     def _finish(self, request: Request, reply: Reply) -> Reply:
         """Draw an answer that no view made: 405, a bug.
@@ -227,8 +236,7 @@ def _is_twin(request: Request) -> bool:
 
 
 def _address(request: Request) -> str:
-    """Return the path and the query of a request, but for the notice."""
-    query = urlencode({name: value for name, value in request.query.items() if name != "notice"})
+    query = urlencode(request.query)
     return f"{request.path}?{query}" if query else request.path
 
 

@@ -284,7 +284,7 @@ class Dispatcher:
                 return False
             self._outbox.forget(self._unrecorded.pop(0).delivery.id)
             if not self._unrecorded:
-                log.warning("webhooks are sent again: what came of those before is written")
+                log.info("webhooks are sent again: what came of those before is written")
         return True
 
     def _conclude(self, outcome: _Outcome) -> None:

@@ -33,7 +33,7 @@ def asking(ref: str, suspension: Suspension | None) -> Iterator[Asked]:
         if asked.attempt is None:
             log.warning("the probe of the endpoint of %s is broken off: the gateway stops", ref)
         elif asked.attempt.error is None:
-            log.warning("the probe of the endpoint of %s succeeded", ref)
+            log.info("the probe of the endpoint of %s succeeded", ref)
         else:
             error = asked.attempt.error
             log.warning("the probe of the endpoint of %s failed: %s; it stays suspended", ref, error)

@@ -25,7 +25,7 @@ class Recoveries:
         waiting = {*self._state.deliveries.pending_of(ref)}
         if waiting:
             self._waiting[ref] = waiting
-            log.warning(
+            log.info(
                 "the endpoint of %s recovers: it is sent the webhooks that waited, %d of them",
                 ref,
                 len(waiting),
@@ -34,7 +34,7 @@ class Recoveries:
     def end(self, ref: str, cause: str) -> None:
         """End the recovery of an endpoint, if it recovers."""
         if self._waiting.pop(ref, None) is not None:
-            log.warning("the endpoint of %s recovers no longer: %s", ref, cause)
+            log.info("the endpoint of %s recovers no longer: %s", ref, cause)
 
     def on_events(self, events: Sequence[Event]) -> None:
         """Read the events of a record that has just been committed."""

@@ -57,7 +57,7 @@ class SuspensionLog:
         suspension = self._suspension(ref)
         if suspension is None and ref in self._suspended:
             self._suspended.discard(ref)
-            log.warning("the endpoint of %s is no longer suspended: %s", ref, cause)
+            log.info("the endpoint of %s is no longer suspended: %s", ref, cause)
             self._recoveries.begin(ref)
         elif suspension is not None and ref not in self._suspended:
             self._suspended.add(ref)

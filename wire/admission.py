@@ -128,7 +128,7 @@ class Admission:
             if now < last + QUIET_SECONDS:
                 return
             del self._turned_away[key]
-            log.warning("%s are closed no longer; %d were", who, times)
+            log.info("%s are closed no longer; %d were", who, times)
 
     def _turn_away(self, key: str, who: str, why: str, now: float) -> None:
         self.refused += 1

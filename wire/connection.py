@@ -14,6 +14,9 @@ before its turn stays unparsed, and what is more than one read of it stays in th
 
 What waits for its turn: exchanges that were parsed together with the one whose turn it is, then a refusal of
 what came behind them (nothing is read after that), or else bytes that are not parsed yet.
+
+Bytes are parsed in slices, and a slice ends behind the first head in it. So a client that sends many requests
+at once has a few of them answered, and then the others have their turn (`WireServer.go_on_later`).
 """
 
 import asyncio
@@ -27,7 +30,7 @@ from tornado.httputil import HTTPInputError, HTTPServerConnectionDelegate
 from wire.admission import Admission
 from wire.channel import Channel, Reading, unread
 from wire.exchange import Exchange
-from wire.head import MALFORMED, TOO_MANY_AT_ONCE, TOO_SLOW
+from wire.head import CLOSES, HEAD_END, MALFORMED, TOO_SLOW
 from wire.known_heads import START, TARGET_AT, DirectRoute, KnownHeads
 from wire.limits import (
     DRAIN_SECONDS,
@@ -72,7 +75,10 @@ class ServerSide(Protocol):
     known: KnownHeads
     admission: Admission
     status_lines: dict[int, bytes]
+    ending: bool
+    """Each answer is to be the last of its connection."""
     draining: bool
+    """Connections that are not asked anything more are to end soon."""
     loop: asyncio.AbstractEventLoop
     idle_deadline: float
     """The deadline of who begins to be idle now."""
@@ -83,6 +89,9 @@ class ServerSide(Protocol):
     def secure(self) -> bool: ...
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         """Return the whole answer to a request that gets no further."""
+
+    def go_on_later(self, connection: "Connection", /) -> None:
+        """Call `go_on` when others have had their turn; once, however often it is asked for."""
 
     def disconnected(self, connection: "Connection", /) -> None: ...
 
@@ -119,7 +128,7 @@ class Connection(asyncio.Protocol):
         self.remote_ip = ""
         self.protocol = "http"
         self.deadline = NEVER
-        self._held = b""  # bytes that are not parsed yet
+        self._held = bytearray()  # not parsed yet
         self._receiving: Exchange | None = None  # whose body is arriving
         self._turn: Exchange | None = None
         self._queue: list[Exchange] = []  # behind it
@@ -144,7 +153,7 @@ class Connection(asyncio.Protocol):
         """No request will be answered after the one whose turn it is."""
         if self._queue or self._held or self._refusal is not None:
             return False
-        return self._phase is LAST or self.at_eof or self._server.draining
+        return self._phase is LAST or self.at_eof or self._server.ending
 
     @property
     def idle(self) -> bool:
@@ -186,15 +195,16 @@ class Connection(asyncio.Protocol):
             self.protocol = "https"
         self._step(Step.OPENED)
         self._set_deadline()
-        if self._server.draining:
-            self.drain()
 
     def data_received(self, data: bytes) -> None:
         phase = self._phase
         if (phase is IDLE or phase is FRESH) and len(data) <= SLICE_BYTES:
-            if not self._recognised(data):
+            if self._recognised(data):
+                return
+            if data.find(HEAD_END, 0, -1) < 0:  # one slice: no head ends before its last byte
                 self._parse(data)
-        elif phase in READS:
+                return
+        if phase in READS:
             self._held += data
             self.go_on()
 
@@ -227,7 +237,8 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._step(Step.GONE)
         self._channel.lost(error)
-        turn, self._turn, self._receiving, self._queue, self._held = self._turn, None, None, [], b""
+        turn, self._turn, self._receiving, self._queue = self._turn, None, None, []
+        self._held.clear()
         self._parser.close()
         if turn is not None:
             turn.lost()
@@ -262,7 +273,11 @@ class Connection(asyncio.Protocol):
             self._step(Step.DIRECT)
             server.admission.asked(self, server.idle_deadline)
         self.deadline = server.idle_deadline
-        self._send(server.status_lines[status] + rest)  # may set another deadline
+        if server.ending and self.closing:
+            self._send(server.status_lines[status] + CLOSES + rest)
+            self.linger()
+        else:
+            self._send(server.status_lines[status] + rest)  # may set another deadline
         return status
 
     def go_on(self) -> None:
@@ -273,12 +288,11 @@ class Connection(asyncio.Protocol):
         for _ in range(SLICES_AT_ONCE):
             if not self._held or not self._takes_bytes:
                 break
-            piece, self._held = self._held[:SLICE_BYTES], self._held[SLICE_BYTES:]
-            self._parse(piece)
-        else:
-            self._server.loop.call_soon(self.go_on)  # others first
+            self._take_slice()
+        if self._held and self._takes_bytes:
+            self._server.go_on_later(self)
         if self._phase not in READS:
-            self._held = b""
+            self._held.clear()
         if self._held:
             self._hold()
             self._channel.stop_reading()
@@ -286,12 +300,23 @@ class Connection(asyncio.Protocol):
             self._channel.read_on()
             self._end_if_over()
 
+    def _take_slice(self) -> None:
+        size = _slice_of(self._held)
+        data = bytes(self._held[:size])
+        del self._held[:size]
+        if self._phase is not IDLE or not self._recognised(data):
+            self._parse(data)
+
     @property
     def _takes_bytes(self) -> bool:
         """The next bytes have their turn, and somebody to take them."""
         if self._phase is BODY and self._turn is not None:
             return not self._turn.blocked and not self._channel.blocked
         return self._phase in AT_ONCE
+
+    @property
+    def holds_bytes(self) -> bool:
+        return bool(self._held)
 
     @property
     def _waiting(self) -> bool:
@@ -313,11 +338,14 @@ class Connection(asyncio.Protocol):
             self._step(Step.HEAD_PART)
 
     def _end_if_over(self) -> None:
-        """End a connection over which no other request will be answered."""
-        if self._phase in (IDLE, FRESH) and self.closing:
-            self.linger()
-        elif self._phase in (HEAD, BODY) and self.at_eof and not self._waiting:
-            self._give_up()
+        """End a connection over which no other request will come."""
+        if self.at_eof and not self._waiting:
+            if self._phase in (IDLE, FRESH):
+                self.linger()
+            elif self._phase in (HEAD, BODY):
+                self._give_up()
+        elif self._server.draining:
+            self.drain()
 
     def _give_up(self) -> None:
         """End in the middle of a request: what is missing will never come."""
@@ -351,8 +379,8 @@ class Connection(asyncio.Protocol):
                     self._step(Step.HEAD_PART)
                 self._set_deadline()
             case Unread(rest):
-                self._held = rest + self._held
-                self._server.loop.call_soon(self.go_on)
+                self._held[:0] = rest
+                self._server.go_on_later(self)
             case Malformed(status, text, target):
                 if self._phase in READS:  # else a refusal or an early answer is the last
                     self._refuse(status, text, target)
@@ -369,9 +397,6 @@ class Connection(asyncio.Protocol):
                     server.known.learn(data, head.target, self.remote_ip, caller)
                 return
         if phase not in READS:
-            return
-        if len(self._queue) >= server.limits.pipelined:
-            self._refuse(*TOO_MANY_AT_ONCE, head.target)
             return
         exchange = self._receiving = Exchange(self, head)
         if self._turn is None:
@@ -445,7 +470,8 @@ class Connection(asyncio.Protocol):
         if self._phase in ENDED:
             return
         broken, self._receiving = self._receiving, None
-        turn, self._held = self._turn, b""
+        turn = self._turn
+        self._held.clear()
         if turn is not None and turn is not broken:
             self._refusal = (status, text, target)
             self._step(Step.NO_MORE)
@@ -486,6 +512,8 @@ class Connection(asyncio.Protocol):
             server.admission.begins(self, server.now)
         else:
             self.deadline = server.idle_deadline
+        if server.draining:
+            self.drain()
 
     def _wait_for_reader(self) -> None:
         self._channel.watch()
@@ -508,24 +536,31 @@ class Connection(asyncio.Protocol):
             self.abort()
         elif self._parser.midway:
             self._refuse(*TOO_SLOW, self._parser.target)
+        elif not self._channel.quiet:
+            return  # its next request is here, and read in a moment
+        elif self._server.draining:
+            self.abort()  # it has everything: a stop need not wait for it to close first
         else:
             self.linger()
 
     # The end.
 
     def drain(self) -> None:
-        """End the connection once what was asked over it is answered."""
-        if self._phase is IDLE:
-            self.linger()
-        elif self._phase in (FRESH, HEAD) or (self._phase is HELD and self._parser.midway):
-            self.deadline = self._server.now + DRAIN_SECONDS
+        """End the connection once what was asked over it is answered.
+
+        A request may be on its way, and its client would not know what became of it. So a silent connection
+        ends a moment later. A request that comes in the meantime is answered, and its answer says that it is
+        the last.
+        """
+        if self._phase in AT_ONCE or (self._phase is HELD and self._parser.midway):
+            self.deadline = min(self.deadline, self._server.now + DRAIN_SECONDS)
 
     def linger(self) -> None:
         """Close once everything is sent; give the client a moment to close first."""
         if self._phase in ENDED:
             return
         self._step(Step.LAST_WORD)
-        self._held = b""
+        self._held.clear()
         self.deadline = self._server.now + LINGER_SECONDS
         self._server.admission.begins(self, self._server.now)
         self._channel.linger()
@@ -546,3 +581,9 @@ class Connection(asyncio.Protocol):
         """End now. What is idle loses nothing by it."""
         self.deadline = NEVER
         self.abort()
+
+
+def _slice_of(data: bytes | bytearray) -> int:
+    """Return how many of these bytes are parsed together: to the end of the first head, if it is near."""
+    end = data.find(HEAD_END, 0, SLICE_BYTES)
+    return end + len(HEAD_END) if end >= 0 else min(len(data), SLICE_BYTES)

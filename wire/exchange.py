@@ -54,6 +54,10 @@ class Speaker(Protocol):
     def at_eof(self) -> bool:
         """The client sends no more."""
 
+    @property
+    def holds_bytes(self) -> bool:
+        """More bytes of the client are there. They are not parsed yet."""
+
     def write(self, data: bytes) -> "asyncio.Future[None]": ...
     def go_on(self) -> None:
         """Take more of the client's bytes."""
@@ -156,7 +160,7 @@ class Exchange(HTTPConnection):
             self._delegate.finish()
         elif self._expects_continue:
             self._expects_continue = False
-            if not self.head_written:
+            if not self.head_written and not self._connection.holds_bytes:  # else its body is coming already
                 self._connection.write(CONTINUE)
 
     def _wait_for(self, doing: Awaitable[None] | None) -> None:

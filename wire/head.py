@@ -17,9 +17,10 @@ Fields = list[tuple[bytes, bytes]]
 MALFORMED = (400, "The HTTP request is malformed.")
 TOO_SLOW = (408, "The request took too long to arrive.")
 HEADERS_TOO_LARGE = (431, "The request's headers are too large.")
-TOO_MANY_AT_ONCE = (429, "Too many requests at once on one connection.")
 NOT_IMPLEMENTED = (501, "This method is not implemented.")
 
+HEAD_END = b"\r\n\r\n"
+CLOSES = b"Connection: close\r\n"
 _LINE_BYTES = len("METHOD  HTTP/1.1\r\n\r\n")
 _REQUEST_LINE = re.compile(
     rb"(?:\r\n)*[!#$%&'*+\-.^_`|~0-9A-Za-z]+ ((?:/|(?i:https?)://)[\x21-\x7e]*) HTTP/1\.[01]\r\n"

@@ -11,6 +11,7 @@ import errno
 import logging
 import socket
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
@@ -21,9 +22,9 @@ from tornado.httputil import HTTPServerConnectionDelegate
 from wire.admission import Admission, CountedAs
 from wire.channel import UNIX_PEER
 from wire.connection import Connection
-from wire.head import path_of
+from wire.head import CLOSES, path_of
 from wire.known_heads import DirectRoute, KnownHeads
-from wire.limits import DRAIN_SECONDS, ConnectionLimits
+from wire.limits import CONNECTIONS_AT_ONCE, DRAIN_SECONDS, ConnectionLimits
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class WireServer:
         self.application = application
         self.limits = limits
         self.direct = self._direct = direct
-        self.draining = False
+        self.ending = self.draining = False
         self.status_lines: dict[int, bytes] = _StatusLines()
         self.known = KnownHeads()
         self.admission = Admission(limits.connections, limits.connections_per_address, counted_as)
@@ -75,6 +76,8 @@ class WireServer:
         self._warn_at = 0.0
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
+        self._later: OrderedDict[Connection, None] = OrderedDict()  # have more to parse; in turn
+        self._round: asyncio.Handle | None = None
         self._empty = asyncio.Event()
         shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
         self._tick_seconds = min(TICK_SECONDS, shortest / 4)
@@ -90,10 +93,15 @@ class WireServer:
 
     def leave_to_application(self, is_left: bool) -> None:
         """Give all requests to the application, or those of the direct route back to it."""
-        self.direct = None if is_left or self.draining else self._direct
+        self.direct = None if is_left else self._direct
+
+    def end_soon(self) -> None:
+        """Let each answer be the last of its connection, and say so. Connections are still accepted."""
+        self.ending = True
 
     def stop(self) -> None:
         """Accepts what has already come, then no more. Connections end once what they asked is answered."""
+        self.end_soon()
         for listening in self._listening:
             for _ in range(ROUNDS):
                 if not self._accept(listening):
@@ -102,7 +110,7 @@ class WireServer:
         for listening in self._listening:
             listening.close()
         self._listening = []
-        self.draining, self.direct = True, None
+        self.draining = True
         for connection in list(self._connections):
             connection.drain()
         self.loop.call_later(DRAIN_SECONDS, self._end_handshakes)
@@ -136,7 +144,7 @@ class WireServer:
 
     def refusal(self, status: int, text: str, client: str, target: bytes) -> bytes:
         said = self._refusal(status, text, client, path_of(target))
-        return self.status_lines[status] + b"Connection: close\r\n" + said
+        return self.status_lines[status] + CLOSES + said
 
     def tally(self) -> dict[str, int]:
         """Connections: those that are open, and how many never were or no longer are because of others."""
@@ -146,6 +154,19 @@ class WireServer:
             "refused": admission.refused,
             "closed_for_others": admission.ended,
         }
+
+    def go_on_later(self, connection: Connection) -> None:
+        self._later[connection] = None
+        if self._round is None:
+            self._round = self.loop.call_soon(self._go_round)
+
+    def _go_round(self) -> None:
+        self._round = None
+        for _ in range(min(len(self._later), CONNECTIONS_AT_ONCE)):
+            connection, _ = self._later.popitem(last=False)
+            connection.go_on()
+        if self._later and self._round is None:
+            self._round = self.loop.call_soon(self._go_round)
 
     def disconnected(self, connection: Connection) -> None:
         self._connections.discard(connection)

@@ -8,15 +8,17 @@ itself, which nobody has a reason to change.
 from dataclasses import dataclass
 
 SLICE_BYTES = 4_096
-"""Bytes that are parsed at once, and so how far requests are parsed ahead of their turn."""
-SLICES_AT_ONCE = 8
-"""Slices that are parsed before other connections have their turn."""
+"""Bytes that are parsed at once. A slice ends early behind a head, so it holds one request or two."""
+SLICES_AT_ONCE = 4
+"""Slices of one connection that are parsed before other connections have their turn."""
+CONNECTIONS_AT_ONCE = 16
+"""Connections with more slices that go on in one turn of the loop."""
 FRAMING = 16
 """Bytes that a body in chunks may take for each byte of its own."""
 LINGER_SECONDS = 1.0
 """Time that a client has to close first, once our side is shut down."""
 DRAIN_SECONDS = 1.0
-"""Time that a stop waits for the first request of a connection, or for the rest of a head."""
+"""Time that a stop waits for the next request of a connection, or for the rest of a head."""
 PROGRESS_BYTES = 1_024
 """Bytes of its answers that a client has to read in `write_seconds` to stay."""
 NEVER = float("inf")
@@ -29,8 +31,6 @@ class ConnectionLimits:
     header_bytes: int
     """Request line included; at least `SLICE_BYTES`, so that a head of one slice is never too long."""
     headers: int
-    pipelined: int
-    """Requests that may wait for their turn on one connection."""
     header_seconds: float
     body_seconds: float
     idle_seconds: float

@@ -21,7 +21,7 @@ The phase is the only one with rules about requests. In the order of a life:
     HEAD       A part of a head has come, and nothing is being answered. The rest is parsed at once.
     BODY       A request has its turn, and the rest of it is still to come.
     ANSWERING  A request has its turn, and has come as a whole. What comes behind it waits: as bytes in the
-               socket, or as the few requests that were in the same slice (`Connection._queue`).
+               socket, or as the request that was in the same slice (`Connection._queue`).
     IDLE       Everything that was asked is answered. The next bytes are parsed at once and begin a request.
     HELD       As IDLE or HEAD, but nothing may begin: the client has to read first, or others have their
                turn. What comes is kept unparsed.
@@ -38,8 +38,7 @@ as soon as it is there, whatever led to it:
   it, and had to wait for that one's answer.)
 * IDLE with a client that does not read, or with bytes that are not parsed yet, becomes HELD. It is IDLE again
   as soon as the client has read and the bytes have their turn.
-* IDLE on a connection that will see no other request, because the client has sent its last or the server
-  stops, becomes LINGERING; so do HEAD and BODY when the client has sent its last.
+* IDLE on a connection whose client has sent its last becomes LINGERING; so do HEAD and BODY.
 
 `Connection` takes these as it goes on (`Connection.go_on`); everything else is in the table.
 

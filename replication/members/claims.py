@@ -1,5 +1,6 @@
-"""Claims: leases on votes, so that a user votes once in the whole fleet. Law: a vote waits briefly for its
-claim.
+"""Claims: leases on votes, so that a user votes once in the whole fleet; and on values that count once.
+
+Law: a vote waits briefly for its claim.
 
 A node claims a vote in Redis before it takes it: of two nodes that are asked at once, one gets the claim. The
 claim is short at first, so that a node that dies with it keeps nobody from voting, and lasts as long as the
@@ -106,6 +107,18 @@ class Claims:
         if held:
             self._spawn(self._in_time(self._keep(key, claim)))
 
+    async def first_use(self, digest: str, seconds: float) -> bool:
+        """Tell whether no node has used the value with this digest before, as far as Redis answers."""
+        if self._clock.monotonic_ns() < self._paused_until_ns:
+            return True
+        try:
+            async with asyncio.timeout(self.wait_seconds):
+                return bool(
+                    await self._link.redis.set(self._link.used(digest), b"", nx=True, ex=round(seconds))
+                )
+        except UNREACHABLE:
+            return True
+
     async def _take(self, key: str, claim: str, at_ms: int, over_ms: int) -> bool:
         """Return True if this node got the claim, False if Redis does not answer. Claims of up to `over_ms`
         are over. Raises VotedTooSoon."""
@@ -127,7 +140,7 @@ class Claims:
             self._unanswered(error)
             return False
         if not self.is_answering:
-            log.warning("votes are claimed again")
+            log.info("votes are claimed again")
         self.is_answering = True
         self._paused_until_ns = 0
         if self._is_over(claimed_ms, over_ms):

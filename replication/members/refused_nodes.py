@@ -25,4 +25,4 @@ class RefusedNodes:
 
     def understood(self, name: str) -> None:
         if self._reasons.pop(name, None) is not None:
-            log.warning("node %s is understood again", name)
+            log.info("node %s is understood again", name)

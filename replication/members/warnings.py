@@ -1,5 +1,5 @@
-"""Warnings to operators that last for a while. Law: the log has one line when a warning begins, one when it
-ends.
+"""Warnings to operators that last for a while. Law: the log has one line when a warning begins, and one of
+the level INFO when it ends.
 
 `/debug/state` shows the present ones as `concerns`, in words for people.
 """
@@ -22,7 +22,7 @@ class Warnings:
         """Set the text of the warning, or end it with None. `over` is the line that tells its end."""
         if text is None:
             if self._current.pop(topic, None) is not None:
-                log.warning("%s", over)
+                log.info("%s", over)
             return
         if topic not in self._current:
             log.warning("%s", text)

@@ -146,6 +146,9 @@ class Link:
     def vote(self, digest: str) -> str:
         return f"{self._prefix}:vote:{digest}"
 
+    def used(self, digest: str) -> str:
+        return f"{self._prefix}:used:{digest}"
+
 
 @dataclass(frozen=True)
 class SealedLink:

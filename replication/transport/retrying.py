@@ -63,7 +63,7 @@ class RetryingLoop:
     def _succeeded(self) -> None:
         if self.failure is not None:
             seconds = (self._clock.monotonic_ns() - self._failed_since_ns) / NS_PER_SECOND
-            log.warning("Redis: %s works again after %.1f s", self._purpose, seconds)
+            log.info("Redis: %s works again after %.1f s", self._purpose, seconds)
         self.failure = None
         self._wait_seconds = FIRST_WAIT_SECONDS
 

@@ -1,5 +1,6 @@
 """`health` over TCP, TLS and a Unix socket: one line, status 0 or 1, and never longer than it may take."""
 
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ import pytest
 
 from tests.support.certificate_files import Files
 from tests.support.forked_gateway import ForkedGateway, ended
-from tests.support.gateways import ProcessGateway, ThreadGateway
+from tests.support.gateways import ROOT, ProcessGateway, ThreadGateway
+from tests.support.webhook_receiver import Receiver, status
 
 
 @pytest.fixture
@@ -34,6 +36,18 @@ def test_a_gateway_is_well_and_ready(gateway: ThreadGateway) -> None:
 def test_its_address_is_that_of_the_settings(gateway: ThreadGateway) -> None:
     port = gateway.base_url.rpartition(":")[2]
     assert health(VOTEGATE_SERVER__PORT=port) == (0, f"{gateway.base_url} is well")
+
+
+WATCHED = (ROOT / "docs/operations.md").read_text().split("\n## Watch it\n")[1].split("\n## ")[0]
+
+
+def test_it_asks_the_path_that_the_documents_name(receiver: Receiver) -> None:
+    documented = re.findall(r"^\| `(/\w+)` \|.*`votegate health( --ready)?` asks it", WATCHED, re.MULTILINE)
+    assert documented == [("/healthz", ""), ("/readyz", " --ready")]
+    receiver.default = status(200, b'{"success": true}')
+    for path, option in documented:
+        assert health(*option.split(), "--url", receiver.url)[0] == 0
+        assert receiver.received[-1].path == path
 
 
 def test_it_asks_over_a_unix_socket(process: ProcessGateway, tmp_path: Path) -> None:

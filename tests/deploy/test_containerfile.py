@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from storage.folder import KEYS, OPERATOR_TOKEN
 from tests.support.gateways import ROOT, WAIT_SECONDS
+from tests.support.rooms import MAY_IMPORT
 
 FILE = ROOT / "deploy/Containerfile"
 BUILD_SECONDS = 900
@@ -38,6 +40,24 @@ def test_the_last_image_runs_the_binary_alone_as_nobody_in_particular() -> None:
     (health,) = (json.loads(line) for line in re.findall(r"^HEALTHCHECK .*CMD (.+)$", last, re.MULTILINE))
     assert health == [*entry, "health"]
     assert re.findall(r"^VOLUME (.+)$", last, re.MULTILINE) == ['["/var/lib/votegate"]']
+
+
+def is_left_out(path: str) -> bool:
+    """What the container tool does not copy: `**/` stands for any folders, or for none."""
+    patterns = (ROOT / ".dockerignore").read_text().split()
+    whole = "|".join(re.escape(each).replace(r"\*\*/", "(?:.+/)?") for each in patterns)
+    return re.match(rf"(?:{whole})(?:/|$)", path) is not None
+
+
+@pytest.mark.parametrize("folder", ["data", "examples/data", "deploy/one/two/data"])
+def test_no_image_holds_a_data_folder_with_its_secrets_wherever_it_is(folder: str) -> None:
+    assert all(is_left_out(f"{folder}/{name}") for name in (KEYS, OPERATOR_TOKEN))
+
+
+def test_an_image_is_built_of_every_file_of_every_room() -> None:
+    rooms = [ROOT / room for room in (*MAY_IMPORT, "gateway", "release")]
+    files = {str(path.relative_to(ROOT)) for room in rooms for path in room.rglob("*") if path.is_file()}
+    assert {path for path in files if is_left_out(path) and "__pycache__" not in path} == set()
 
 
 @pytest.mark.long

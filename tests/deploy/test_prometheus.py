@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -105,12 +106,22 @@ def test_every_alert_says_what_to_do() -> None:
     headings = re.findall(r"^### (.+)$", page.partition("\n## Alerts\n")[2], re.MULTILINE)
     assert headings == [rule["alert"] for rule in RULES]
     for rule in RULES:
-        assert rule["annotations"]["runbook"] == f"{path}#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook_url"] == f"{path}#{rule['alert'].lower()}"
         assert rule["annotations"]["summary"]
         assert rule["labels"]["severity"] in {"page", "ticket"}
         text = page.partition(f"\n### {rule['alert']}\n")[2].partition("\n#")[0].strip()
         assert len(text) > 100, "one short paragraph"
         assert "\n\n" not in text
+
+
+def test_the_documented_command_makes_links_of_what_alerts_say_to_do(tmp_path: Path) -> None:
+    (command,) = re.findall(r"^sed .*runbook_url.*$", (ROOT / "deploy/README.md").read_text(), re.MULTILINE)
+    shutil.copy(ALERTS, tmp_path / "alerts.yml")
+    subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True, timeout=WAIT_SECONDS)
+    linked = re.findall(r"runbook_url: (.+)", (tmp_path / "alerts.yml").read_text())
+    assert linked == [
+        f"https://git.example.com/votegate/{rule['annotations']['runbook_url']}" for rule in RULES
+    ]
 
 
 def test_no_panel_stands_on_another_and_each_says_what_it_shows() -> None:

@@ -1,30 +1,42 @@
-"""The files for nginx and Caddy: the programs themselves find them valid."""
+"""The files for nginx and Caddy: the programs themselves find them valid, and do what they say."""
 
+import socket
+import ssl
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.support.certificate_files import Files
-from tests.support.gateways import ROOT, WAIT_SECONDS
+import pytest
+from urllib3 import HTTPSConnectionPool
+
+from tests.support.certificate_files import HOST, Files
+from tests.support.cutting_proxy import held_port
+from tests.support.gateways import ROOT, WAIT_SECONDS, eventually, running
+from tests.support.people_gateway import serving
 from tests.support.programs import installed
 
 FOLDER = "/etc/ssl/api.example.com"
+NGINX = (ROOT / "deploy/nginx.conf").read_text()
 
 
-def test_nginx_takes_its_file(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+def nginx_file(folder: Path, files: Files, text: str = NGINX, more: str = "") -> Path:
+    """Write our file for nginx, or another text in its place, with what surrounds it."""
     files.write()
-    text = (ROOT / "deploy/nginx.conf").read_text()
     text = text.replace(f"{FOLDER}/fullchain.pem", str(files.certificate)).replace(
         f"{FOLDER}/key.pem", str(files.key)
     )
-    whole = tmp_path / "whole.conf"
     paths = "".join(
-        f"{name}_temp_path {tmp_path}/{name};"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    whole.write_text(
-        f"pid {tmp_path}/pid; error_log stderr; events {{}} http {{ access_log off; {paths} {text} }}"
-    )
+    around = f"pid {folder}/pid; error_log stderr; {more} events {{}}"
+    whole = folder / "whole.conf"
+    whole.write_text(f"{around} http {{ access_log off; {paths} {text} }}")
+    return whole
+
+
+def test_nginx_takes_its_file(tmp_path: Path) -> None:
+    whole = nginx_file(tmp_path, Files(tmp_path))
     tested = subprocess.run(
         [installed("nginx"), "-t", "-p", tmp_path, "-c", whole],
         capture_output=True,
@@ -33,6 +45,29 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
     )
     assert tested.returncode == 0, tested.stderr
     assert "[warn]" not in tested.stderr
+
+
+@pytest.mark.parametrize("address", ["443", "[::]:443"])
+def test_a_browser_speaks_http_2_with_nginx(tmp_path: Path, address: str) -> None:
+    addresses = {each: f"{tmp_path}/{number}.sock" for number, each in enumerate(["443", "[::]:443"])}
+    text = NGINX
+    for each, path in addresses.items():
+        assert f"listen {each} " in text
+        text = text.replace(f"listen {each} ", f"listen unix:{path} ")
+    whole = nginx_file(tmp_path, Files(tmp_path), text, "daemon off;")
+    nginx = subprocess.Popen([installed("nginx"), "-p", tmp_path, "-c", whole], stderr=subprocess.DEVNULL)
+    try:
+        eventually(Path(addresses[address]).exists)
+        trusting = ssl.create_default_context()
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        trusting.set_alpn_protocols(["h2", "http/1.1"])
+        with socket.socket(socket.AF_UNIX) as plain:
+            eventually(lambda: plain.connect_ex(addresses[address]) == 0)
+            with trusting.wrap_socket(plain) as browser:
+                assert browser.selected_alpn_protocol() == "h2"
+    finally:
+        nginx.terminate()
+        nginx.wait(WAIT_SECONDS)
 
 
 def test_caddy_takes_its_file(tmp_path: Path) -> None:
@@ -47,3 +82,76 @@ def test_caddy_takes_its_file(tmp_path: Path) -> None:
     assert tested.returncode == 0, tested.stderr
     assert "Valid configuration" in tested.stderr + tested.stdout
     assert '"level":"warn"' not in tested.stderr
+
+
+PROXIES = ("nginx", "caddy")
+
+
+@contextmanager
+def proxied(name: str, folder: Path, upstream: str) -> Iterator[HTTPSConnectionPool]:
+    """Run a proxy with its file, in front of a gateway at `upstream`. Yield a client of it."""
+    files, held = Files(folder), held_port()
+    port = held.getsockname()[1]
+    run = {"nginx": nginx, "caddy": caddy}[name](folder, files, upstream, port)
+    process = subprocess.Popen(
+        run, cwd=folder, env={"HOME": str(folder), "PATH": "/usr/bin:/bin"}, stderr=subprocess.DEVNULL
+    )
+    try:
+        eventually(lambda: listens(port))
+        pool = HTTPSConnectionPool(
+            "127.0.0.1",
+            port,
+            timeout=WAIT_SECONDS,
+            retries=False,
+            ca_certs=str(files.certificate),
+            server_hostname=HOST,
+            assert_hostname=HOST,
+        )
+        with pool as client:
+            yield client
+    finally:
+        process.terminate()
+        process.wait(WAIT_SECONDS)
+        held.close()
+
+
+def nginx(folder: Path, files: Files, upstream: str, port: int) -> list[str | Path]:
+    """The command of nginx in the foreground."""
+    text = NGINX.replace("unix:/run/votegate.sock", upstream)
+    text = text.replace("listen [::]:443 ssl http2;", "").replace("listen 443 ", f"listen 127.0.0.1:{port} ")
+    whole = nginx_file(folder, files, text, "daemon off; master_process off;")
+    return [installed("nginx"), "-p", folder, "-c", whole]
+
+
+def caddy(folder: Path, files: Files, upstream: str, port: int) -> list[str | Path]:
+    """The command of Caddy."""
+    files.write()
+    text = (ROOT / "deploy/Caddyfile").read_text().replace("unix//run/votegate.sock", upstream)
+    own = f"https://127.0.0.1:{port} {{\n\ttls {files.certificate} {files.key}"
+    whole = folder / "Caddyfile"
+    whole.write_text(
+        "{\n\tadmin off\n\tauto_https off\n\tdefault_sni gateway.example\n}\n"
+        + text.replace("api.example.com {", own)
+    )
+    return [installed("caddy"), "run", "--adapter", "caddyfile", "--config", whole]
+
+
+def listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), WAIT_SECONDS):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", PROXIES)
+@pytest.mark.parametrize("public_url", [None, "https://127.0.0.1"])
+def test_behind_a_proxy_every_answer_says_once_that_browsers_come_by_https_alone(
+    tmp_path: Path, name: str, public_url: str | None
+) -> None:
+    settings = {"web.public_url": public_url} if public_url is not None else {}
+    starting = serving if public_url is not None else running
+    with starting(tmp_path / "data", **settings) as gateway:
+        upstream = gateway.base_url.removeprefix("http://")
+        with proxied(name, tmp_path, upstream) as client:
+            for path in ("/", "/healthz", "/docs", "/nothing", "/debug"):
+                given = client.request("GET", path).headers.getlist("Strict-Transport-Security")
+                assert given == ["max-age=31536000"], path

@@ -97,8 +97,18 @@ def test_every_warning_of_the_source_tree_is_explained(said: dict[str, Path]) ->
     } == {}
 
 
+def test_what_lasts_ends_with_a_line_of_level_info(said: dict[str, Path]) -> None:
+    endings = re.findall(r"^\| ends with (`.+?`) \|", section("Warnings in the log"), re.MULTILINE)
+    over = [pattern(line) for ending in endings for line in re.findall(r"`([^`]+)`", ending)]
+    assert len(over) > 15
+    assert [text for text in said if any(line.fullmatch(text) for line in over)] == []
+    infos = texts_said({"info"})
+    assert [line.pattern for line in over if not any(line.fullmatch(text) for text in infos)] == []
+
+
 def test_every_line_that_is_explained_is_said_somewhere(said: dict[str, Path]) -> None:
     lines = listed_lines()
+    said = said | texts_said({"info"})
     assert len(lines) > 50
     assert [line for line in lines if not any(pattern(line).fullmatch(text) for text in said)] == []
     assert [line for line in lines if len(line.replace("...", "")) < 12] == [], "it would stand for anything"

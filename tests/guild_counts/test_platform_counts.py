@@ -326,6 +326,40 @@ def test_what_is_missing_is_said_with_what_to_do() -> None:
         assert place.counts.missing(BOT_REF) is None
 
 
+def test_the_wait_for_a_first_answer_is_told_until_it_is_there() -> None:
+    @story(*listed(), *listed(OTHER_REF))
+    async def told(place: Place) -> None:
+        place.is_open.clear()
+        await place.actual()
+        assert place.counts.retry_seconds(BOT_REF) == platform_counts.ANSWER_SECONDS
+        place.is_open.set()
+        await turns()
+        assert place.counts.retry_seconds(BOT_REF) is None, "the platform tells no count of it"
+        place.answers[OTHER_BOT] = 9
+        await place.actual(OTHER_REF)
+        place.clock.advance(KEPT_SECONDS)
+        place.is_open.clear()
+        assert await place.actual(OTHER_REF) is None, "it is too old"
+        assert place.counts.retry_seconds(OTHER_REF) == platform_counts.ANSWER_SECONDS
+
+
+def test_the_wait_for_a_first_answer_grows_with_a_queue_and_while_the_platform_is_away() -> None:
+    async def ask(_: str) -> int | None:
+        raise PlatformAway("limited", 30.0)
+
+    async def main() -> None:
+        refs = [f"bots/{10**17 + number}" for number in range(400)]
+        place = Place(*(event for ref in refs for event in listed(ref)))
+        counts = PlatformCounts(place.state, place.clock, CACHE_SECONDS, KEPT_SECONDS)
+        await counts._step(refs[0], platform_counts.TRIES, ask)
+        assert counts.retry_seconds(refs[0]) == 30
+        for ref in refs:
+            await counts.actual(ref)
+        assert counts.retry_seconds(refs[0]) == 400 / platform_counts.AT_ONCE * platform_counts.PACE_SECONDS
+
+    run(main())
+
+
 def test_nothing_is_missing_where_the_platform_tells_a_count() -> None:
     @story(*listed())
     async def told(place: Place) -> None:

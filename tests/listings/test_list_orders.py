@@ -3,16 +3,21 @@
 import contextlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, VoteCast
+from core.ref_slices import ref_slices
 from core.refusals import Invalid
 from core.rows import BotProfile
 from core.state import State
+from listings import list_orders
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import (
     FRESH_SECONDS,
@@ -101,7 +106,9 @@ def desk(count: int = 0, first: int = 1, most_places: int = 1_000_000) -> Desk:
     catalogue, votes = Catalogue(state), Votes()
     for _ in catalogue.survey():
         pass
-    found = Desk(state, catalogue, votes, ListOrders(catalogue, votes, first, most_places))
+    orders = ListOrders(catalogue, votes, first, most_places)
+    catalogue.watchers.append(orders.moved)
+    found = Desk(state, catalogue, votes, orders)
     found.happen(*(approved(number) for number in range(count)))
     return found
 
@@ -180,6 +187,52 @@ def test_what_is_no_longer_approved_is_left_out_of_a_frozen_order() -> None:
     at.happen(ListingRemoved(ref(2), NOW_MS), ListingReviewed(ref(4), "denied", "No.", NOW_MS))
     second, last = at.page(order, after)
     assert (first, second, last) == ([ref(0), ref(1)], [ref(3), ref(5)], None)
+
+
+@examples(200)
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=30),
+    st.integers(0, 20),
+    st.integers(0, 30),
+    st.sampled_from(SORTS),
+)
+def test_a_list_counts_the_rows_that_its_readers_meet_whatever_comes_and_goes_meanwhile(
+    moves: list[tuple[int, bool]], before: int, during: int, sort: Sort
+) -> None:
+    at, order, rest = desk(5), ListOrder(Shelf("bots/", category="Music"), sort), iter(moves)
+
+    def move(times: int) -> None:
+        for number, comes in islice(rest, times):
+            held = ref(number) in at.state.listings
+            if comes:
+                at.happen(approved(number, categories=("Music",) if number % 3 else ("Fun", "Music")))
+            elif held and number % 2:
+                at.happen(approved(number, categories=("Fun",)))
+            elif held:
+                at.happen(ListingRemoved(ref(number), NOW_MS))
+
+    def met() -> None:
+        edition, _ = at.orders.newest(order, MONTH, 0)
+        assert edition is not None
+        page = at.orders.page(edition, None, 100, 0)
+        assert page.total == len(page.refs)
+
+    move(before)
+    with mock.patch.object(list_orders, "ref_slices", partial(ref_slices, most=2)):
+        for _ in at.orders.build(order, MONTH, 0):
+            move(during % 4)
+    met()
+    for _ in moves:
+        move(1)
+        met()
+
+
+def test_an_order_that_was_given_up_is_counted_no_more() -> None:
+    at, order = desk(200), ListOrder(BOTS, "month")
+    made = at.orders.build(order, MONTH, 0)
+    next(made)
+    made.close()  # type: ignore[attr-defined]
+    assert at.orders._tallies == {}
 
 
 def test_an_edition_that_is_gone_goes_on_behind_the_key_of_the_last_one_shown() -> None:

@@ -10,7 +10,6 @@ from core.clock import FakeClock
 from core.events import ListingMerged
 from core.ledger import Ledger
 from core.refusals import (
-    ActualCountUnknown,
     CommandCountOutOfRange,
     NoCountGiven,
     NotFound,
@@ -146,11 +145,6 @@ def test_the_allowed_difference_may_be_set_higher() -> None:
     check_difference(1_200, 1_000, 200)
     with pytest.raises(ServerCountTooFarOff):
         check_difference(1_201, 1_000, 200)
-
-
-def test_without_an_actual_count_no_server_count_is_checked() -> None:
-    with pytest.raises(ActualCountUnknown):
-        check_difference(5, None, 50)
 
 
 def test_an_update_writes_both_counts(ledger: Ledger, state: State) -> None:

@@ -185,7 +185,7 @@ ASKED: dict[str, Ask] = {
     "methodNotAllowed": lambda g, *_: g.request("DELETE", "/healthz"),
 }
 ELSEWHERE = {
-    *("tooManyPending", "nothingToProbe", "moderatorBySettings"),
+    *("countAskedFor", "tooManyPending", "nothingToProbe", "moderatorBySettings"),
     *("operatorTokenRequired", "invalidOperatorToken", "noSuchListing"),
     *("notJson", "notAnObject", "doubledField", "bodyTooLarge"),
     *("bug", "unavailable", "notReady", "malformedRequest", "headersTooLarge"),

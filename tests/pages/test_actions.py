@@ -135,6 +135,29 @@ def test_the_overview_moves_by_itself(operator: Visitor, gateway: ThreadGateway)
     assert page.evaluate("window.stays") is True
 
 
+# A chart is a picture: what it writes is noted as it is drawn.
+NOTE_WRITTEN = """
+window.written = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  window.written.push(text);
+  return write.call(this, text, ...rest);
+};
+"""
+
+
+def test_the_axes_of_the_charts_have_units(operator: Visitor) -> None:
+    operator.page.add_init_script(NOTE_WRITTEN)
+    page = operator.see("/debug")
+
+    def units() -> set[str]:
+        written: list[str] = page.evaluate("window.written")
+        return {text.partition(" ")[2] for text in written}
+
+    eventually(lambda: {"MB", "UTC"} <= units())
+    assert units() == {"/s", "ms", "MB", "UTC"}
+
+
 def test_the_overview_moves_when_a_script_is_slow_to_come(operator: Visitor, gateway: ThreadGateway) -> None:
     def hold(route: Route) -> None:
         # An htmx that did not wait for site.js would start meanwhile, by its timer and without live updates.
@@ -148,6 +171,72 @@ def test_the_overview_moves_when_a_script_is_slow_to_come(operator: Visitor, gat
     gateway.cast(OTHER_USER)
 
     expect(waiting).to_contain_text("2", timeout=30_000)
+
+
+def test_what_is_typed_into_the_search_finds_bots_while_it_is_typed(operator: Visitor) -> None:
+    page = operator.see("/debug/find")
+    page.evaluate("window.stays = true")
+    page.get_by_label("Id, or a part of a name").press_sequentially("test b")
+    expect(page.locator("#found")).to_contain_text("Test bot")
+    page.wait_for_url("**/debug/find?q=test+b")
+    assert page.evaluate("window.stays") is True
+
+
+SWAP = """(text) => htmx.swap({
+    text, swap: "innerHTML", target: document.getElementById("notices"), sourceElement: document.body,
+}).then(() => "swapped", (error) => error.message)"""
+NOT_OURS = (
+    "<p><script>window.hit = 1</script></p>",
+    '<p onclick="window.hit = 1">x</p>',
+    "<img src=x onerror='window.hit = 1'>",
+    '<p style="color: red">x</p>',
+    '<iframe srcdoc="x"></iframe>',
+    '<a title="</p><script>window.hit = 1</script>">x</a>',
+    "<textarea></textarea>",
+    "<svg><p>x</p></svg>",
+    "</template><p>x</p><template>",
+    "<!-- x --><p>x</p>",
+    "<p>1 < 2</p>",
+    '<base href="https://evil.example">',
+    "<!doctype html><html><body><p>x</p></body></html>",
+    "<body><p>x</p></body>",
+)
+"""Markup that no template of ours writes into a part of a page."""
+BY_NO_POLICY = (
+    "document.body.innerHTML = '<p>x</p>'",
+    "document.body.insertAdjacentHTML('beforeend', '<p>x</p>')",
+    "new DOMParser().parseFromString('<p>x</p>', 'text/html')",
+    "document.createElement('script').textContent = 'window.hit = 1'",
+    "document.createElement('script').src = '/static/x.js'",
+    "document.createElement('iframe').srcdoc = '<p>x</p>'",
+    "document.write('<p>x</p>')",
+    "window.trustedTypes.createPolicy('votegate', { createHTML: (text) => text })",
+    "window.trustedTypes.createPolicy('default', { createHTML: (text) => text })",
+    "window.trustedTypes.createPolicy('other', {})",
+)
+"""Script that makes markup or script of a text, or a policy that would."""
+
+
+def test_htmx_swaps_markup_as_our_templates_write_it_and_no_other(operator: Visitor) -> None:
+    page = operator.see("/debug/find")
+    ours = '<p class="notice" data-x>A <b>word</b> &lt;script&gt; on = x<br/></p>'
+    assert page.evaluate(SWAP, ours) == "swapped"
+    expect(page.locator("#notices p.notice")).to_have_text("A word <script> on = x")
+    before = page.locator("#notices").inner_html()
+    for text in NOT_OURS:
+        assert "This is no markup of ours." in page.evaluate(SWAP, text), text
+        assert page.locator("#notices").inner_html() == before, text
+    assert page.evaluate("window.hit") is None
+
+
+def test_no_other_text_becomes_markup_or_script(operator: Visitor) -> None:
+    page = operator.see("/debug/find")
+    for script in BY_NO_POLICY:
+        said = page.evaluate(f"() => {{ try {{ {script} }} catch (error) {{ return error.name }} }}")
+        assert said == "TypeError", script
+    assert page.evaluate("window.hit") is None
+    assert len(operator.problems) >= len(BY_NO_POLICY), "the browser says each time that it refused it"
+    operator.problems.clear()
 
 
 def test_a_bot_is_found_and_its_page_shows_no_secret(operator: Visitor, gateway: ThreadGateway) -> None:

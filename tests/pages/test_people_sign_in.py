@@ -117,7 +117,7 @@ def test_no_page_of_the_sign_in_has_a_barrier(
 
     with visiting(browser, site, hosts=(site.stand_in.url,), color_scheme=theme) as visitor:
         visitor.expected |= {400, 403, 404}
-        for path in ("/signin", "/signin/callback?state=x", "/nothing", "/?notice=signed-out"):
+        for path in ("/signin", "/signin/callback?state=x", "/nothing"):
             visitor.see(path)
             look(path, visitor)
         page = sign_in(visitor, "Cleo, who moderates")

@@ -214,6 +214,31 @@ def test_it_leaves_nothing_behind_and_unpacks_where_it_is_told(
     assert list(place.iterdir()) == []
 
 
+LIBRARY = re.compile(r"lib[\w+.]+\.so\.[\d.]+")
+OF_THE_C_LIBRARY = {"libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6"}
+
+
+def test_the_libraries_that_it_brings_along_are_named(gateway: InstalledGateway, tmp_path: Path) -> None:
+    place = tmp_path / "unpacked"
+    place.mkdir()
+    gateway.environment["TMPDIR"] = str(place)
+    gateway.start()
+    (unpacked,) = place.iterdir()
+    brought = {path.name for path in unpacked.iterdir() if LIBRARY.fullmatch(path.name)}
+    assert gateway.signal(signal.SIGTERM) == 0
+    named = (ROOT / "THIRD_PARTY.md").read_text().split("## Libraries in the binary\n")[1]
+    assert brought == set(LIBRARY.findall(named))
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils are not installed here")
+@pytest.mark.parametrize("document", ["docs/operations.md", "deploy/README.md"])
+def test_the_libraries_that_it_needs_of_the_system_are_named(binary: Path, document: str) -> None:
+    said = subprocess.check_output(["readelf", "--dynamic", binary], text=True, timeout=WAIT_SECONDS)
+    needed = set(LIBRARY.findall(said)) - OF_THE_C_LIBRARY
+    assert needed == {"libz.so.1"}
+    assert {"libz", "`zlib1g`"} <= set(re.findall(r"libz\b|`zlib1g`", (ROOT / document).read_text()))
+
+
 @pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="systemd is not installed here")
 def test_a_cleaner_of_temporary_files_leaves_it_whole(gateway: InstalledGateway, tmp_path: Path) -> None:
     place, rules = tmp_path / "unpacked", tmp_path / "clean.conf"

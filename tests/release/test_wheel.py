@@ -9,6 +9,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from core.version import VERSION
 from release.wheel import bounds
@@ -79,6 +81,35 @@ def test_each_dependency_has_bounds(wheel: Path) -> None:
     named = re.findall(r"^([\w.-]+)", (ROOT / "requirements.in").read_text(), re.MULTILINE)
     assert {re.split("[<>]", each)[0].lower() for each in required} == {name.lower() for name in named}
     assert all(re.fullmatch(r"[\w.-]+(<[\d.]+,>=[\d.]+|>=[\d.]+,<[\d.]+)", each) for each in required)
+
+
+@pytest.fixture(scope="module")
+def constraints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("constrained") / "constraints.txt"
+    subprocess.run(["make", "--silent", path], cwd=ROOT, check=True, timeout=WAIT_SECONDS)
+    return path
+
+
+def test_its_constraints_pin_every_package_to_the_version_that_is_tested(
+    wheel: Path, constraints: Path
+) -> None:
+    pins = dict(line.split("==") for line in constraints.read_text().splitlines())
+    assert pins == dict(
+        re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    )
+    with zipfile.ZipFile(wheel) as packed:
+        metadata = Parser().parsestr(packed.read(f"votegate-{VERSION}.dist-info/METADATA").decode())
+    for required in map(Requirement, metadata.get_all("Requires-Dist") or []):
+        assert pins[canonicalize_name(required.name)] in required.specifier
+
+
+def test_pip_takes_the_constraints_beside_the_wheel(wheel: Path, constraints: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--no-index", "--no-deps"]
+    subprocess.run(
+        [*pip, "--ignore-installed", "--disable-pip-version-check", "--constraint", constraints, wheel],
+        check=True,
+        timeout=WAIT_SECONDS,
+    )
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def test_a_json_line_has_what_machines_ask_for(pages: Pages) -> None:
         "level": "INFO",
         "logger": "votegate.access",
         "request": ID,
+        "message": f"200 GET {PATH}",
         "status": 200,
         "method": "GET",
         "path": PATH,

@@ -13,6 +13,7 @@ from handlers.reply import EVENT_STREAM, Reply
 from handlers.request import Request
 from handlers.route import Resource
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.loop_share import LoopShare
 from serving.traffic import Traffic
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_client import request
@@ -50,7 +51,10 @@ class Watched:
 
     @contextlib.asynccontextmanager
     async def client(self) -> AsyncIterator["Client"]:
-        policy = ApplicationPolicy(1_024, (), self.running, FakeClock(), Traffic(["watch"]), None)
+        clock = FakeClock()
+        policy = ApplicationPolicy(
+            1_024, (), self.running, LoopShare(clock.monotonic_ns), clock, Traffic(["watch"]), None
+        )
         watched = Resource("/watched", {"GET": self.answer}, names={"GET": "watch"})
         server = WireServer(make_application([watched], policy), LIMITS, refuse)
         server.add_sockets(listening := listen("127.0.0.1", 0))

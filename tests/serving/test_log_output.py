@@ -12,6 +12,7 @@ from tests.support.gateways import ROOT, WAIT_SECONDS
 BEGUN = """
 import asyncio, logging, sys, threading, warnings
 from handlers.redaction import Redactor
+from handlers.security_log import tell
 from serving.log_output import LogOutput, begin_logging
 begin_logging(LogOutput("json", Redactor("the-secret"), sys.stderr.buffer), "INFO")
 """
@@ -49,6 +50,10 @@ asyncio.run(main())
         "asyncio",
     ),
     "an error that nobody has caught": ('raise ValueError("the-secret")', "votegate"),
+    "a security event, whatever the level is": (
+        'logging.getLogger().setLevel("ERROR"); tell("form_refused", by="the-secret")',
+        "votegate.security",
+    ),
     "arguments that do not fit": ('logging.getLogger("a").info("%d", "the-secret")', "a"),
 }
 

@@ -85,6 +85,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "server.tls.certificate": "/etc/certificate.pem",
         "server.tls.key": "/etc/key.pem",
         "server.trusted_proxies": "10.0.0.0/8, ::1, unix",
+        "guild_counts.source": "none",
         "guild_counts.url": "http://counts.example/{id}",
         "webhooks.refused_networks": "203.0.113.0/24, 2001:db8::1",
         "webhooks.refused_ports": "25, 6379",

@@ -70,6 +70,27 @@ def test_counts_of_the_platform_need_a_public_url() -> None:
     assert loaded(**{"guild_counts.source": "platform", "web.public_url": "https://bots.example"})
 
 
+SITE = {"web.public_url": "https://bots.example"}
+BOT = {**SITE, "chat_platform.bot_token": BOT_TOKEN}
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "source"),
+    [
+        ({}, "operator"),
+        (SITE, "operator"),
+        (BOT, "platform"),
+        ({**BOT, "guild_counts.source": "operator"}, "operator"),
+        ({**BOT, "guild_counts.source": "none"}, "none"),
+        ({**SITE, "guild_counts.source": "platform"}, "platform"),
+    ],
+)
+def test_actual_counts_come_from_the_platform_where_a_bot_token_is_set_unless_another_source_is(
+    given_settings: dict[str, object], source: str
+) -> None:
+    assert loaded(**given_settings).counts_source == source
+
+
 def test_a_bot_token_without_pages_for_people_has_no_effect_and_is_a_mistake() -> None:
     (mistake,) = mistakes(flags={**CLIENT, "chat_platform.bot_token": BOT_TOKEN})
     assert mistake.startswith("chat_platform.bot_token: ")

@@ -28,7 +28,6 @@ from tests.support.given_settings import from_environment, from_file, leaves, mi
         ("server.max_headers", 0),
         ("server.header_seconds", 0),
         ("server.write_seconds", 0),
-        ("server.pipelined", 0),
         ("server.access_log", "xml"),
         ("server.access_log", "json"),
         ("log.form", "yaml"),

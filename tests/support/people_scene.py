@@ -23,17 +23,20 @@ from handlers.route import PAGE, Resource
 from languages.preferences import language_of
 from serving.access_log import AccessLog
 from serving.application import ApplicationPolicy, RunningRequests, make_application
+from serving.loop_share import LoopShare
 from serving.traffic import Traffic
 from tests.support.gateways import WAIT_SECONDS, Client
 from tests.support.logged_answers import output
 from tests.support.page_visitor import PageVisitor
 from tests.support.platform_stand_in import ADA, CLEO, CLIENT_ID, StandIn, decided_at, standing_in
 from web.cookies import people_cookies
+from web.notice_cookie import Notices
 from web.pages import Page, PageRow, Shown, see_other
 from web.people.people_audience import PersonVisit, people_audience
 from web.people.people_pages import SIGN_IN_PAGES
 from web.people.server_lists import ServerLists
 from web.people.sign_in_pages import CALLBACK, SignInPages, SignInPlace
+from web.people.sign_in_states import SignInStates
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
 from web.sign_in_cookie import SignInSeal
@@ -41,6 +44,8 @@ from web.site import Site, static_resource
 from web.templates import Templates
 
 SESSION, SIGN_IN = "__Host-votegate-session", "__Host-votegate-signin"
+NOTICE = "__Host-votegate-notice"
+SECRET = b"a secret of the tests"
 ATTEMPTS = Policy(20, 300)
 SESSION_SECONDS = 7_776_000
 FROM_PLATFORM = {"Sec-Fetch-Site": "cross-site"}
@@ -117,7 +122,7 @@ class PeopleSite(Client):
         super().__init__()
         self.clock = FakeClock()
         self.are_secure = are_secure
-        self.seal = SignInSeal(b"a secret of the tests")
+        self.seal = SignInSeal(SECRET)
         self.sockets = bind_sockets(0, "127.0.0.1")
         self.base_url = f"http://127.0.0.1:{self.sockets[0].getsockname()[1]}"
         self.redirect_uri = self.base_url + CALLBACK
@@ -151,7 +156,13 @@ class PeopleSite(Client):
         async with opening as platform:
             place = SignInPlace(platform, self.stand_in.authorize_url, CLIENT_ID, self.redirect_uri)
             policy = ApplicationPolicy(
-                65_536, (), RunningRequests(), self.clock, Traffic([PAGE]), self._access.answered
+                65_536,
+                (),
+                RunningRequests(),
+                LoopShare(self.clock.monotonic_ns),
+                self.clock,
+                Traffic([PAGE]),
+                self._access.answered,
             )
             server = HTTPServer(make_application(self._resources(place), policy))
             server.add_sockets(self.sockets)
@@ -165,11 +176,12 @@ class PeopleSite(Client):
         self.people = PeopleInMemory(self.clock, self.stand_in.url)
         sign_in = SignInPages(
             *(self.people, place, cookies, self.seal, ATTEMPTS, self.clock, secrets.token_bytes),
-            ServerLists(self.clock),
+            *(ServerLists(self.clock), SignInStates(self.clock, None)),
         )
         acts = UserLimit(Policy(1_000, 60), self.clock)
+        notices = Notices(cookies.notice, SECRET, self.clock, secrets.token_bytes)
         audience = people_audience(
-            cookies, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
+            cookies, notices, self.people.known, acts, self.base_url, place.authorize_url, self.stand_in.url
         )
         templates = Templates()
         site = Site(templates, audience, self.clock)

@@ -48,7 +48,11 @@ def _said_by(call: ast.Call, levels: set[str]) -> list[ast.expr]:
         return []
     if call.func.attr in levels and isinstance(call.func.value, ast.Name) and call.func.value.id == "log":
         return call.args[:1]
-    return call.args[1:3] if call.func.attr == "note" and "warning" in levels and len(call.args) == 3 else []
+    if call.func.attr == "note" and len(call.args) == 3:
+        return [
+            said for said, level in zip(call.args[1:], ("warning", "info"), strict=True) if level in levels
+        ]
+    return []
 
 
 def _texts(said: ast.expr) -> Iterator[str]:

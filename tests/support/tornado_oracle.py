@@ -67,6 +67,9 @@ def _http_server(
 class _Server(HTTPServer):
     """Tornado's server with what a gateway asks of its own."""
 
+    def end_soon(self) -> None:
+        """Does nothing: its answers say nothing of a stop."""
+
     async def finished(self) -> None:
         """Returns at once: no connection ends by itself."""
 

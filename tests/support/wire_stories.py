@@ -18,7 +18,6 @@ LIMITS = ConnectionLimits(
     connections=1,
     header_bytes=8_192,
     headers=20,
-    pipelined=20,
     header_seconds=10,
     body_seconds=20,
     idle_seconds=75,

@@ -8,7 +8,7 @@ from core.clock import FakeClock
 from core.rows import Policy
 from handlers.manage import Operator, token_digest
 from ratelimit.limiter import FailureGuard
-from web.sessions import MOST_NOTICES, MOST_SESSIONS, VALUE_CHARACTERS, Notice, OperatorSessions
+from web.sessions import MOST_SESSIONS, VALUE_CHARACTERS, OperatorSessions
 
 IDLE, LONGEST = 100.0, 1_000.0
 OWN = token_digest("token")
@@ -102,14 +102,3 @@ def test_a_session_ends_when_its_token_is_accepted_no_longer(clock: FakeClock) -
     operator.change_tokens(["new"])
     assert not sessions.is_alive(session)
     assert sessions.of(value) is None
-
-
-def test_a_notice_is_shown_again_by_a_reload_and_makes_room_in_the_end(sessions: OperatorSessions) -> None:
-    session = sessions.of(sessions.open(OWN))
-    assert session is not None
-    first = session.tell(Notice("first"))
-    assert session.notice(first) == session.notice(first) == Notice("first")
-    for number in range(MOST_NOTICES):
-        session.tell(Notice(str(number)))
-    assert session.notice(first) is None
-    assert session.notice(None) is None

@@ -233,7 +233,7 @@ def test_one_line_tells_that_an_address_is_turned_away_and_one_that_it_is_not_an
         "connections from 192.0.2.1 are closed no longer; 50 were",
         begin,
     ]
-    assert {record.levelno for record in caplog.records} == {logging.WARNING}
+    assert [record.levelno for record in caplog.records] == [logging.WARNING, logging.INFO, logging.WARNING]
 
 
 def first_to_end(idle: list[Visitor], waiting: dict[Visitor, float], now: float) -> Visitor | None:

@@ -159,7 +159,6 @@ def on_unix(process: ProcessGateway, tmp_path: Path) -> ProcessGateway:
         "VOTEGATE_SERVER__UNIX_SOCKET": str(tmp_path / "votegate.sock"),
         "VOTEGATE_SERVER__WRITE_SECONDS": "0.3",
         "VOTEGATE_SERVER__IDLE_SECONDS": "0.3",
-        "VOTEGATE_SERVER__PIPELINED": "1000",
         "VOTEGATE_LOG__FORM": "json",
     }
     return process.start()

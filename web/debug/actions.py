@@ -18,8 +18,7 @@ from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
 from web.json_answers import JsonAnswers
-from web.pages import Page, PageRow, Shown, see_other
-from web.sessions import Notice
+from web.pages import Done, Notice, Page, PageRow, Shown
 from web.texts import Words
 
 Answer = Mapping[str, Any]
@@ -319,9 +318,7 @@ async def _acted(
             raise
         answer = reply_to(error)
         return _confirmation(action, title, form, {"": error_text(answer)}, back, answer.status)
-    notice = action.done(msgspec.json.decode(reply.body))
-    its_id = visit.visitor.tell(notice) if visit.visitor is not None else ""
-    return see_other(f"{back}?notice={its_id}")
+    return Done(back, action.done(msgspec.json.decode(reply.body)))
 
 
 def _confirmation(

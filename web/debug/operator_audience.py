@@ -2,13 +2,14 @@
 
 from core.actors import OPERATOR as ACTOR
 from handlers.reply import OperatorTokenRequired
-from handlers.request import Request
 from web.audiences import Audience
 from web.cookies import OPERATOR
+from web.cross_origin import origins_of_host
 from web.error_pages import ErrorText, ErrorTexts
+from web.notice_cookie import Notices
 from web.page_policy import PAGE_HEADERS
 from web.pages import Visit
-from web.sessions import Notice, OperatorSessions, Session
+from web.sessions import OperatorSessions, Session
 from web.templates import OPERATORS
 
 HOME, SIGN_IN = "/debug", "/debug/sign-in"
@@ -52,7 +53,7 @@ ERROR_TEXTS = ErrorTexts(
 )
 
 
-def operator_audience(sessions: OperatorSessions) -> Audience[Session]:
+def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[Session]:
     return Audience(
         cookie=OPERATOR,
         known=sessions.of,
@@ -61,7 +62,8 @@ def operator_audience(sessions: OperatorSessions) -> Audience[Session]:
         rules={"operator": lambda _: True},
         act=lambda _: None,
         stranger=OperatorTokenRequired,
-        notice=_notice,
+        origins=origins_of_host,
+        notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
         home_link="Back to the overview",
@@ -72,7 +74,3 @@ def operator_audience(sessions: OperatorSessions) -> Audience[Session]:
         error_texts=ERROR_TEXTS,
         values={"sections": SECTIONS},
     )
-
-
-def _notice(session: Session | None, request: Request) -> Notice | None:
-    return session.notice(request.query.get("notice")) if session is not None else None

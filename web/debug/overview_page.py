@@ -18,9 +18,9 @@ from web.templates import Templates
 
 TEMPLATE = "debug/overview.html"
 CHARTS = (
-    ("Requests per second", "requests_per_second", "requests", ""),
+    ("Requests per second", "requests_per_second", "requests", "/s"),
     ("Latency", "p50_ms p99_ms", "p50 p99", "ms"),
-    ("Votes per second", "votes_per_second", "votes", ""),
+    ("Votes per second", "votes_per_second", "votes", "/s"),
     ("Delay of the event loop", "loop_lag_ms", "longest", "ms"),
     ("Memory", "resident_bytes", "resident", "MB"),
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from handlers.manage import Operator, token_digest
 from handlers.reply import OperatorTokenRefused
+from handlers.security_log import tell
 from web.cookies import OPERATOR, keeps_cookies
 from web.debug.operator_audience import HOME, SIGN_IN, OperatorVisit
 from web.json_answers import AnswerRefused
@@ -41,9 +42,12 @@ class SignInPage:
         if refused is not None:
             raise AnswerRefused(refused)
         self._sessions.end(OPERATOR.value(visit.request.headers))
+        tell("operator_signed_in")
         return see_other(to, cookies=(OPERATOR.opened(self._sessions.open(token_digest(token))),))
 
     def sign_out(self, visit: OperatorVisit) -> Shown:
+        if visit.visitor is not None:
+            tell("operator_signed_out")
         self._sessions.end(OPERATOR.value(visit.request.headers))
         return see_other(SIGN_IN, {"clear-site-data": '"cache"'}, (OPERATOR.cleared(),))
 

@@ -17,7 +17,7 @@ from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import EVENTS, words_of_error
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.texts import Text
 
@@ -80,7 +80,7 @@ class DeliveryPages:
         except REFUSALS as error:
             return await self._log(visit, access, refused_by(error), since)
         notice = "failed-again" if sent.redelivered else "nothing-failed"
-        return see_other(f"{_here(access)}?notice={notice}")
+        return done(_here(access), notice)
 
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, self._kind, "webhook")

@@ -13,9 +13,9 @@ from core.state import State
 from handlers.manage_listings import KINDS, Kind, kind_of_ref
 from listings.hand_over import standing
 from web.json_answers import JsonAnswers
-from web.pages import Page, PageRow, Shown, see_other
+from web.pages import Done, Page, PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.user_names import names_of
 from web.texts import Text
@@ -35,29 +35,28 @@ class InvitationPages:
         """Accept or decline the invitation, or the hand-over."""
         access = self._access.of(visit, kind, "answer")
         try:
-            to = await self._answered(visit, access, visit.form().text("act"))
+            return await self._answered(visit, access, visit.form().text("act"))
         except REFUSALS as error:
             return self._page(access, refused_by(error))
-        return see_other(to)
 
-    async def _answered(self, visit: PersonVisit, access: Access, act: str) -> str:
-        """Return the page to go on to. Raises the refusals of the endpoints."""
+    async def _answered(self, visit: PersonVisit, access: Access, act: str) -> Done:
+        """Return the way to the page to go on to. Raises the refusals of the endpoints."""
         row, user, answers = access.row, access.person.id, self._answers
         form = kind_of_ref(row.ref)[:-1].capitalize()
         match act:
             case "join":
                 await answers.reply("acceptInvitation", visit.request, row.id, user, body={})
-                return f"/{row.ref}/manage?notice=joined"
+                return done(f"/{row.ref}/manage", "joined")
             case "take":
                 await answers.reply(f"accept{form}Offer", visit.request, row.id, body={"heir": user})
-                return f"/{row.ref}/manage?notice=inherited"
+                return done(f"/{row.ref}/manage", "inherited")
             case "decline_offer" if _is_heir(row, user):
                 await answers.reply(f"end{form}Offer", visit.request, row.id)
             case "decline" if user in row.invited:
                 await answers.reply("endExtraOwner", visit.request, row.id, user)
             case _:
                 raise NotFound("invitation")
-        return "/me?notice=declined"
+        return done("/me", "declined")
 
     def _page(self, access: Access, refused: FormRefusal = NOT_REFUSED) -> Page:
         row, user = access.row, access.person.id

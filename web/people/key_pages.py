@@ -11,10 +11,10 @@ from core.refusals import NotFound
 from core.rows import Key
 from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from web.json_answers import JsonAnswers
-from web.pages import PageRow, Shown, see_other
+from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import (
     NOT_REFUSED,
     OVERLAPS,
@@ -100,7 +100,7 @@ class KeyPages:
             await self._answers.reply("deleteKey", visit.request, access.row.id, key.id)
         except REFUSALS as error:
             return asked(access, TAB, question, refused_by(error), typed)
-        return see_other(f"{_here(access)}?notice=key-deleted")
+        return done(_here(access), "key-deleted")
 
     def _of(self, visit: PersonVisit) -> Access:
         return self._access.of(visit, "bots", "keys")

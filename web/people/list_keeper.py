@@ -28,6 +28,11 @@ class ListKeeper:
         edition = await self._edition(order)
         return self._orders.page(edition, after, most, self._clock.monotonic_ns())
 
+    def total(self, order: ListOrder) -> int | None:
+        """Return how many listings a reader who begins now would meet; None if the list is to be made."""
+        edition, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
+        return edition.tally.present if edition is not None else None
+
     async def prepare(self, orders: Iterable[ListOrder]) -> None:
         """Make orders that there are not yet, one after the other."""
         for order in orders:

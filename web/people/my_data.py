@@ -20,12 +20,13 @@ from core.user_rows import ReminderMessage, UserRow, user_ref
 from handlers.reply import Reply
 from handlers.slices import in_slices
 from listings.ownership import Ownership
+from people.permissions import unnamed
 from votes.queries import refs_that_know
 from web.cookies import Cookie
 from web.json_answers import JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.listing_access import ask_stale
-from web.people.people_audience import ERASED_HOME, PersonVisit, signed_in
+from web.people.people_audience import HOME, PersonVisit, done, signed_in
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.server_lists import ServerLists
 from web.people.user_limit import UserLimit
@@ -93,7 +94,7 @@ class MyData:
         except REFUSALS as error:
             return self._page(visit, refused_by(error), typed)
         self._lists.forget(signed_in(visit).id)
-        return see_other(ERASED_HOME, {"clear-site-data": '"cache", "storage"'}, (self._session.cleared(),))
+        return done(HOME, "erased", {"clear-site-data": '"cache", "storage"'}, (self._session.cleared(),))
 
     def _page(self, visit: PersonVisit, refused: FormRefusal = NOT_REFUSED, typed: str = "") -> Page:
         user_id = signed_in(visit).id
@@ -114,6 +115,8 @@ class MyData:
         account = msgspec.to_builtins(row) if row is not None else {}
         for session in account.get("sessions", ()):
             del session["digest"]
+        for quarantine in account.get("quarantines", ()):
+            quarantine["by"] = unnamed(quarantine["by"])
         account.pop("reminders", None)  # they stand by themselves
         account.pop("ended", None)  # of sessions that are over there are digests alone
         return {

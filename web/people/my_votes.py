@@ -27,8 +27,8 @@ from handlers.views import NEXT, Count, Success, View
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedListings, VotedPage
-from web.pages import Page, PageRow, Shown, see_other
-from web.people.people_audience import PersonVisit, signed_in
+from web.pages import Page, PageRow, Shown
+from web.people.people_audience import PersonVisit, done, signed_in
 from web.texts import Text
 
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
@@ -106,7 +106,7 @@ class MyVotes:
         person, is_allowed = signed_in(visit), visit.form().text("name") == "on"
         events = set_naming(self._state, person.id, is_allowed, self._clock.now_ms(), by=visit.request.by)
         await self._ledger.durable(self._ledger.commit(events))
-        return see_other(f"{VOTES}?notice=name-{'on' if is_allowed else 'off'}")
+        return done(VOTES, f"name-{'on' if is_allowed else 'off'}")
 
     def _is_named(self, visit: PersonVisit) -> bool:
         row = self._state.users.get(user_ref(signed_in(visit).id))
@@ -136,9 +136,9 @@ class MyVotes:
                 else clear_reminders(self._state, person.id, listing, now_ms, by=by)
             )
         except Conflict:
-            return see_other(f"{back}?notice=reminders-full")
+            return done(back, "reminders-full")
         await self._ledger.durable(self._ledger.commit(events))
-        return see_other(f"{back}?notice=reminder-{'on' if is_wanted else 'off'}")
+        return done(back, f"reminder-{'on' if is_wanted else 'off'}")
 
     async def _page(self, visit: PersonVisit) -> tuple[list[MyVote], str | None]:
         user_id = signed_in(visit).id

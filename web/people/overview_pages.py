@@ -23,12 +23,12 @@ from listings.review import is_proven, prove_ownership, review_of, waiting_since
 from people.permissions import Right
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.applications import Applications
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
 from web.people.ownership_code import CodeOf
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.server_check_pages import ServerCheckPages
 from web.people.server_checking import CONDITIONS
 from web.people.user_names import names_of
@@ -149,7 +149,7 @@ class OverviewPages:
         except Conflict as refused:
             return self._page(access, error_text(reply_to(refused)), 409)
         await self._ledger.durable(self._ledger.commit(events))
-        return see_other(f"/{ref}/manage?notice=proven")
+        return done(f"/{ref}/manage", "proven")
 
     def _code(self, row: Listing) -> str:
         return self._code_of(row.ref, row.owner_id)
@@ -187,7 +187,7 @@ class OverviewPages:
             is_proven=is_proven(row),
             missing=gaps_of(kind, row),
             may=tuple(sorted(access.rights)),
-            history=act_views(row),
+            history=act_views(row, names_moderators=access.person.is_moderator),
         )
 
 

@@ -18,7 +18,7 @@ from web.pages import Page, PageRow, Shown, see_other
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import by_field
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import FIELD_LABELS, PersonVisit
+from web.people.people_audience import FIELD_LABELS, PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.user_names import names_of
 from web.texts import Text
@@ -44,19 +44,19 @@ class OwnerPages:
     async def save(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Do what one of the forms asks for."""
         access, form = self._access.fresh(visit, kind, "own"), visit.form()
+        here = f"/{access.row.ref}/manage/owners"
         act, typed = form.text("act"), {name: form.text(name) for name in NOTHING_TYPED}
         try:
             notice = await self._done(visit, access, act, typed, form.text("key"))
         except NotFound:  # done before, in another window: the page shows how it stands now
-            notice = ""
+            return see_other(here)
         except REFUSALS as error:
             refused = refused_by(error)
             errors = by_field(refused.errors)
             if "id" in errors:  # the API has the user's id in the path
                 errors["user"] = errors.pop("id")
             return self._page(access, FormRefusal(errors, refused.status), typed)
-        query = f"?notice={notice}" if notice else ""
-        return see_other(f"/{access.row.ref}/manage/owners{query}")
+        return done(here, notice)
 
     async def _done(
         self, visit: PersonVisit, access: Access, act: str, typed: Mapping[str, str], key_id: str
@@ -94,7 +94,7 @@ class OwnerPages:
             await self._answers.reply("endExtraOwner", visit.request, access.row.id, access.person.id)
         except REFUSALS as error:
             return _leaving(access, refused_by(error))
-        return see_other("/me?notice=left")
+        return done("/me", "left")
 
     def _page(
         self, access: Access, refused: FormRefusal = NOT_REFUSED, typed: Mapping[str, str] = NOTHING_TYPED

@@ -5,25 +5,23 @@ from urllib.parse import urlsplit
 
 from core.actors import user_actor
 from core.rows import Language
-from handlers.reply import SignInRequired
-from handlers.request import Request
+from handlers.reply import NO_HEADERS, SignInRequired
 from languages.language_names import DEFAULT_LANGUAGE, OWN_NAMES, named
 from languages.preferences import accepted
 from web.audiences import Audience
 from web.cookies import Cookie, PeopleCookies
+from web.cross_origin import origin_of_site
 from web.error_pages import ErrorText, ErrorTexts
+from web.notice_cookie import Notices
 from web.page_policy import page_headers
-from web.pages import Visit
+from web.pages import Done, Notice, Visit
 from web.people.listing_forms import LABELS
 from web.people.user_limit import UserLimit
 from web.people.visitors import Person
-from web.sessions import Notice
 from web.texts import Text
 
 HOME, SIGN_IN = "/", "/signin"
-SIGNED_OUT = f"{HOME}?notice=signed-out"
-ERASED_HOME = f"{HOME}?notice=erased"
-_NOTICES: Mapping[str, Notice] = {
+NOTICES: Mapping[str, Notice] = {
     "signed-out": Notice(Text("You are signed out.")),
     "erased": Notice(Text("You are forgotten. Nothing here knows you any more.")),
     "saved": Notice(Text("It is saved.")),
@@ -83,8 +81,7 @@ _NOTICES: Mapping[str, Notice] = {
     ),
     "lifted": Notice(Text("The quarantine is lifted.")),
 }
-"""What a page says of the last action, by its name in the address: any node of a fleet may show it."""
-_GONE = frozenset({"signed-out", "erased"})
+"""What a page says of the last action."""
 
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,
@@ -136,8 +133,16 @@ def signed_in(visit: PersonVisit) -> Person:
     return visit.visitor
 
 
+def done(
+    path: str, notice: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()
+) -> Done:
+    """Return the way to the page that says a notice of `NOTICES`."""
+    return Done(path, NOTICES[notice], headers, cookies)
+
+
 def people_audience(
     cookies: PeopleCookies,
+    notices: Notices,
     known: Callable[[str | None], Person | None],
     acts: UserLimit,
     public_url: str,
@@ -161,7 +166,8 @@ def people_audience(
         rules={"signed in": lambda _: True, "moderator": lambda person: person.is_moderator},
         act=lambda person: acts.take(person.id),
         stranger=SignInRequired,
-        notice=_notice,
+        origins=origin_of_site(public_url),
+        notices=notices,
         sign_in=SIGN_IN,
         home=HOME,
         home_link=Text("To the first page"),
@@ -185,9 +191,3 @@ def _language(cookie: Cookie, person: Person | None, headers: Mapping[str, str])
     chosen = named(cookie.value(headers))
     account = person.language if person is not None else None
     return chosen or account or accepted(headers.get("Accept-Language", "")) or DEFAULT_LANGUAGE
-
-
-def _notice(person: Person | None, request: Request) -> Notice | None:
-    """Return what the address names. Anybody can make one, so it tells nobody who is here that they left."""
-    name = request.query.get("notice", "")
-    return None if person is not None and name in _GONE else _NOTICES.get(name)

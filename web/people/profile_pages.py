@@ -18,7 +18,7 @@ from listings.profile_changes import ChangedField, changed_fields
 from listings.rules import EditsShown
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import (
     CHOICES,
@@ -30,7 +30,7 @@ from web.people.listing_forms import (
     written,
 )
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.previews import Previews
 from web.texts import NO_ERRORS, Text, Words
 
@@ -86,7 +86,7 @@ class ProfilePages:
         except SPOKEN as error:
             return self._again(access, kind, draft, reply_to(error))
         notice = "sent-again" if is_sent_again else _notice_of(self._state.listings.get(row.ref))
-        return see_other(f"/{row.ref}/manage?notice={notice}")
+        return done(f"/{row.ref}/manage", notice)
 
     def _again(self, access: Access, kind: Kind, draft: Draft, refused: Reply) -> Page:
         page = self._page(access, kind, draft, {"": error_text(refused)}, refused.status)

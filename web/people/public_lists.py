@@ -152,16 +152,20 @@ class PublicLists:
 
     async def _list(self, visit: PersonVisit, wanted: Wanted, most: int | None = None) -> PublicList:
         shelf = Shelf(PREFIXES[wanted.kind], category=wanted.category, keyword=folded(wanted.keyword))
-        total: int | None = len(self._catalogue.on_shelf(shelf))
+        total: int | None = None
         if wanted.q and self._search is not None:
             asker = address_key(visit.request.address)
             refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND), asker)
-            total, following = None, None
-        elif not total:
-            refs, following = [], None  # anybody may ask for any keyword: no order is made and kept for it
+            following = None
+        elif not self._catalogue.on_shelf(shelf):
+            refs, following, total = (
+                [],
+                None,
+                0,
+            )  # anybody may ask for any keyword: no order is made and kept for it
         else:
             page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most or LISTED)
-            refs, following = [*page.refs], page.next
+            refs, following, total = [*page.refs], page.next, page.total
         return PublicList(
             kind=wanted.kind,
             category=wanted.category or None,
@@ -195,12 +199,17 @@ class PublicLists:
         """Return the address, the name, the number of listings and whether it is the present one."""
         prefix, found = PREFIXES[wanted.kind], []
         for name, words in CHOICES[wanted.kind].items():
-            count = len(self._catalogue.on_shelf(Shelf(prefix, category=name)))
+            count = self._total(ListOrder(Shelf(prefix, category=name), wanted.sort))
             is_here = name == wanted.category
             if count or is_here:
                 address = wanted.address(category=None if is_here else name, keyword=None)
                 found.append((address, words, count, is_here))
         return found
+
+    def _total(self, order: ListOrder) -> int:
+        """Return how many listings the first page of a list would count."""
+        known = self._keeper.total(order)
+        return known if known is not None else len(self._catalogue.on_shelf(order.shelf))
 
     def _next(self, wanted: Wanted, cursor: str | None) -> str | None:
         return wanted.address(after=cursor) if cursor is not None else None

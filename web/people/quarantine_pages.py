@@ -9,8 +9,8 @@ from core.refusals import NotFound
 from handlers.reply import reply_to
 from people.roles import Moderators
 from web.error_pages import error_text
-from web.pages import Shown, see_other
-from web.people.people_audience import PersonVisit
+from web.pages import Shown
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
 from web.texts import Text
@@ -55,4 +55,4 @@ class QuarantinePages:
         except NotFound as missing:
             answer = reply_to(missing)
             return await desk.page(visit, access, form, {"": error_text(answer)}, answer.status)
-        return see_other(f"/review/{access.row.ref}?notice={notice}")
+        return done(f"/review/{access.row.ref}", notice)

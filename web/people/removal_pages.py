@@ -2,10 +2,10 @@
 
 from handlers.manage_listings import Kind
 from web.json_answers import JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.texts import Text
 
@@ -30,7 +30,7 @@ class RemovalPages:
             await self._answers.reply(name, visit.request, access.row.id)
         except REFUSALS as error:
             return _page(access, refused_by(error), typed)
-        return see_other("/me?notice=removed")
+        return done("/me", "removed")
 
 
 def _as_shown(name: str) -> str:

@@ -14,9 +14,9 @@ from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, success
 from listings.review import denial_text, is_proven, review_of
 from web.form_posts import FormPost
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.listing_access import Access
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
 from web.texts import Text
@@ -52,7 +52,7 @@ class ReviewPages:
             await self._answers.reply(_operation("note", access.row), visit.request, access.row.id, body=body)
         except REFUSALS as error:
             return await self._again(visit, access, form, error, {"text": "note"})
-        return see_other(f"/review/{access.row.ref}?notice=noted")
+        return done(f"/review/{access.row.ref}", "noted")
 
     async def approve(self, visit: PersonVisit) -> Shown:
         access, form = self._desk.listing(visit), visit.form()
@@ -122,7 +122,7 @@ class ReviewPages:
         except REFUSALS as error:
             fields = {"reason": "withdraw_words" if "version" not in body else "words", "version": ""}
             return await self._again(visit, access, form, error, fields)
-        return see_other(f"/review?notice={notice}")
+        return done("/review", notice)
 
     async def _decided(
         self, visit: PersonVisit, access: Access, verb: str, body: Mapping[str, Any], form: Mapping[str, str]
@@ -134,7 +134,7 @@ class ReviewPages:
             return self._overtaken(visit, self._desk.listing(visit).row, form)
         except REFUSALS as error:
             return await self._again(visit, access, form, error, {"reason": "words"})
-        return see_other(f"/review?notice={'approved' if verb == 'approve' else 'denied'}")
+        return done("/review", "approved" if verb == "approve" else "denied")
 
     async def _again(
         self,
@@ -159,7 +159,7 @@ class ReviewPages:
             await self._answers.reply(_operation(verb, row), visit.request, row.id)
         except Conflict:
             return self._overtaken(visit, row, visit.form())
-        return see_other(f"/review/{row.ref}?notice={notice}")
+        return done(f"/review/{row.ref}", notice)
 
     def _overtaken(self, visit: PersonVisit, row: Listing, form: Mapping[str, str]) -> Page:
         """Return the page that says who was faster, another moderator or the owner, with the words that were

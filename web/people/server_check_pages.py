@@ -8,9 +8,9 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.rows import Listing
 from listings.eligibility import check
-from web.pages import Shown, see_other
+from web.pages import Shown
 from web.people.listing_access import ListingAccess
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.server_checking import ServerChecking
 
 
@@ -42,7 +42,7 @@ class ServerCheckPages:
         state = self._ledger.state
         events = check(state, ref, now, self._clock.now_ms(), self._grace_ms, by=visit.request.by)
         await self._ledger.durable(self._ledger.commit(events))
-        return see_other(f"/{ref}/manage?notice=checked#conditions")
+        return done(f"/{ref}/manage#conditions", "checked")
 
     def hides_ms(self, row: Listing) -> int | None:
         """Return when a listing is hidden that fails; None for one that passes, or is hidden already."""

@@ -26,7 +26,7 @@ from web.error_pages import error_text
 from web.json_answers import AnswerRefused
 from web.pages import Page, Shown, see_other
 from web.people.listing_forms import CHOICES, LABELS, by_field, server_profile
-from web.people.people_audience import PersonVisit, signed_in
+from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_checking import CONDITIONS, ServerChecking
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
@@ -142,7 +142,7 @@ class ServerSubmissionPages:
             return self._again(server, server_id, checks, typed, reply_to(error))
         row = self._state.listings.get(SERVERS + server_id)  # others went on while it was written
         notice = "listed" if row is not None and row.review == "approved" else "submitted"
-        return see_other(f"/{SERVERS}{server_id}/manage?notice={notice}")
+        return done(f"/{SERVERS}{server_id}/manage", notice)
 
     def _managed(self, visit: PersonVisit, server_id: str) -> PlatformServer | None:
         """Return a server that the visitor manages, as far as the list that was just read says so."""

@@ -24,9 +24,11 @@ from chatplatform.authorization import (
     token_form,
 )
 from chatplatform.platform_client import ChatPlatform, PlatformAway
+from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from handlers.security_log import tell
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from web.cookies import PeopleCookies, keeps_cookies
@@ -35,10 +37,12 @@ from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.pages import Page, Shown, see_other
 from web.people.browsers import browser_label
-from web.people.people_audience import HOME, SIGNED_OUT, PersonVisit
+from web.people.people_audience import HOME, PersonVisit, done
 from web.people.server_lists import ServerLists
+from web.people.sign_in_states import SignInStates
 from web.people.visitors import People
-from web.sign_in_cookie import NONCE_BYTES, SignInSeal, SignInUnderWay
+from web.sealed_values import NONCE_BYTES
+from web.sign_in_cookie import SignInSeal, SignInUnderWay
 from web.texts import Text, Words
 
 CALLBACK = "/signin/callback"
@@ -129,6 +133,7 @@ class SignInPages:
         attempts: how often an address may start a sign-in or come back from one.
         random: returns so many random bytes.
         lists: take the servers of whoever comes to list one.
+        states: those of the sign-ins that came back.
     """
 
     def __init__(
@@ -141,6 +146,7 @@ class SignInPages:
         clock: Clock,
         random: Callable[[int], bytes],
         lists: ServerLists,
+        states: SignInStates,
     ) -> None:
         self._people = people
         self._place = place
@@ -153,6 +159,7 @@ class SignInPages:
         self._clock = clock
         self._random = random
         self._lists = lists
+        self._states = states
 
     def show(self, visit: PersonVisit) -> Shown:
         to = way_back(visit.request.query.get("to", HOME), HOME)
@@ -189,24 +196,24 @@ class SignInPages:
         if under_way is not None:  # any page of the web can send a browser here without one
             attempt = self._attempt(self._finished, visit)
             if not attempt.allowed:
-                return self._failed(self._outcomes["often"], to, cleared, attempt)
+                return self._failed("often", self._outcomes["often"], to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
-            return self._failed(self._outcomes[failed.why], to, cleared)
+            return self._failed(failed.why, self._outcomes[failed.why], to, cleared)
         except PlatformAway as away:
             outcome = self._outcomes["away"]
-            return self._failed(outcome, to, cleared, retry_seconds=away.retry_seconds)
+            return self._failed("away", outcome, to, cleared, retry_seconds=away.retry_seconds)
         except Unavailable:
-            return self._failed(self._outcomes["unsaved"], to, cleared)
+            return self._failed("unsaved", self._outcomes["unsaved"], to, cleared)
         except Refusal as refusal:  # of the rules on users
-            return self._failed(_refused(reply_to(refusal)), to, cleared)
+            return self._failed(None, _refused(reply_to(refusal)), to, cleared)
         return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
 
     async def sign_out(self, visit: PersonVisit) -> Shown:
         session = self._cookies.session
         await self._people.sign_out(session.value(visit.request.headers))
-        return see_other(SIGNED_OUT, {"clear-site-data": '"cache", "storage"'}, (session.cleared(),))
+        return done(HOME, "signed-out", {"clear-site-data": '"cache", "storage"'}, (session.cleared(),))
 
     async def _session(self, visit: PersonVisit, under_way: SignInUnderWay | None) -> str:
         """Open a session and return its value.
@@ -216,7 +223,7 @@ class SignInPages:
         headers = visit.request.headers
         request = under_way.request if under_way is not None else None
         code = read_callback(visit.request.query, request)
-        if request is None:
+        if request is None or not await self._states.take(request.state):
             raise SignInFailed("state")
         platform = self._place.platform
         token = await platform.token(token_form(code, self._place.redirect_uri, request))
@@ -226,7 +233,11 @@ class SignInPages:
             with contextlib.suppress(PlatformAway):  # the page says so, and the sign-in counts
                 servers = await platform.servers(token)
         label = browser_label(headers.get("User-Agent"))
-        session = await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        try:
+            session = await self._people.sign_in(user, label, self._cookies.session.value(headers))
+        except Refusal:
+            tell("sign_in_failed", why="refused", user=user_actor(user.id))
+            raise
         if is_wanted:
             self._lists.keep(user.id, servers)
         return session
@@ -249,12 +260,15 @@ class SignInPages:
 
     def _failed(
         self,
+        why: Why | None,
         outcome: Outcome,
         to: str,
         cookies: tuple[str, ...],
         limits: Decision | None = None,
         retry_seconds: float | None = None,
     ) -> Page:
+        if why is not None:  # else it is told, with the user
+            tell("sign_in_failed", why=why)
         values = {
             "why": outcome.why,
             "what_to_do": outcome.what_to_do,

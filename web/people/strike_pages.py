@@ -17,10 +17,10 @@ from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
 from handlers.views import Count, Success
 from web.form_posts import FormPost
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.flag_pages import RULES, FlagView, flag_view
 from web.people.listing_access import Access
-from web.people.people_audience import PersonVisit
+from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.review_desk import OWN, ReviewDesk
 from web.texts import Text
@@ -66,7 +66,7 @@ class StrikePages:
             return self._page(visit, access, _by_field(refused_by(error)), form)
         if is_sure:
             notice = "struck-some" if found.more else "struck"
-            return see_other(f"{_here(row)}?notice={notice}")
+            return done(_here(row), notice)
         if not found.users:
             return self._page(visit, access, FormRefusal({"": NOBODY}, 400), form)
         values = {"row": row, "here": _here(row), "found": found, "values": _kept(form)}

@@ -23,10 +23,10 @@ from people.quarantine import refuse_quarantined
 from web.api_texts import api_text
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
-from web.pages import Page, Shown, see_other
+from web.pages import Page, Shown
 from web.people.applications import Applications
 from web.people.listing_forms import CHOICES, LABELS, bot_profile, by_field
-from web.people.people_audience import PersonVisit, signed_in
+from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.previews import Previews
 from web.people.visitors import Person
 from web.texts import NO_ERRORS, Text, Words
@@ -127,7 +127,7 @@ class SubmissionPages:
             return listed if is_own else self._form(bot_id, profile, listed.values["errors"], 409)
         except SPOKEN as error:
             return self._again(bot_id, profile, reply_to(error))
-        return see_other(f"/bots/{bot_id}/manage?notice=submitted")
+        return done(f"/bots/{bot_id}/manage", "submitted")
 
     def _refuse_quarantined(self, visit: PersonVisit) -> None:
         refuse_quarantined(self._state, signed_in(visit).id, "submit", self._clock.now_ms())

@@ -28,7 +28,7 @@ from web.pages import Page, PageRow, Shown, see_other
 from web.people.applications import Applications
 from web.people.overview_pages import AWAY, NO_APPLICATION
 from web.people.ownership_code import CodeOf
-from web.people.people_audience import PersonVisit, signed_in
+from web.people.people_audience import PersonVisit, done, signed_in
 from web.people.server_lists import ServerList, ServerLists
 from web.people.visitors import Person
 from web.texts import Text, Words
@@ -110,7 +110,7 @@ class TakeOverPages:
             position = self.ledger.commit(take_over(state, ref, user_id, evidence, now_ms))
             await self.ledger.durable(position)
         row = listing_of(state, ref)
-        return see_other(f"/{ref}/manage{'/profile' if row.review == 'denied' else ''}?notice=taken-over")
+        return done(f"/{ref}/manage{'/profile' if row.review == 'denied' else ''}", "taken-over")
 
     def _row(self, visit: PersonVisit, kind: str) -> Listing:
         return listing_of(self.ledger.state, kind + visit.request.params[0])

@@ -27,7 +27,7 @@ from web.pages import PageRow, Shown, see_other
 from web.people.delivery_words import EVENTS, words_of_error
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_tabs import tab_page
-from web.people.people_audience import PersonVisit, origin
+from web.people.people_audience import PersonVisit, done, origin
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, Question, asked, refused_by
 from web.people.shown_once import ShownOnce, shown_once
 from web.texts import Text, Words
@@ -80,7 +80,7 @@ class WebhookPages:
         except REFUSALS as error:
             return _settings(access, _with_token(refused_by(error), form), form)
         if saved.secret is None:
-            return see_other(f"{_here(access)}?notice=webhook-saved")
+            return done(_here(access), "webhook-saved")
         title = Text("The webhook is saved, and its requests are signed")
         return _shown(access, title, saved.secret)
 
@@ -109,7 +109,7 @@ class WebhookPages:
             await self._answers.reply(f"remove{self._form}Webhook", visit.request, access.row.id)
         except REFUSALS as error:
             return asked(access, TAB, _removal(access), refused_by(error))
-        return see_other(f"{_here(access)}?notice=webhook-removed")
+        return done(_here(access), "webhook-removed")
 
     async def probe(self, visit: PersonVisit) -> Shown:
         access, name = self._of(visit), f"probe{self._form}Webhook"
@@ -118,7 +118,7 @@ class WebhookPages:
         except REFUSALS as error:
             return await self._page(visit, access, refused_by(error))
         notice = "probe-arrived" if asdict(probed)["suspension"] is None else "probe-failed"
-        return see_other(f"{_here(access)}?notice={notice}")
+        return done(_here(access), notice)
 
     async def resume(self, visit: PersonVisit) -> Shown:
         access, name = self._of(visit), f"resume{self._form}Webhook"
@@ -126,7 +126,7 @@ class WebhookPages:
             await self._answers.reply(name, visit.request, access.row.id, body={})
         except REFUSALS as error:
             return await self._page(visit, access, refused_by(error))
-        return see_other(f"{_here(access)}?notice=resumed")
+        return done(_here(access), "resumed")
 
     async def test(self, visit: PersonVisit) -> Shown:
         """Send a test that names the visitor, and lead to what became of it."""

@@ -15,7 +15,8 @@
     const names = plot.dataset.series.split(" ");
     return [series.at.map((ms) => ms / 1000), ...names.map((name) => series[name].map((value) => value === null ? null : value / scale))];
   };
-  const say = (unit) => (_, value) => value == null ? "–" : short.format(value) + (unit ? " " + unit : "");
+  const time = (at) => new Date(at * 1000).toISOString().slice(11, 19);
+  const say = (unit) => (_, value) => value == null ? "–" : `${short.format(value)} ${unit}`;
 
   const options = (plot) => {
     const axis = { stroke: ink("faint"), grid: { stroke: ink("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
@@ -25,9 +26,9 @@
       width: plot.clientWidth, height: 150, padding: [8, 28, 0, 0], // the last time on the axis is half beside it
       cursor: { y: false, drag: { x: false, y: false } },
       scales: { y: { range: (_, low, high) => unit === "MB" ? [Math.floor(low * 0.95), Math.max(high * 1.05, 1)] : [0, Math.max((high || 0) * 1.15, 1)] } },
-      axes: [{ ...axis, space: 70, values: (_, ticks) => ticks.map((at) => new Date(at * 1000).toISOString().slice(11, 19)) },
-        { ...axis, size: 48, values: (_, ticks) => ticks.map((tick) => short.format(tick)) }],
-      series: [{ label: "UTC", value: (_, at) => at == null ? "–" : new Date(at * 1000).toISOString().slice(11, 19) },
+      axes: [{ ...axis, space: 100, values: (_, ticks) => ticks.map((at) => `${time(at)} UTC`) },
+        { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => say(unit)(_, tick)) }],
+      series: [{ label: "UTC", value: (_, at) => at == null ? "–" : time(at) },
         ...plot.dataset.labels.split(" ").map((label, place) => ({ label, stroke: ink(inks[place]), width: 1.5, points: { show: false }, value: say(unit) }))],
     };
   };

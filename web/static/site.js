@@ -3,8 +3,15 @@
   "use strict";
   document.documentElement.classList.add("scripted");
 
-  // htmx puts answers of ours into the page; no other text becomes markup, and no text becomes script.
-  const policy = window.trustedTypes?.createPolicy("votegate", { createHTML: (text) => text });
+  // htmx alone turns text into markup: an answer that it has put into a template, of elements as our templates write
+  // them. None brings a script or a document, and none holds text that a browser reads by other rules than these.
+  const ELEMENT = /<\/?(?!(?:script|style|template|i?frame|frameset|object|embed|base|meta|link|title|textarea|xmp|plaintext|no(?:script|embed|frames)|svg|math)\b)[a-z][a-z0-9]*(?:\s+(?!on|style|srcdoc)[a-z][a-z0-9:_-]*(?:="[^"<]*")?)*\s*\/?>/gi;
+  const createHTML = (text) => {
+    const answer = /^<template>([^]*)<\/template>$/.exec(text)?.[1];
+    if (answer === undefined || answer.replace(ELEMENT, "").includes("<")) throw new TypeError("This is no markup of ours.");
+    return text;
+  };
+  const policy = window.trustedTypes?.createPolicy("votegate", { createHTML });
   htmx.registerExtension("votegate", {
     init: (api) => policy && api.initSecurity({ createHTML: (text) => policy.createHTML(text), createScript: () => "" }),
   });

@@ -289,3 +289,21 @@ def test_a_vote_waits_for_some_round_trips_within_bounds(round_trips_ms: list[in
     measured = [ms * NS_PER_MS for ms in round_trips_ms]
     policy = ClaimPolicy(COOLDOWN_MS, 0.1, longest_seconds=2)
     assert Claims(link, DIGESTS, known, FakeClock(), lambda _: None, policy, measured).wait_seconds == seconds
+
+
+def test_a_value_counts_once_in_the_fleet(redis_server: RedisServer) -> None:
+    async def story() -> list[bool]:
+        async with claimant(redis_server.url) as one, claimant(redis_server.url) as other:
+            uses = ((one, "a"), (other, "a"), (other, "b"), (one, "a"))
+            return [await each.claims.first_use(value, 1_200) for each, value in uses]
+
+    assert asyncio.run(story()) == [True, False, True, False]
+
+
+def test_a_value_counts_at_each_node_while_redis_does_not_answer(proxy: CuttingProxy) -> None:
+    async def story() -> list[bool]:
+        async with claimant(proxy.url, timeout_seconds=0.05) as a:
+            proxy.hang()
+            return [await a.claims.first_use("a", 1_200) for _ in range(2)]
+
+    assert asyncio.run(story()) == [True, True]

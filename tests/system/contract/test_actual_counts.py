@@ -31,7 +31,9 @@ def countless(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Thread
 def test_a_server_count_is_500_when_the_actual_one_cannot_be_known(countless: ThreadGateway) -> None:
     key = countless.list_bot(actual=None)
 
-    assert refusal(countless.stats(key, {"server_count": 5, "command_count": 5})) == NO_ACTUAL_COUNT
+    response = countless.stats(key, {"server_count": 5, "command_count": 5})
+    assert refusal(response) == NO_ACTUAL_COUNT
+    assert "retry-after" not in response.headers, "nothing is on its way"
     assert countless.done("GET", BOT_PATH)["command_count"] is None
 
 
@@ -64,7 +66,7 @@ def issue(gateway: ThreadGateway) -> Any:
 def test_the_answers_to_approve_and_to_issuing_a_key_say_that_the_actual_count_is_missing(
     countless: ThreadGateway,
 ) -> None:
-    hint = UNSET if countless.settings.guild_counts.source == "operator" else NO_SOURCE
+    hint = UNSET if countless.settings.counts_source == "operator" else NO_SOURCE
 
     assert approve(countless)["hint"] == issue(countless)["hint"] == hint
 
@@ -96,7 +98,7 @@ def test_the_hint_is_absent_where_nothing_is_missing(
 def test_the_log_says_once_a_bot_and_day_that_the_actual_count_is_missing(
     countless: ThreadGateway, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hint = UNSET if countless.settings.guild_counts.source == "operator" else NO_SOURCE
+    hint = UNSET if countless.settings.counts_source == "operator" else NO_SOURCE
 
     def lines() -> list[str]:
         found = [record.getMessage() for record in caplog.records if record.name == "handlers.missing"]

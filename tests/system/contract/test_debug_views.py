@@ -268,7 +268,7 @@ def test_a_suspended_endpoint_is_shown_with_what_waits_for_it(
 
 
 def test_an_operator_lifts_a_suspension_and_what_waits_leaves(
-    once: ThreadGateway, receiver: Receiver
+    once: ThreadGateway, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     suspend(once, receiver)
     once.cast(OTHER_USER)
@@ -280,8 +280,7 @@ def test_an_operator_lifts_a_suspension_and_what_waits_leaves(
     assert (lifted["suspension"], lifted["failed_in_a_row"]) == (None, 0)
     arrive(once, receiver, 1)
     assert webhook(once)["pending"] == 0
-    lines = [line["text"] for line in once.done("GET", "/debug/errors.json")["errors"]]
-    assert f"the endpoint of bots/{BOT} is no longer suspended: the operator has lifted it" in lines
+    assert f"the endpoint of bots/{BOT} is no longer suspended: the operator has lifted it" in caplog.messages
     again = once.operate("POST", f"{BOT_PATH}/webhook/resume", {})
     assert refusal(again) == (409, "The endpoint is not suspended.")
 

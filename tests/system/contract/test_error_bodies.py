@@ -66,7 +66,7 @@ def test_every_error_of_both_endpoints_has_the_contracts_three_fields_and_no_oth
 ) -> None:
     key = gateway.list_bot()
     named = {name: ERRORS[name].reply.status for operation in PUBLIC for name in errors_of(operation)}
-    assert named.keys() == ROWS.keys() | {"bug", "unavailable", "headersTooLarge"}
+    assert named.keys() == ROWS.keys() | {"bug", "unavailable", "headersTooLarge", "countAskedFor"}
 
     def full(*_: Any) -> int:
         raise Unavailable("the disk does not keep up")

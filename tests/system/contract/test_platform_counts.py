@@ -19,8 +19,9 @@ def directory(bot: str = READY) -> str:
 
 @pytest.fixture
 def asking(tmp_path: Path) -> Iterator[PeopleGateway]:
-    counts = {"guild_counts.source": "platform", "guild_counts.cache_seconds": 0}
-    with serving(tmp_path / "data", **counts, **{"chat_platform.bot_token": BOT_TOKEN}) as gateway:
+    """A gateway with a bot token: the platform is its source of counts by default."""
+    settings = {"guild_counts.cache_seconds": 0, "chat_platform.bot_token": BOT_TOKEN}
+    with serving(tmp_path / "data", **settings) as gateway:
         yield gateway
 
 
@@ -55,7 +56,9 @@ def test_of_other_bots_the_count_is_unknown_until_the_operator_sets_it(asking: P
     asked(asking, SILENT)
     eventually(lambda: "in its directory alone" in asking.done("POST", path(SILENT) + "/keys", NAMED)["hint"])
 
-    assert refusal(asking.stats(key, {"server_count": 5}, SILENT)) == NO_ACTUAL_COUNT
+    response = asking.stats(key, {"server_count": 5}, SILENT)
+    assert refusal(response) == NO_ACTUAL_COUNT
+    assert "retry-after" not in response.headers, "the operator must act"
     assert asking.stats(key, {"command_count": 5}, SILENT).status_code == 200
     asking.done("PUT", f"{path(SILENT)}/actual-server-count", {"server_count": 5})
     assert pushed(asking, key, 5, SILENT) == 200
@@ -67,7 +70,9 @@ def test_a_push_waits_for_no_platform_that_is_slow(asking: PeopleGateway) -> Non
     asked(asking)
 
     # The platform's answer is under way, and takes a minute.
-    assert refusal(asking.stats(key, {"server_count": 1_200}, READY)) == NO_ACTUAL_COUNT
+    response = asking.stats(key, {"server_count": 1_200}, READY)
+    assert refusal(response) == NO_ACTUAL_COUNT
+    assert response.headers["retry-after"] == "5"
     assert asking.stand_in.asked(directory()) == 1
 
 

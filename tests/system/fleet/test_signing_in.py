@@ -10,7 +10,7 @@ from people.quarantine import impose
 from tests.support.fleet_threads import ThreadFleet, ThreadNode, threads_of
 from tests.support.gateways import BOT, ThreadGateway
 from tests.support.people_gateway import Person, site_settings
-from tests.support.people_scene import SESSION
+from tests.support.people_scene import SESSION, SIGN_IN
 from tests.support.platform_stand_in import ADA, BEN, StandIn, decided_at, standing_in
 from tests.support.redis_server import RedisServer
 
@@ -64,6 +64,26 @@ def test_a_sign_in_may_end_at_another_node_than_it_began(fleet: ThreadFleet) -> 
     answer = same_browser(b, browser).come_back(back)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/me")
     assert statuses(fleet, browser) == [200, 200]
+
+
+def test_what_comes_back_from_a_sign_in_counts_once_in_the_whole_fleet(fleet: ThreadFleet) -> None:
+    a, b = fleet.nodes
+    browser, thief = Person(a), Person(b)
+    address = browser.started()
+    thief.keep(SIGN_IN, browser.cookies[SIGN_IN])
+    assert browser.come_back(decided_at(address, ADA)).status_code == 303
+    again = thief.come_back(decided_at(address, BEN))
+    assert (again.status_code, "or it is used up" in again.text) == (400, True)
+    assert SESSION not in thief.cookies
+
+
+def test_what_was_done_at_one_node_is_said_once_by_the_page_of_another(fleet: ThreadFleet) -> None:
+    a, b = fleet.nodes
+    browser = signed_in(fleet, a)
+    assert browser.post("/me/naming", {"name": "on"}).status_code == 303
+    other = same_browser(b, browser)
+    assert "may see your name now." in other.page("/me/votes")
+    assert "may see your name now." not in other.page("/me/votes")
 
 
 @pytest.mark.parametrize("at", [0, 1])

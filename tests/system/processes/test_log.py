@@ -15,13 +15,13 @@ from tests.support.raw_http import answers_in, converse
 from tests.support.webhook_receiver import Receiver, status
 
 Line = dict[str, Any]
-FIELDS = {"time", "level", "logger"}
+FIELDS = {"time", "level", "logger", "message"}
 
 
 def lines_of(log: str) -> list[Line]:
     """The lines, each of which is an object with the fields that every line has."""
     lines: list[Line] = [json.loads(line) for line in log.splitlines()]
-    assert all(line.keys() > FIELDS for line in lines)
+    assert all(line.keys() >= FIELDS for line in lines)
     return lines
 
 
@@ -161,3 +161,19 @@ def test_a_crash_is_one_line_of_json_with_its_traceback(tmp_path: Path, where: s
     *_, line = lines_of(crashed.stderr)
     assert line["message"] == "stopped by a failure"
     assert "RuntimeError: a bug" in line["traceback"]
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_security_events_are_written_whatever_the_access_log_says(process: ProcessGateway, form: str) -> None:
+    process.environment |= {"VOTEGATE_LOG__FORM": form, "VOTEGATE_SERVER__ACCESS_LOG": "off"}
+    gateway = process.start()
+    answer = gateway.request("GET", "/metrics", headers={"Authorization": "Bearer a-guess"})
+    assert answer.status_code == 401
+    (line,) = [line for line in gateway.log.splitlines() if answer.headers["x-request-id"] in line]
+    assert "wrong_operator_token address=127.0.0.1" in line
+    if form == "json":
+        told = json.loads(line)
+        assert (told["event"], told["address"]) == ("wrong_operator_token", "127.0.0.1")
+        assert told["logger"] == "votegate.security"
+    else:
+        assert "INFO votegate.security[" in line

@@ -18,6 +18,8 @@ from snapshot.files import list_snapshots
 from tests.support.contract import idle, pending
 from tests.support.gateways import (
     BOT,
+    OTHER_BOT,
+    USER,
     WAIT_SECONDS,
     Client,
     ProcessGateway,
@@ -25,6 +27,7 @@ from tests.support.gateways import (
     folded_digest,
 )
 from tests.support.journals import set_aside
+from tests.support.raw_http_client import HEALTH, OPERATOR, calling, request
 from tests.support.webhook_receiver import Receiver, accept_when_released, status
 
 STOPPED = re.compile(r"stopped at position (\d+)")
@@ -160,9 +163,19 @@ def test_a_stop_may_go_on_serving_for_a_while_that_load_balancers_can_see(served
         return requests.get(served.base_url + path, timeout=WAIT_SECONDS).status_code
 
     assert status_of("/readyz") == 200
-    served.process.send_signal(signal.SIGTERM)
-    eventually(lambda: status_of("/readyz") == 503)
-    assert status_of("/healthz") == 200
+    key = served.list_bot(OTHER_BOT)
+    served.session.close()
+    check = request("GET", f"/bots/{OTHER_BOT}/voters/{USER}", f"Authorization: {key}")
+    asked = [check, HEALTH, request("GET", "/nowhere"), request("GET", "/manage/votes", OPERATOR)]
+    with contextlib.ExitStack() as stack:
+        kept = [stack.enter_context(calling(served.base_url)) for _ in asked]
+        assert not any(caller.ask(data).closes for caller, data in zip(kept, asked, strict=True))
+        served.process.send_signal(signal.SIGTERM)
+        eventually(lambda: status_of("/readyz") == 503)
+        assert status_of("/healthz") == 200
+        for caller, data in zip(kept, asked, strict=True):
+            assert caller.ask(data).closes, "the last answer of a kept connection says so"
+            assert caller.at_end()
     assert served.process.wait(WAIT_SECONDS) == 0
 
 

@@ -3,10 +3,12 @@
 What stands outside of brackets is data, or a text that nobody marked.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from gettext import NullTranslations
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +16,19 @@ from markupsafe import Markup
 
 from core.rows import Language
 from settings.model import ReviewSettings
+from storage.folder import DIGEST_SECRET
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, SERVER, SERVER_SUBMISSION
 from tests.support.listed_servers import listed
 from tests.support.people_filled import FRESH_BOT, READY_BOT, filled_site, pages
 from tests.support.people_gateway import PeopleGateway, Person
+from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, GOOD_SERVER, OPEN_NSFW, SMALL
 from tests.support.webhook_receiver import receiving
 from web import templates
+from web.cookies import people_cookies
 from web.localization import Localization, localization
+from web.notice_cookie import Notices
+from web.people.people_audience import NOTICES
 from web.templates import Drawing, drawing_with, load_drawing
 
 BRACKETED: Language = "ja"
@@ -187,11 +194,13 @@ def test_every_answer_to_a_form_is_marked(
 
 
 def test_what_an_act_says_afterwards_is_marked(gateway: PeopleGateway) -> None:
-    from web.people.people_audience import _NOTICES
-
-    ada = visitor(gateway, ADA)
-    for name in _NOTICES:
-        check(ada.page(f"/me?notice={name}"))
+    ada, secret = visitor(gateway, ADA), Path(gateway.folder, DIGEST_SECRET).read_bytes().strip()
+    notices = Notices(people_cookies(1, are_secure=True).notice, secret, gateway.clock, os.urandom)
+    for notice in NOTICES.values():
+        _, _, value = notices.given(notice, "/me").partition(";")[0].partition("=")
+        ada.keep(NOTICE, value)
+        check(ada.page("/me"))
+        assert NOTICE not in ada.cookies, "it was said"
 
 
 def test_what_is_asked_before_an_act_is_marked(gateway: PeopleGateway) -> None:

@@ -38,6 +38,7 @@ def test_one_order_is_made_for_all_who_wait_and_anew_once_it_is_due() -> None:
     for _ in catalogue.survey():
         pass
     orders = ListOrders(catalogue, state.vote_counts, 1)
+    catalogue.watchers.append(orders.moved)
     keeper = ListKeeper(orders, clock)
 
     async def refs() -> list[str]:

@@ -96,7 +96,7 @@ def test_a_stranger_may_sign_in_from_every_page_and_comes_back_to_it(visitor: Pe
     missing = visitor.get("/bots/%3Cb%3E%20x").text
     assert 'href="/signin?to=/bots/%253Cb%253E%2520x"' in missing
     assert "My listings" not in missing
-    with_query = visitor.get("/bots?search=a%26b&notice=saved").text
+    with_query = visitor.get("/bots?search=a%26b").text
     assert 'href="/signin?to=/bots%3Fsearch%3Da%2526b"' in with_query
     assert 'href="/signin?' not in visitor.page("/signin")
 
@@ -122,12 +122,6 @@ def test_a_user_without_a_picture_has_one_of_the_platforms_own(
 def test_a_moderator_has_a_way_to_the_review(visitor: PeopleVisitor) -> None:
     visitor.sign_in_as(CLEO)
     assert '<a href="/review" aria-current="page">Review</a>' in visitor.page("/review")
-
-
-def test_a_notice_is_one_of_ours(visitor: PeopleVisitor) -> None:
-    assert "You are signed out." in visitor.page("/?notice=signed-out")
-    for unknown in ("x", "%3Cb%3E", ""):
-        assert 'class="notice' not in visitor.page(f"/?notice={unknown}")
 
 
 # -- Errors -----------------------------------------------------------------------------------------------

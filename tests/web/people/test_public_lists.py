@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 
 from core.rows import Language
-from listings.list_orders import ListOrder, ListOrders
+from listings.list_orders import STALE_SECONDS, ListOrder, ListOrders
+from tests.support.gateways import BOT_SUBMISSION, SERVER_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person, serving
 from tests.support.platform_stand_in import ADA, BEN
@@ -203,6 +204,39 @@ def test_the_canonical_address_is_that_of_the_public_url(tmp_path: Path) -> None
             page = stranger.page(path)
             assert f'<link rel="canonical" href="https://127.0.0.1{address}">' in page
             assert f'<meta property="og:url" content="https://127.0.0.1{address}">' in page
+
+
+def test_a_list_never_counts_what_it_does_not_show(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as gateway:
+        stranger = gateway.person(None)
+
+        def look(*paths: str) -> list[int]:
+            """Return what lists count, each of which shows as many."""
+            answers = [stranger.get(path).json() for path in paths]
+            assert [answer["total"] for answer in answers] == [len(answer["listings"]) for answer in answers]
+            page = words(stranger.page("/bots"))
+            assert f"Music {answers[1]['total']}" in page or not answers[1]["total"]
+            return [answer["total"] for answer in answers]
+
+        lists = "/bots.json", "/bots.json?category=Music", "/servers.json", "/servers.json?keyword=word"
+        assert look(*lists) == [0, 0, 0, 0]
+        for number in range(2):
+            form = {**BOT_SUBMISSION, "id": f"{10**17 + number}", "categories": ["Music"]}
+            gateway.done("POST", "/manage/bots", form)
+            server = {**SERVER_SUBMISSION, "id": f"{10**17 + number}", "keywords": ["word"]}
+            gateway.done("POST", "/manage/servers", server)
+            for kind in ("bots", "servers"):
+                gateway.done("POST", f"/manage/{kind}/{10**17 + number}/approve", {})
+            look(*lists)
+        gateway.clock.advance(STALE_SECONDS)
+        assert look(*lists) == [2, 2, 2, 2]
+        for kind in ("bots", "servers"):
+            gateway.done("DELETE", f"/manage/{kind}/{10**17}")
+        assert look(*lists) == [1, 1, 1, 1], "what is gone is gone at once"
+        for kind, form in (("bots", BOT_SUBMISSION), ("servers", SERVER_SUBMISSION)):
+            gateway.done("POST", f"/manage/{kind}", form)
+            gateway.done("POST", f"/manage/{kind}/{form['id']}/approve", {})
+        look(*lists)
 
 
 def test_no_order_is_kept_for_a_keyword_that_no_server_has(

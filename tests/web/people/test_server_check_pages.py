@@ -41,7 +41,7 @@ def test_a_listing_that_was_never_checked_says_so_until_its_owner_checks_it(gate
     gateway.done("POST", "/manage/servers", {name: server[name] for name in fields})
     assert shown(gateway)["eligibility"] is None
     assert "It was never checked." in ada.page(HERE)
-    assert ada.post(CHECK).headers["Location"] == f"{HERE}?notice=checked#conditions"
+    assert ada.post(CHECK).headers["Location"] == f"{HERE}#conditions"
     assert set(outcomes(gateway).values()) == {"pass"}
 
 

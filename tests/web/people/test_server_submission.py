@@ -163,7 +163,7 @@ def test_a_server_that_meets_every_condition_is_in_review_before_all_others(
 ) -> None:
     assert ada.post(NEW, {**TYPED, "id": WITHOUT_BOT}).status_code == 303
     answer = ada.post(NEW, TYPED)
-    assert answer.headers["Location"] == f"/servers/{GOOD_SERVER}/manage?notice=submitted"
+    assert answer.headers["Location"] == f"/servers/{GOOD_SERVER}/manage"
     server = shown(gateway)
     assert (server["state"], server["owner_id"], server["keywords"]) == ("in_review", ADA, ["tools", "wood"])
     assert set(outcomes(gateway).values()) == {"pass"}
@@ -274,7 +274,7 @@ def test_a_server_that_is_removed_while_it_is_written_is_no_error(
         answer = ada.post(NEW, TYPED)
     assert (answer.status_code, answer.headers["Location"]) == (
         303,
-        f"/servers/{GOOD_SERVER}/manage?notice=submitted",
+        f"/servers/{GOOD_SERVER}/manage",
     )
     assert ada.get(answer.headers["Location"]).status_code == 404
 

@@ -210,10 +210,33 @@ def test_a_callback_counts_once(site: PeopleSite, visitor: PeopleVisitor) -> Non
     back = decided_at(visitor.started(), ADA)
     kept = visitor.cookies[SIGN_IN]
     assert visitor.come_back(back).status_code == 303
+    before = site.stand_in.asked(TOKEN)
     other = site.visitor()
     refused(other, back, 400, "does not count")
     other.keep(SIGN_IN, kept)
-    refused(other, back, 400, "127.0.0.1 refused it")
+    refused(other, back, 400, "or it is used up")
+    assert site.stand_in.asked(TOKEN) == before, "the platform was asked"
+
+
+def test_the_state_of_a_sign_in_counts_once_also_with_a_new_code(
+    site: PeopleSite, visitor: PeopleVisitor
+) -> None:
+    address = visitor.started()
+    kept, first, second = visitor.cookies[SIGN_IN], decided_at(address, ADA), decided_at(address, BEN)
+    assert visitor.come_back(first).status_code == 303
+    other = site.visitor()
+    other.keep(SIGN_IN, kept)
+    refused(other, second, 400, "or it is used up")
+
+
+def test_a_sign_in_that_failed_has_used_its_state_up(site: PeopleSite, visitor: PeopleVisitor) -> None:
+    address = visitor.started()
+    kept = visitor.cookies[SIGN_IN]
+    foreign = parse_qs(urlsplit(decided_at(site.visitor().started(), BEN)).query)["code"][0]
+    query = urlencode({"code": foreign, "state": state_of(address)})
+    refused(visitor, f"/signin/callback?{query}", 400, "refused it")
+    visitor.keep(SIGN_IN, kept)
+    refused(visitor, decided_at(address, ADA), 400, "or it is used up")
 
 
 def test_a_request_that_is_too_old_counts_for_nothing(site: PeopleSite, visitor: PeopleVisitor) -> None:

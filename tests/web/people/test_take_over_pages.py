@@ -80,7 +80,7 @@ def test_a_squatted_bot_goes_to_the_one_whose_code_is_in_its_description(
 def test_a_denied_bot_leads_its_new_owner_to_the_profile(gateway: PeopleGateway, ada: Person) -> None:
     list_bot(gateway, owner=BEN, decision="deny")
     describe(gateway, code_on(ada.page(HERE)))
-    assert ada.post(HERE).headers["Location"] == f"{MANAGE}/profile?notice=taken-over"
+    assert ada.post(HERE).headers["Location"] == f"{MANAGE}/profile"
     assert "Test bot" not in words(gateway.person(BEN).page("/me/notices"))
 
 

@@ -1,0 +1,173 @@
+"""The log of security events: who came in, who was refused, and who changed the rights of others.
+
+Law: an event is one line with the actor, the client's address and the request's id, and nothing that somebody
+sent: no token, no key, no text. Changes are told from their events in the journal, refusals where they are.
+The lines are written whatever `log.level` and `server.access_log` say.
+
+Each event has so many lines a minute (`SecurityBounds`), and then one line with the number of those left out.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from core.actors import GATEWAY, user_actor
+from core.clock import NS_PER_SECOND, Clock
+from core.events import (
+    CoOwnerSaved,
+    CoOwnersEnded,
+    Event,
+    KeyDeleted,
+    KeySaved,
+    ListingTakenOver,
+    OwnerSet,
+    QuarantineSet,
+    RoleSet,
+    SessionsEnded,
+    UserSignedIn,
+)
+from core.request_id import ADDRESS, REQUEST_ID
+
+LOGGER = "votegate.security"
+log = logging.getLogger(LOGGER)
+
+OF_STRANGERS = frozenset({"wrong_operator_token", "sign_in_failed", "form_refused"})
+"""The events that anybody can cause."""
+STRANGERS_LINES, LINES = 100, 1_000
+"""The lines of one event in a minute: of those events, and of all others."""
+MINUTE_NS = 60 * NS_PER_SECOND
+LEFT_OUT = "left_out"
+
+
+def tell(event: str, **facts: str) -> None:
+    """Write a line. `facts` are ids, refs, actors and words of ours; empty ones are left out."""
+    if log.isEnabledFor(logging.INFO):
+        known = {name: fact for name, fact in {**facts, "address": ADDRESS.get()}.items() if fact}
+        text = " ".join((event, *(f"{name}={fact}" for name, fact in known.items())))
+        log.info("%s", text, extra={"fields": {"event": event, **known}})
+
+
+def on_record(_: int, events: Sequence[Event]) -> None:
+    """Tell the security events of a committed record. A reader of the log."""
+    for event in events:
+        told = _TOLD.get(type(event))
+        if told is not None:
+            told(event)
+
+
+def _signed_in(event: UserSignedIn) -> None:
+    tell("signed_in", by=event.by, user=event.ref)
+
+
+def _sessions_ended(event: SessionsEnded) -> None:
+    if event.by != GATEWAY:  # else their time was over
+        tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
+
+
+def _role_set(event: RoleSet) -> None:
+    given = "role_given" if event.role is not None else "role_taken"
+    tell(given, by=event.by, user=event.ref, role=event.role or "moderator")
+
+
+def _quarantine_set(event: QuarantineSet) -> None:
+    quarantine = event.quarantine
+    imposed = "quarantined" if quarantine.is_in_force(event.at_ms) else "quarantine_lifted"
+    tell(imposed, by=event.by, user=event.ref, act=quarantine.act)
+
+
+def _key_saved(event: KeySaved) -> None:
+    issued = "key_issued" if event.key.rotated_ms is None else "key_rotated"
+    tell(issued, by=event.by, listing=event.ref, key=event.key.id)
+
+
+def _key_deleted(event: KeyDeleted) -> None:
+    tell("key_revoked", by=event.by, listing=event.ref, key=event.key_id)
+
+
+def _owner_set(event: OwnerSet) -> None:
+    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
+
+
+def _co_owner_saved(event: CoOwnerSaved) -> None:
+    deed = "co_owner_invited" if event.co_owner.joined_ms is None else "co_owner_joined"
+    tell(deed, by=event.by, listing=event.ref, user=event.co_owner.user)
+
+
+def _co_owners_ended(event: CoOwnersEnded) -> None:
+    tell(event.deed, by=event.by, listing=event.ref)
+
+
+def _taken_over(event: ListingTakenOver) -> None:
+    tell("taken_over", by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
+
+
+_TOLD: Mapping[type, Callable[..., None]] = {
+    UserSignedIn: _signed_in,
+    SessionsEnded: _sessions_ended,
+    RoleSet: _role_set,
+    QuarantineSet: _quarantine_set,
+    KeySaved: _key_saved,
+    KeyDeleted: _key_deleted,
+    OwnerSet: _owner_set,
+    CoOwnerSaved: _co_owner_saved,
+    CoOwnersEnded: _co_owners_ended,
+    ListingTakenOver: _taken_over,
+}
+
+
+class _Minute(NamedTuple):
+    """The minute in which an event is counted, from its first line."""
+
+    began_ns: int
+    times: int
+
+
+class SecurityBounds(logging.Filter):
+    """Bounds the lines of each event."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._minutes: dict[str, _Minute] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        event: str = record.fields["event"]  # type: ignore[attr-defined] # of `tell`
+        if event == LEFT_OUT:
+            return True
+        self.step()
+        now_ns = self._clock.monotonic_ns()
+        minute = self._minutes.get(event, _Minute(now_ns, 0))
+        self._minutes[event] = minute = minute._replace(times=minute.times + 1)
+        return minute.times <= _most(event)
+
+    def step(self) -> None:
+        """Tell how many lines were left out in the minutes that are over."""
+        now_ns = self._clock.monotonic_ns()
+        for event, minute in [*self._minutes.items()]:
+            if now_ns - minute.began_ns >= MINUTE_NS:
+                self._end(event)
+
+    def _end(self, event: str) -> None:
+        left_out = self._minutes.pop(event).times - _most(event)
+        if left_out > 0:
+            before = ADDRESS.set(""), REQUEST_ID.set("")  # those of the next event
+            tell(LEFT_OUT, of=event, lines=f"{left_out}")
+            for each, token in zip((ADDRESS, REQUEST_ID), before, strict=True):
+                each.reset(token)
+
+    async def run(self) -> None:
+        """Bound the lines until cancelled."""
+        log.addFilter(self)
+        try:
+            while True:
+                await asyncio.sleep(1)
+                self.step()
+        finally:
+            for event in [*self._minutes]:
+                self._end(event)
+            log.removeFilter(self)
+
+
+def _most(event: str) -> int:
+    return STRANGERS_LINES if event in OF_STRANGERS else LINES

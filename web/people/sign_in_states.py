@@ -1,0 +1,40 @@
+"""The states of sign-ins that came back. Law: a state counts once, whatever becomes of its sign-in.
+
+This node remembers a state until its sign-in would be too old. In a fleet, Redis remembers it for all nodes.
+Two gaps remain, in which a state may count twice: at one node before and after its restart, and at two nodes
+while Redis is away. The platform refuses the same code again all the same.
+"""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+
+from core.clock import NS_PER_SECOND, Clock
+from web.cookies import SIGN_IN_SECONDS
+
+MOST_STATES = 100_000
+"""With more sign-ins in ten minutes, the oldest state is forgotten."""
+FirstInFleet = Callable[[str, float], Awaitable[bool]]
+"""Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it."""
+
+
+class SignInStates:
+    def __init__(self, clock: Clock, first_in_fleet: FirstInFleet | None) -> None:
+        self._clock = clock
+        self._first_in_fleet = first_in_fleet
+        self._used: dict[str, int] = {}
+        """When a state may be forgotten (monotonic nanoseconds), by its digest, the oldest first."""
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    async def take(self, state: str) -> bool:
+        """Return true if the state is used for the first time."""
+        used, now_ns = self._used, self._clock.monotonic_ns()
+        digest = hashlib.sha256(state.encode()).hexdigest()
+        if digest in used:
+            return False
+        while used and (len(used) >= MOST_STATES or next(iter(used.values())) <= now_ns):
+            del used[next(iter(used))]
+        # The clock of the node where it began may be ahead of this one: hence twice the time.
+        used[digest] = now_ns + 2 * SIGN_IN_SECONDS * NS_PER_SECOND
+        return self._first_in_fleet is None or await self._first_in_fleet(digest, 2 * SIGN_IN_SECONDS)
