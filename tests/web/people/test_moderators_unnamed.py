@@ -45,11 +45,7 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
     for here, listing in ((OF_BOT, f"bots/{BOT}"), (OF_SERVER, f"servers/{SERVER}")):
         for act, fields in DECIDED.items():
             gateway.clock.advance(1)
-            if act in {
-                "approve",
-                "agree",
-                "refuse",
-            }:  # a denied listing is sent again, an approved one changed
+            if act in {"approve", "agree", "refuse"}:  # it is sent again, or changed
                 edited = {**gateway.done("GET", f"/manage/{listing}"), "name": f"For {act}"}
                 form = BOT_SUBMISSION if listing.startswith("bots") else SERVER_SUBMISSION
                 gateway.done(
