@@ -360,7 +360,7 @@ class ChatPlatform:
         )
         most_bytes = MORE_BYTES.get(question.route, READ_BYTES)
         async with request as response:
-            content = b""
+            content = bytearray()
             async for piece in response.content.iter_any():
                 content += piece
                 if len(content) > most_bytes:
@@ -378,7 +378,7 @@ def _good(answer: _Answer) -> _Answer:
     raise PlatformAway("refused", status=answer.status, code=read_code(answer.body))
 
 
-def _json(content: bytes) -> object:
+def _json(content: bytes | bytearray) -> object:
     """Return the decoded content; None for what is none, such as the page of somebody in between."""
     try:
         return msgspec.json.decode(content)
@@ -403,11 +403,16 @@ async def open_chat_platform(
     """Open a client whose connections close with the context.
 
     Args:
-        connector: opens the connections in place of aiohttp's own, such as through a proxy.
+        connector: opens the connections in place of aiohttp's own, such as through a proxy, and bounds what
+            aiohttp does not: interim answers, chunks and reads.
     """
     async with aiohttp.ClientSession(
         connector=connector,
-        headers={"User-Agent": f"DiscordBot ({access.public_url}, {VERSION})"},
+        headers={
+            "User-Agent": f"DiscordBot ({access.public_url}, {VERSION})",
+            "Accept-Encoding": "identity",  # a small answer must not become a large one
+        },
+        auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=deadline_seconds),
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,

@@ -12,13 +12,13 @@ from typing import Any, cast
 
 import click
 
-from cli import bot_commands, review_commands, user_commands, vote_commands
+from cli import bot_commands, doctor, review_commands, user_commands, vote_commands
 from cli.backup_commands import admin_backup
 from cli.bars import bars
 from cli.caller import LONG, CallingCommand, GatewayCaller, connection_options, pass_caller
 from cli.listing_commands import commands_of
 from cli.operations import BY_NAME, OPERATIONS, Operation
-from cli.remote import OPENMETRICS, printable
+from cli.remote import TEXT, printable
 from cli.words import JsonObject, ListingRef, ListingWord
 
 GROUPS = {
@@ -127,7 +127,7 @@ _QUERY = {
 @pass_caller
 def metrics(caller: GatewayCaller) -> None:
     """Print what Prometheus reads."""
-    for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, OPENMETRICS):
+    for piece in caller.remote.pieces(BY_NAME["readMetrics"].path, TEXT):
         click.echo(piece, nl=False)
 
 
@@ -162,6 +162,7 @@ def _build() -> None:
         **vote_commands.COMMANDS,
         **user_commands.COMMANDS,
         **review_commands.COMMANDS,
+        **doctor.COMMANDS,
         "backup": admin_backup,
         "metrics": metrics,
     }

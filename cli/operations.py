@@ -191,6 +191,7 @@ OPERATIONS: tuple[Operation, ...] = (
         *("moderators remove", "dismissModerator", "DELETE", f"{_USER}/moderator"),
         "Take the role of a moderator away",
     ),
+    Operation("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
     Operation("state", "showState", "GET", "/debug/state", "Show the process"),
     Operation("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     Operation(

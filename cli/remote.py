@@ -27,7 +27,7 @@ LONG_SECONDS = 3_600
 IDLE_SECONDS = 60
 """The longest pause in a file that is under way."""
 MAX_ANSWER_BYTES = 64 << 20
-BINARY, OPENMETRICS = "application/octet-stream", "application/openmetrics-text"
+BINARY, TEXT = "application/octet-stream", "text/plain"
 PIECE_BYTES = 1 << 16
 _PARTIAL_CHAIN = getattr(ssl, "VERIFY_X509_PARTIAL_CHAIN", 0x80000)
 """Lets a file name the certificate itself, and not only who has signed it."""

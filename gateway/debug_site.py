@@ -9,6 +9,7 @@ from handlers.manage import Operator
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from handlers.routes import ROUTES
+from serving.observers import Observers
 from settings.model import DebugSettings
 from web.cookies import OPERATOR_NOTICE
 from web.debug.actions import DataActions, ListingActions
@@ -67,7 +68,7 @@ class DebugSite:
         )
         return self._site.resources(PAGES, pages)
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Feed the live pages until `stop` is set."""
         if self._viewers is not None:
-            await self._viewers.run(stop)
+            await observers.run("live_pages", partial(self._viewers.run, stop))

@@ -16,6 +16,7 @@ from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
+from handlers.concerns import Concern
 from handlers.debug import Debug
 from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
 from handlers.debug_errors import DebugErrors
@@ -61,9 +62,10 @@ from ratelimit.bucket import Buckets
 from ratelimit.limiter import FailureGuard
 from replication.facts.keyed_digests import KeyedDigests
 from serving.application import RunningRequests
+from serving.observers import Observers
 from serving.timeline import Gauges, Timeline
 from serving.traffic import Traffic
-from serving.vitals import LoopLag, resident_bytes
+from serving.vitals import LoopLag
 from settings.model import CountsSource, GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
@@ -163,9 +165,10 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
     )
 
 
-def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock) -> Callers:
+def known_callers(limits: LimitsSettings, secrets: Secrets, clock: Clock, observers: Observers) -> Callers:
     refused = RefusedAddresses(clock)
-    failures = FailureGuard(limits.failures, limits.addresses_kept, refused.began)
+    began = observers.calling("refused_addresses", refused.began)
+    failures = FailureGuard(limits.failures, limits.addresses_kept, began)
     operator = Operator(secrets.operator_tokens, failures, clock)
     return Callers(KeyDigester(secrets.digest.encode()), operator, failures, refused)
 
@@ -205,10 +208,12 @@ async def open_guild_counts(
         yield Counting(asking, asking)
     else:
         from guild_counts.http_counts import open_http_counts  # the same
+        from outbound.bounded_answers import BoundedConnector
 
         authorization = counts.authorization.get_secret_value() if counts.authorization else None
         looking_up = open_http_counts(
-            counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock
+            *(counts.url or "", authorization, counts.timeout_seconds, counts.cache_seconds, clock),
+            BoundedConnector(),
         )
         async with looking_up as opened:
             yield Counting(opened)
@@ -303,8 +308,8 @@ def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[]
     def reason() -> str | None:
         if life.stop.is_set():
             return "stopping"
-        if not store.journal.writable:
-            return "the journal does not take writes"
+        if store.journal.why_not_writable is not None:
+            return f"the journal does not take writes: {store.journal.why_not_writable}"
         return fleet.node.why_not_ready() if fleet is not None else None
 
     return reason
@@ -356,13 +361,13 @@ def debug_endpoints(
     )
 
 
-def gauges(store: Store, votes: VoteTally) -> Gauges:
+def gauges(store: Store, votes: VoteTally, memory: Callable[[], int | None]) -> Gauges:
     """Return what the timeline looks at."""
     return Gauges(
         votes=lambda: votes.here + votes.elsewhere,
         head=lambda: store.ledger.head,
         durable=lambda: store.journal.durable_position,
-        resident_bytes=resident_bytes,
+        resident_bytes=memory,
     )
 
 
@@ -376,6 +381,8 @@ def process_sources(
     life: Life,
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
+    memory: Callable[[], int | None],
+    concerns: Callable[[], tuple[Concern, ...]],
 ) -> ProcessSources:
     outbox, lag = delivering.outbox, life.lag
     return ProcessSources(
@@ -388,6 +395,7 @@ def process_sources(
         replication=fleet.node.view if fleet is not None else lambda: None,
         fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,
-        resident_bytes=resident_bytes,
+        resident_bytes=memory,
         loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
+        concerns=concerns,
     )

@@ -1,6 +1,6 @@
 """The metrics part of the composition root: who counts, and where the numbers are served. No logic."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from socket import socket
@@ -21,6 +21,7 @@ from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Refusals
+from serving.observers import Observers
 from settings.model import MetricsSettings, ServerSettings, Settings
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
@@ -63,8 +64,9 @@ def scraping(
     life: Life,
     fleet: Membership | None,
     process: ProcessSources,
-) -> Callable[[], Awaitable[bytes]]:
-    """Return the call that makes the text of a scrape."""
+    observers: Observers,
+) -> Scrape:
+    """Return the endpoint of a scrape."""
     bounds = Bounds(
         settings.journal.pending_bytes,
         settings.snapshot.interval_seconds,
@@ -74,7 +76,12 @@ def scraping(
     def of_fleet() -> Mapping[str, Any] | None:
         if fleet is None:
             return None
-        return {**fleet.node.standing(), "may_send_webhooks": fleet.node.may_send_webhooks()}
+        node = fleet.node
+        return {
+            **node.standing(),
+            "may_send_webhooks": node.may_send_webhooks(),
+            "concerns": node.concerns(),
+        }
 
     sources = Sources(
         clock=clock,
@@ -90,11 +97,14 @@ def scraping(
         suspensions=delivering.suspensions,
         lag=life.lag,
         bounds=bounds,
+        space=store.space,
+        observers=observers,
         readiness=process.readiness,
         connections=process.connections,
+        concerns=process.concerns,
         fleet=of_fleet,
     )
-    return Scraping(Collectors(sources)).text
+    return Scrape(Scraping(Collectors(sources)).exposed)
 
 
 def metrics_servers(

@@ -29,6 +29,7 @@ from listings.review import PresetReason
 from listings.rules import EditsShown
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
+from serving.observers import Observers
 from settings.model import Settings
 from votes.voted import VotedListings
 from web.cookies import people_cookies
@@ -253,21 +254,25 @@ class PeopleSite:
         )
         return self._site.resources(PEOPLE_PAGES, pages)
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, observers: Observers) -> None:
         """Learn whose the listings are, and what everybody may see; then end sessions that are over, and
         check servers again, until `stop` is set. Orders of lists are made, searches answered and icons asked
         for, until nobody waits for a page."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._keeper.run())
-            tasks.create_task(self._icons.run())
-            tasks.create_task(self.readers.index.run())
+            tasks.create_task(observers.run("list_orders", self._keeper.run))
+            tasks.create_task(observers.run("listing_icons", self._icons.run))
+            tasks.create_task(observers.run("search_index", self.readers.index.run))
             await in_slices(self.readers.catalogue.survey())
-            await self._keeper.prepare(HOME_ORDERS)
+            tasks.create_task(self._prepare(observers))
             await in_slices(self._ownership.survey())
-            if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
-                gc.freeze()
             tasks.create_task(self._rechecks.run(stop))
             await self._sweeping.run(stop)
+
+    async def _prepare(self, observers: Observers) -> None:
+        """Make the orders that the first visitor needs. Nothing else waits for them."""
+        await observers.once("list_orders", partial(self._keeper.prepare, HOME_ORDERS))
+        if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
+            gc.freeze()
 
 
 @asynccontextmanager

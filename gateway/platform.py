@@ -6,9 +6,12 @@ Only a gateway with pages for people imports it, because aiohttp takes a tenth o
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import aiohttp
+
 from chatplatform.platform_client import ChatPlatform, PlatformAccess, open_chat_platform
 from core.clock import Clock
 from grammars.service_urls import read_proxy_url
+from outbound.bounded_answers import BoundedConnector
 from outbound.tunnel_connector import open_tunnels
 from settings.model import ChatPlatformSettings, WebhooksSettings, WebSettings
 
@@ -19,8 +22,10 @@ async def open_platform(
 ) -> AsyncIterator[ChatPlatform]:
     """Open the client for the platform. It goes out the same way as webhooks."""
     async with AsyncExitStack() as stack:
-        connector = None
-        if webhooks.proxy is not None:
+        connector: aiohttp.BaseConnector
+        if webhooks.proxy is None:
+            connector = BoundedConnector()
+        else:
             proxy = read_proxy_url(webhooks.proxy.get_secret_value())
             connector = await stack.enter_async_context(open_tunnels(proxy, webhooks.name_servers))
         yield await stack.enter_async_context(

@@ -2,7 +2,8 @@
 
 `Ledger.commit` tells each reader of a record when all its events are applied. A reader neither commits nor
 changes the state, so every reader finds the state that the whole record has left. The order is the order in
-which effects begin, and a bug in one reader keeps the record from those behind it:
+which effects begin, and a bug in one reader keeps the record from those behind it, but for a bug in an
+observer (`serving/observers.py`):
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.
 2. `SuspensionLog` logs a suspension right behind the outbox that takes it into account. `Teller` and
@@ -11,9 +12,9 @@ which effects begin, and a bug in one reader keeps the record from those behind 
 4. The public endpoints forget buckets of what was removed and count what other nodes counted.
 5. The fleet is told last of all that acts: it captures facts as they are after the record. `Forgetting`
    and `ProvisionalVotes` stand beside the queue, because a copy or a new epoch concerns the same records.
-6. `FailingEndpoints`, `Ownership`, `JournalTail`, `VoteTally`, `AttemptTally` and `MessageTally` only
-   remember or count what pages and the operator may ask for.
-   The security log tells who changed the rights of others.
+6. `Ownership` remembers who owns listings. `FailingEndpoints`, `JournalTail`, the security log, `VoteTally`,
+   `AttemptTally` and `MessageTally` are observers, as `SuspensionLog` and `SearchIndex` are: they only
+   remember, tell or count what pages and the operator may ask for.
 7. `PlatformCounts` notes whose server counts to ask for. `PeopleReaders` remember what pages for people show,
    and `SearchIndex` among them notes listings that its thread has to read again.
 8. `AttemptWatch` wakes requests that wait for an attempt, so it comes when everyone else knows of it.
@@ -36,6 +37,7 @@ from handlers.public import PublicApi
 from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
+from serving.observers import Observers
 from votes.search import Searches
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
@@ -98,33 +100,34 @@ class Readers:
     counts: "PlatformCounts | None"
 
 
-def subscribe(readers: Readers, ledger: Ledger, journal: Journal) -> None:
+def subscribe(readers: Readers, ledger: Ledger, journal: Journal, observers: Observers) -> None:
     """Subscribe every reader. Runs once, before the first commit that one of them is to hear of."""
-    for on_record in _of_records(readers):
+    for on_record in _of_records(readers, observers):
         ledger.subscribe(on_record)
     for wake in _of_durability(readers):
         journal.on_durable(wake)
 
 
-def _of_records(readers: Readers) -> list[Reader]:
-    fleet, people = readers.fleet, readers.people
+def _of_records(readers: Readers, observers: Observers) -> list[Reader]:
+    fleet, people, observing = readers.fleet, readers.people, observers.calling
     return [
         readers.dispatcher.on_record,
-        readers.suspensions.on_record,
+        observing("suspension_log", readers.suspensions.on_record),
         *([readers.teller.on_record] if readers.teller else []),
         *([readers.reminder_teller.on_record] if readers.reminder_teller else []),
         readers.searches.on_record,
         readers.public.on_record,
         *([fleet.forgetting.on_record, fleet.queue.on_record, fleet.provisional.on_record] if fleet else []),
-        readers.failing.on_record,
+        observing("failing_endpoints", readers.failing.on_record),
         readers.ownership.on_record,
-        readers.tail.on_record,
-        security_log.on_record,
-        readers.votes.on_record,
-        readers.attempts.on_record,
-        *([readers.messages.on_record] if readers.teller else []),
+        observing("journal_tail", readers.tail.on_record),
+        observing("security_log", security_log.on_record),
+        observing("vote_tally", readers.votes.on_record),
+        observing("attempt_tally", readers.attempts.on_record),
+        *([observing("message_tally", readers.messages.on_record)] if readers.teller else []),
         *([readers.counts.on_record] if readers.counts else []),
-        *([people.voted.on_record, people.catalogue.on_record, people.index.on_record] if people else []),
+        *([people.voted.on_record, people.catalogue.on_record] if people else []),
+        *([observing("search_index", people.index.on_record)] if people else []),
         readers.watch.on_record,
     ]
 

@@ -36,6 +36,7 @@ from gateway.endpoints import (
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
+from gateway.observing import concern_list, observing
 from gateway.readers import Readers, subscribe
 from gateway.reloading import Reloading
 from gateway.sites import open_sites
@@ -48,9 +49,6 @@ from handlers.recent_errors import RecentErrors
 from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
-from handlers.scrape import Scrape
-from handlers.security_log import SecurityBounds
-from handlers.slices import in_slices
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
@@ -59,9 +57,10 @@ from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput
 from serving.loop_share import LoopShare
+from serving.observers import Observers
 from serving.timeline import Timeline
 from serving.traffic import Traffic
-from serving.vitals import LoopLag
+from serving.vitals import LoopLag, resident_bytes
 from settings.model import ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
@@ -158,8 +157,9 @@ async def serve(
             output.redactor.hide(secret)
 
         # Build, from the ways out to the ways in. Tasks end before what they use is closed.
+        observers = Observers(clock)
         state = store.ledger.state
-        callers = known_callers(settings.limits, secrets, clock)
+        callers = known_callers(settings.limits, secrets, clock, observers)
         egress = await stack.enter_async_context(
             open_egress(settings.webhooks, [*front.sockets, *metrics_sockets], clock, USER_AGENT)
         )
@@ -220,25 +220,26 @@ async def serve(
             feed,
             counting.platform,
         )
-        subscribe(readers, store.ledger, store.journal)
+        subscribe(readers, store.ledger, store.journal, observers)
         traffic = Traffic([*(route.name for route in ROUTES), PAGE])
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
-        process = process_sources(store, delivery, life, fleet, lambda: http.tally())
-        timeline = Timeline(clock, traffic, life.lag, gauges(store, votes))
+        memory = observers.calling("memory", resident_bytes)
+        concerns = concern_list(store, delivery, life, fleet, callers.refused, observers)
+        process = process_sources(store, delivery, life, fleet, lambda: http.tally(), memory, concerns)
+        timeline = Timeline(clock, traffic, life.lag, gauges(store, votes, memory))
         watched = Watched(failing, tail, errors, timeline)
         debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)
-        scrape = Scrape(
-            scraping(
-                settings,
-                store,
-                clock,
-                public,
-                delivery,
-                Tallies(votes, attempts, messages if teller is not None else None),
-                life,
-                fleet,
-                process,
-            )
+        scrape = scraping(
+            settings,
+            store,
+            clock,
+            public,
+            delivery,
+            Tallies(votes, attempts, messages if teller is not None else None),
+            life,
+            fleet,
+            process,
+            observers,
         )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
@@ -276,26 +277,10 @@ async def serve(
         senders: list[Sender] = [delivery.dispatcher, *tellers]
         for working in (store.journal.run(), *(_dispatch(sender, fleet, stop) for sender in senders)):
             tasks.create_task(working)
-        more = [front.access.run()] if front.access is not None else []
-        more += [fleet.node.run()] if fleet is not None else []
-        more += sites.running(stop)
-        if counting.platform is not None and sites.platform is not None:
-            more.append(counting.platform.run(sites.platform.guild_count))
-        timers = [
-            tasks.create_task(each)
-            for each in (
-                store.snapshotter.run(),
-                store.journal.slow_disk.run(),
-                life.lag.run(),
-                timeline.run(),
-                public.uses.run(),
-                callers.refused.run(),
-                SecurityBounds(clock).run(),
-                feed.run(stop),
-                in_slices(state.listings.count_reviews()),
-                *more,
-            )
-        ]
+        more = [fleet.node.run()] if fleet is not None else []
+        more += sites.running(stop, observers)
+        more += observing(*(observers, clock, store, life, timeline, public, callers, front, counting, sites))
+        timers = [tasks.create_task(each) for each in (store.snapshotter.run(), feed.run(stop), *more)]
         paths, metrics_urls = [each.path for each in resources], [url_of(each) for each in metrics_sockets]
         for line in start_lines(settings, store.ledger.head, front.urls, paths, metrics_urls):
             log.info("%s", line)
@@ -319,7 +304,7 @@ async def serve(
         for timer in timers:
             timer.cancel()
         await asyncio.wait(timers)
-        await public.uses.step()
+        await observers.once("key_uses", public.uses.step)
         if fleet is not None:
             await fleet.node.leave()
         await store.snapshotter.step()

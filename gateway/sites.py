@@ -16,6 +16,7 @@ from gateway.membership import Membership
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
+from serving.observers import Observers
 from settings.model import Settings
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ class Sites:
             resources += site.resources(endpoints) if site is not None else []
         return resources
 
-    def running(self, stop: asyncio.Event) -> list[Coroutine[Any, Any, None]]:
+    def running(self, stop: asyncio.Event, observers: Observers) -> list[Coroutine[Any, Any, None]]:
         """Return what goes on while the gateway serves."""
-        return [site.run(stop) for site in (self.debug, self.people) if site is not None]
+        return [site.run(stop, observers) for site in (self.debug, self.people) if site is not None]
 
 
 @asynccontextmanager

@@ -44,9 +44,12 @@ from storage.folder import (
     remove_unfinished,
 )
 from storage.sealing import Keyring, keyring_of
+from storage.space import DiskSpace
 from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
+SEGMENTS_AHEAD = 4
+"""The segments of the journal that free space must have room for."""
 ROOT = Path(__file__).parent.parent
 log = logging.getLogger(__name__)
 
@@ -69,6 +72,7 @@ class Store:
     ledger: Ledger
     journal: Journal
     snapshotter: Snapshotter
+    space: DiskSpace
     fold: Callable[[int], Awaitable[Folded]]
     """Folds the disk from nothing up to a position, in a process of its own."""
 
@@ -149,7 +153,12 @@ def open_store(
         order = Order(str(folder.path.absolute()), folder.keys.to_text(), deliveries_kept, until)
         return await folded_apart(Folding(fold_command, ROOT), order)
 
-    return Store(folder, ledger, journal, snapshotter, fold)
+    def needed_bytes() -> int:
+        """The next snapshot stands beside the newest one, and the journal grows meanwhile."""
+        newest = snapshotter.last.bytes if snapshotter.last is not None else 0
+        return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
+
+    return Store(folder, ledger, journal, snapshotter, DiskSpace(folder.path, needed_bytes), fold)
 
 
 def fold_command() -> Sequence[str]:

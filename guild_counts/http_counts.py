@@ -85,7 +85,7 @@ class HttpCounts:
         async with self._session.get(url, allow_redirects=False) as response:
             if response.status != 200:
                 raise ValueError("not a 200")
-            body = b""
+            body = bytearray()
             async for piece in response.content.iter_any():
                 body += piece
                 if len(body) > READ_BYTES:
@@ -95,11 +95,25 @@ class HttpCounts:
 
 @asynccontextmanager
 async def open_http_counts(
-    url: str, authorization: str | None, timeout_seconds: float, cache_seconds: float, clock: Clock
+    url: str,
+    authorization: str | None,
+    timeout_seconds: float,
+    cache_seconds: float,
+    clock: Clock,
+    connector: aiohttp.BaseConnector | None = None,
 ) -> AsyncIterator[HttpCounts]:
-    """Open a source whose connections close with the context. `timeout_seconds` covers a whole exchange."""
+    """Open a source whose connections close with the context.
+
+    Args:
+        timeout_seconds: covers a whole exchange.
+        connector: opens the connections in place of aiohttp's own, and bounds what aiohttp does not: interim
+            answers, chunks and reads.
+    """
+    headers = {"Accept-Encoding": "identity"}  # a small answer must not become a large one
     async with aiohttp.ClientSession(
-        headers={"Authorization": authorization} if authorization else {},
+        connector=connector,
+        headers={**headers, "Authorization": authorization} if authorization else headers,
+        auto_decompress=False,
         timeout=aiohttp.ClientTimeout(total=timeout_seconds),
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Protocol
 from msgspec import Meta
 
 from handlers.debug_process import (
+    Concerns,
     Connections,
     Counts,
     DebugProcess,
@@ -64,7 +65,9 @@ class SeriesView(View):
     p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
     p99_ms: tuple[Amount | None, ...]
     loop_lag_ms: Annotated[tuple[Amount, ...], Meta(description="The longest delay of the event loop.")]
-    resident_bytes: tuple[Count, ...]
+    resident_bytes: Annotated[
+        tuple[Count | None, ...], Meta(description="Null while the kernel does not tell.")
+    ]
 
 
 class Overview(Success):
@@ -74,6 +77,7 @@ class Overview(Success):
     uptime_seconds: Count
     ready: bool
     not_ready_because: str | None
+    concerns: Concerns
     positions: Positions
     ages_seconds: Ages
     counts: Counts
@@ -116,7 +120,7 @@ class SeriesPoint(Protocol):
     @property
     def loop_lag_ms(self) -> float: ...
     @property
-    def resident_bytes(self) -> int: ...
+    def resident_bytes(self) -> int | None: ...
 
 
 @dataclass(frozen=True)

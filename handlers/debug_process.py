@@ -9,6 +9,7 @@ from msgspec import Meta, convert
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS
+from handlers.concerns import Concern
 from handlers.debug_disk import Digest
 from handlers.public import PublicLimits
 from handlers.reply import Reply, success
@@ -16,6 +17,17 @@ from handlers.request import Request
 from handlers.slices import refreshed_digest
 from handlers.views import Amount, Count, Success, View
 from listings.queries import count_of
+
+Concerns = Annotated[
+    tuple[Concern, ...],
+    Meta(description="What is wrong now, the most urgent first; empty if all is well."),
+]
+
+
+class ConcernsNow(Success):
+    """What is wrong now."""
+
+    concerns: Concerns
 
 
 class Positions(View):
@@ -77,7 +89,6 @@ class FleetNodeView(View):
     copying_from: Annotated[str | None, Meta(description="The node whose state is being taken.")]
     nodes: dict[str, NodeHeard]
     refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
-    concerns: Annotated[tuple[str, ...], Meta(description="What is not as it should be, in words.")]
 
 
 class ReplicationView(FleetNodeView):
@@ -97,7 +108,7 @@ class Connections(View):
 class Memory(View):
     """The memory of the process."""
 
-    resident_bytes: Count
+    resident_bytes: Annotated[Count | None, Meta(description="Null while the kernel does not tell.")]
 
 
 class LoopLagView(View):
@@ -114,6 +125,7 @@ class DebugState(Success):
     uptime_seconds: Count
     ready: bool
     not_ready_because: str | None
+    concerns: Concerns
     positions: Positions
     counts: Counts
     limiter: LimiterCounts
@@ -146,8 +158,10 @@ class ProcessSources:
     fleet: Callable[[], dict[str, Any] | None]
     """The same without the digest, which takes a while."""
     connections: Callable[[], dict[str, int]]
-    resident_bytes: Callable[[], int]
+    resident_bytes: Callable[[], int | None]
     loop_lag_ms: Callable[[], dict[str, float]]
+    concerns: Callable[[], tuple[Concern, ...]]
+    """What is wrong now."""
 
 
 class DebugProcess:
@@ -160,6 +174,9 @@ class DebugProcess:
         self._sources = sources
         self._version = version
         self._started_ns = clock.monotonic_ns()
+
+    def concerns(self, _: Request) -> Reply:
+        return success(ConcernsNow(concerns=self._sources.concerns()))
 
     async def state(self, _: Request) -> Reply:
         return success(await self.view())
@@ -182,6 +199,7 @@ class DebugProcess:
             "uptime_seconds": (self._clock.monotonic_ns() - self._started_ns) // NS_PER_SECOND,
             "ready": not_ready is None,
             "not_ready_because": not_ready,
+            "concerns": sources.concerns(),
             "positions": Positions(
                 head=self._ledger.head,
                 durable=sources.durable_position(),

@@ -7,11 +7,11 @@ from handlers.debug_journal import JournalPage, JournalQuery
 from handlers.debug_limiter import LimiterInside
 from handlers.debug_listing import BotInside, DebugBot, ServerInside
 from handlers.debug_overview import Overview
-from handlers.debug_process import DebugState
+from handlers.debug_process import ConcernsNow, DebugState
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
-from handlers.scrape import OPENMETRICS
+from handlers.scrape import PLAIN
 
 _BYTES = "application/octet-stream"
 
@@ -25,12 +25,13 @@ DEBUG_ROUTES = (
         tag="Debug",
         summary="The numbers of the process, for Prometheus",
         description=(
-            "Counts, histograms and gauges in the OpenMetrics text format, whatever the request accepts. The"
-            " same can be served without a token on an address of its own (`metrics.address`)."
+            "Counts, histograms and gauges in the text format of Prometheus, or in OpenMetrics for a request"
+            " that accepts `application/openmetrics-text`. The same can be served without a token on an"
+            " address of its own (`metrics.address`)."
         ),
         answer=None,
         outcome="The numbers of this moment.",
-        content_type=OPENMETRICS.partition(";")[0],
+        content_type=PLAIN.partition(";")[0],
     ),
     Route(
         "GET",
@@ -45,6 +46,21 @@ DEBUG_ROUTES = (
         ),
         answer=DebugState,
         outcome="The process.",
+    ),
+    Route(
+        "GET",
+        "/debug/concerns",
+        "showConcerns",
+        endpoint=lambda to: to.debug.process.concerns,
+        access="operator",
+        tag="Debug",
+        summary="Say what is wrong now",
+        description=(
+            "The disk, Redis and the fleet, suspended endpoints, addresses that fail too often, and what "
+            "only observes. Each with what it means, and what to do next."
+        ),
+        answer=ConcernsNow,
+        outcome="What is wrong; nothing if all is well.",
     ),
     Route(
         "GET",

@@ -39,6 +39,14 @@ class RefusedAddresses:
         log.warning(text, shown_address(key), decision.reset_seconds, decision.limit, max(within, 1))
         REQUEST_ID.reset(before)
 
+    def __len__(self) -> int:
+        """Return the number of addresses that are refused."""
+        return len(self._ends)
+
+    def some(self, most: int) -> list[str]:
+        """Return up to `most` of them, as they are shown."""
+        return [shown_address(key) for _, key in self._ends[:most]]
+
     def step(self) -> None:
         """Log the addresses that are no longer refused."""
         now_ns = self._clock.monotonic_ns()

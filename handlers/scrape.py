@@ -1,19 +1,30 @@
-"""The endpoint that Prometheus reads. Law: it always answers in the OpenMetrics text format.
+"""The endpoint that Prometheus reads. Law: the format is what the request accepts, and plain text else.
 
-Every Prometheus since 2.5 asks for that format. It is also what a person gets who asks for anything else.
+Every Prometheus since 2.5 asks for OpenMetrics. A person who asks with a browser gets text.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from handlers.reply import Reply
 from handlers.request import Request
 
-OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+PLAIN = "text/plain; version=0.0.4; charset=utf-8"
+"""The text format of Prometheus, for who asks for nothing else."""
+
+
+class Exposed(NamedTuple):
+    """The numbers of one moment, as text."""
+
+    text: bytes
+    content_type: str
 
 
 class Scrape:
-    def __init__(self, text: Callable[[], Awaitable[bytes]]) -> None:
-        self._text = text
+    def __init__(self, expose: Callable[[str], Awaitable[Exposed]]) -> None:
+        """`expose` takes the value of an Accept header."""
+        self._expose = expose
 
-    async def metrics(self, _: Request) -> Reply:
-        return Reply(200, await self._text(), content_type=OPENMETRICS)
+    async def metrics(self, request: Request) -> Reply:
+        text, content_type = await self._expose(request.headers.get("Accept", ""))
+        return Reply(200, text, {"vary": "accept"}, content_type=content_type)

@@ -98,6 +98,16 @@ class Journal:
     def writable(self) -> bool:
         return self._unavailable is None
 
+    @property
+    def why_not_writable(self) -> str | None:
+        """The reason why writes are refused; None while they are taken."""
+        return self._unavailable
+
+    @property
+    def is_behind(self) -> bool:
+        """True while the disk does not keep up: writes were refused, and too many still wait."""
+        return self._is_behind
+
     def begin(self) -> None:
         """Vouch on disk for the recovered records. Raises OSError when the disk takes no writes."""
         self._write(Kind.IDLE, [])

@@ -2,6 +2,9 @@
 
 Whoever changes something waits until the disk has it. A disk that takes seconds refuses nothing, so without
 a line nobody would see why every vote and every push takes so long.
+
+The journal only notes when a write begins and ends. What follows from that is the work of `step`, which is an
+observer's: it cannot fail a write.
 """
 
 import asyncio
@@ -23,7 +26,15 @@ class SlowDisk:
         self._clock = clock
         self._began_ns: int | None = None
         self._slow_since_ns: int | None = None
+        self._quick_at_ns: int | None = None
+        """When a quick write has ended behind a slow one."""
         self._quiet_since_ns = 0
+        self._is_told = False
+
+    @property
+    def is_slow(self) -> bool:
+        """True from the line that tells the beginning to the one that tells the end."""
+        return self._is_told
 
     def begin(self) -> None:
         """Note that a write begins."""
@@ -31,28 +42,34 @@ class SlowDisk:
 
     def end(self) -> None:
         """Note that the write has ended."""
-        self.step()
         now_ns = self._quiet_since_ns = self._clock.monotonic_ns()
-        took_ns = now_ns - self._began_ns if self._began_ns is not None else 0
+        began_ns = self._began_ns if self._began_ns is not None else now_ns
         self._began_ns = None
-        if took_ns * 2 <= _SLOW_NS:
-            self._over(now_ns)
+        self._look(began_ns, now_ns)
+        if (now_ns - began_ns) * 2 <= _SLOW_NS and self._slow_since_ns is not None:
+            self._quick_at_ns = now_ns
 
     def step(self) -> None:
-        """Look at the write under way."""
+        """Look at the write under way, and log what has changed."""
         now_ns = self._clock.monotonic_ns()
-        if self._began_ns is None:
-            if now_ns - self._quiet_since_ns >= _SLOW_NS:  # nobody waits any more
-                self._over(now_ns)
-        elif self._slow_since_ns is None and now_ns - self._began_ns >= _SLOW_NS:
-            self._slow_since_ns = self._began_ns
+        if self._began_ns is not None:
+            self._look(self._began_ns, now_ns)
+        elif now_ns - self._quiet_since_ns >= _SLOW_NS and self._quick_at_ns is None:
+            self._quick_at_ns = now_ns  # nobody waits any more
+        if self._slow_since_ns is not None and not self._is_told:
+            self._is_told = True
             log.warning("the disk is slow: a write has taken %d s so far, and changes wait", SLOW_SECONDS)
-
-    def _over(self, now_ns: int) -> None:
-        if self._slow_since_ns is not None:
-            seconds = (now_ns - self._slow_since_ns) / NS_PER_SECOND
+        if self._slow_since_ns is not None and self._quick_at_ns is not None:
+            seconds = (self._quick_at_ns - self._slow_since_ns) / NS_PER_SECOND
             log.info("the disk is slow no longer: it was for %.1f s", seconds)
-            self._slow_since_ns = None
+            self._slow_since_ns, self._is_told = None, False
+        self._quick_at_ns = None
+
+    def _look(self, began_ns: int, now_ns: int) -> None:
+        if now_ns - began_ns >= _SLOW_NS:
+            self._quick_at_ns = None
+            if self._slow_since_ns is None:
+                self._slow_since_ns = began_ns
 
     async def run(self) -> None:
         while True:

@@ -4,7 +4,7 @@ Rates, ages that grow, shares and maxima over time are left to who asks: they fo
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,16 @@ from core.clock import Clock
 from core.ledger import Ledger
 from core.review_counts import KINDS
 from direct_messages.message_tally import MessageTally
+from handlers.concerns import TOPICS, Concern
 from handlers.public import PublicLimits
 from journal.journal import Journal
 from metrics.families import Family, LabelValues, counter, gauge, histogram, info, states
 from serving.direct import VOTE_CHECK
+from serving.observers import Observers
 from serving.traffic import REFUSED, Look, Series, Traffic
 from serving.vitals import LoopLag
 from snapshot.snapshotter import Snapshotter
+from storage.space import DiskSpace
 from votes.tally import VoteTally
 from webhook.attempt_tally import AttemptTally
 from webhook.outbox import Outbox
@@ -31,6 +34,7 @@ NODES = 64
 """The nodes of a fleet that have series of their own; the slowest of all others stands for them."""
 OTHER_NODES = "(others)"  # no node can have this name
 LOOPS = ("registry", "publishing", "following", "usage")
+Part = Callable[[], Iterator[Family]]
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,18 @@ class Sources:
     suspensions: SuspensionLog
     lag: LoopLag
     bounds: Bounds
+    space: DiskSpace
+    observers: Observers
     readiness: Callable[[], str | None]
     connections: Callable[[], Mapping[str, int]]
     fleet: Callable[[], Mapping[str, Any] | None]
+    concerns: Callable[[], Sequence[Concern]]
 
 
 class Collectors:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
+        self._copied = sources.observers.calling("metrics", _copied)
         self._started_ms = sources.clock.now_ms()
         build = version.build()
         self._build = {
@@ -85,19 +93,23 @@ class Collectors:
         }
 
     def __call__(self) -> list[Family]:
-        """Copy all numbers, as of this moment."""
+        """Copy all numbers, as of this moment. A part that fails is left out."""
         look = self._sources.traffic.look(self._sources.clock.monotonic_ns())
-        return [
-            *self._of_process(),
-            *_of_requests(look),
-            *self._of_limits(look),
-            *self._of_votes(),
-            *self._of_journal(),
-            *self._of_snapshots(),
-            *self._of_webhooks(),
-            *self._of_messages(),
-            *_of_fleet(self._sources.fleet()),
-        ]
+        parts: tuple[Part, ...] = (
+            self._of_process,
+            lambda: _of_requests(look),
+            lambda: self._of_limits(look),
+            self._of_votes,
+            self._of_journal,
+            self._of_disk,
+            self._of_snapshots,
+            self._of_webhooks,
+            self._of_messages,
+            self._of_fleet,
+            self._of_observers,
+            self._of_concerns,
+        )
+        return [family for part in parts for family in self._copied(part) or ()]
 
     def _of_process(self) -> Iterator[Family]:
         sources = self._sources
@@ -199,6 +211,36 @@ class Collectors:
         yield gauge("journal_head_position", "The newest record.", self._sources.ledger.head)
         yield gauge("journal_durable_position", "The newest record on disk.", journal.durable_position)
 
+    def _of_disk(self) -> Iterator[Family]:
+        space = self._sources.space
+        samples: dict[LabelValues, float] = {} if space.free_bytes is None else {(): space.free_bytes}
+        yield gauge("disk_free_bytes", "What may still be written to the disk of the data folder.", samples)
+        yield gauge(
+            "disk_needed_bytes",
+            "The room that the next snapshot and the journal need, about; with less, space runs out soon.",
+            space.needed_bytes,
+        )
+
+    def _of_fleet(self) -> Iterator[Family]:
+        yield from _of_fleet(self._sources.fleet())
+
+    def _of_concerns(self) -> Iterator[Family]:
+        found = [concern.topic for concern in self._sources.concerns()]
+        yield gauge(
+            "concerns",
+            "What is wrong now, by topic, as /debug and `admin doctor` say it in words.",
+            {(topic,): found.count(topic) for topic in TOPICS},
+            ("topic",),
+        )
+
+    def _of_observers(self) -> Iterator[Family]:
+        yield counter(
+            "observer_failures",
+            "Failures of what only observes. Everything else goes on meanwhile.",
+            {(name,): number for name, number in self._sources.observers.failures.items()},
+            ("observer",),
+        )
+
     def _of_snapshots(self) -> Iterator[Family]:
         snapshotter, last = self._sources.snapshotter, self._sources.snapshotter.last
         since_ms = snapshotter.created_ms or self._started_ms
@@ -273,6 +315,10 @@ class Collectors:
             "Messages to owners to be sent, those of other nodes of a fleet among them.",
             len(self._sources.ledger.state.listings.untold),
         )
+
+
+def _copied(part: Part) -> Sequence[Family]:
+    return tuple(part())
 
 
 def _of_requests(look: Look) -> Iterator[Family]:

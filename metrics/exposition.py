@@ -1,34 +1,49 @@
-"""Families as OpenMetrics text, by prometheus_client. Law: a start does not import this module.
+"""Families as text, by prometheus_client. Law: a start does not import this module.
 
 The library takes a tenth of a second to import. The kernel's numbers of the process (memory, processor time,
 file descriptors) come from the library's own collector, which reads /proc.
 
-Format: https://prometheus.io/docs/specs/om/open_metrics_spec/
+Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and, for who accepts it,
+https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
-from prometheus_client.openmetrics.exposition import generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 
 from core.clock import NS_PER_SECOND
 from core.durations import BOUNDS_SECONDS, Durations
+from handlers.scrape import Exposed
 from metrics.families import Family
 
 NAMESPACE = "votegate"
 UNITS = ("seconds", "bytes")
+_KNOWN_VERSION = re.compile(r"; version=(0\.0\.4|1\.0\.0);")
 _BOUNDS = [f"{bound:g}" for bound in BOUNDS_SECONDS] + ["+Inf"]
 
 
-def exposition(families: Sequence[Family]) -> bytes:
-    """Return the text of the families and of the process."""
+def exposition(families: Sequence[Family], accept: str = "") -> Exposed:
+    """Return the text of the families and of the process, in the format that an Accept header asks for."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(families))
     ProcessCollector(NAMESPACE, registry=registry)
-    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]  # the library has no type here
-    return text
+    encode, content_type = _encoder(accept)
+    return Exposed(encode(registry), content_type)
+
+
+def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
+    """Choose as the library does. It would say of its text any version that a request names."""
+    with suppress(TypeError):  # a version that is no number
+        encode, content_type = choose_encoder(accept)
+        if _KNOWN_VERSION.search(content_type):
+            return encode, content_type
+    return choose_encoder("")
 
 
 class _Collector:

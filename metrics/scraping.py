@@ -6,6 +6,7 @@ The text of a few thousand samples takes some ten milliseconds, and the first sc
 import asyncio
 from collections.abc import Callable, Sequence
 
+from handlers.scrape import Exposed
 from metrics.families import Family
 
 
@@ -15,13 +16,13 @@ class Scraping:
         self._collect = collect
         self._one_at_a_time = asyncio.Lock()
 
-    async def text(self) -> bytes:
-        """Return the numbers of this moment."""
+    async def exposed(self, accept: str) -> Exposed:
+        """Return the numbers of this moment, in the format that an Accept header asks for."""
         async with self._one_at_a_time:
-            return await asyncio.to_thread(_text, self._collect())
+            return await asyncio.to_thread(_exposed, self._collect(), accept)
 
 
-def _text(families: Sequence[Family]) -> bytes:
+def _exposed(families: Sequence[Family], accept: str) -> Exposed:
     from metrics.exposition import exposition  # see there
 
-    return exposition(families)
+    return exposition(families, accept)

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from core.version import VERSION
+from handlers.concerns import Concern
 from handlers.debug_disk import SnapshotTaken, Verified
 from handlers.debug_errors import ErrorLines, ErrorLineView
 from handlers.debug_find import FoundListings, ListingHit
@@ -21,6 +22,7 @@ from handlers.debug_listing import (
 )
 from handlers.debug_overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
 from handlers.debug_process import (
+    ConcernsNow,
     Connections,
     Counts,
     DebugState,
@@ -76,16 +78,23 @@ _NODE = FleetNodeView(
     unsent=0,
     copying_from=None,
     refused={},
-    concerns=(),
     nodes={
         "tokyo": NodeHeard(node="tokyo.1795265000321", state="there", silent_ms=612, read_to=871, behind=0)
     },
+)
+_CONCERNS = (
+    Concern(
+        topic="endpoints",
+        text="1 endpoint is suspended because it keeps failing. What it should get waits.",
+        action="/debug/webhooks has the reasons.",
+    ),
 )
 _STATE = DebugState(
     version=VERSION,
     uptime_seconds=86_400,
     ready=True,
     not_ready_because=None,
+    concerns=_CONCERNS,
     positions=Positions(head=1_024, durable=1_024, snapshot=1_000),
     counts=Counts(
         bots=12,
@@ -120,8 +129,8 @@ _OVERVIEW = Overview(
     **{
         name: getattr(_STATE, name)
         for name in (
-            *("version", "uptime_seconds", "ready", "not_ready_because", "positions", "counts", "limiter"),
-            *("webhook_proxy_down", "connections", "memory"),
+            *("version", "uptime_seconds", "ready", "not_ready_because", "concerns", "positions", "counts"),
+            *("limiter", "webhook_proxy_down", "connections", "memory"),
         )
     },
     ages_seconds=Ages(head=1.2, durable=1.2, snapshot=412.0),
@@ -251,6 +260,7 @@ DEBUG_ANSWERS: Mapping[str, tuple[str, Struct]] = {
     "overview": ("A busy gateway", _OVERVIEW),
     "webhooksInside": ("One endpoint is suspended", _WEBHOOKS),
     "limiterInside": ("A busy bot, and an address that is refused", _LIMITER),
+    "concernsNow": ("A suspended endpoint", ConcernsNow(concerns=_CONCERNS)),
     "errorLines": ("A suspension", ErrorLines(errors=(_ERROR,))),
     "journalPage": ("A vote", JournalPage(events=(_EVENT,), next=None)),
     "foundListings": ("One bot", FoundListings(listings=(_HIT,), more=False, user=None)),

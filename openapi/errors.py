@@ -234,6 +234,6 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case(
             "notReady",
             "The process is stopping, or its journal takes no writes",
-            reply.NotReady("the journal does not take writes"),
+            reply.NotReady("the journal does not take writes: no space left on the disk"),
         ),
     )

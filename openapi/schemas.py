@@ -40,7 +40,10 @@ _NOT_OURS: Mapping[str, Node] = {
     },
     "Page": {"type": "string"},
     "Backup": {"type": "string", "format": "binary"},
-    "Metrics": {"type": "string", "description": "Metrics in the OpenMetrics text format 1.0."},
+    "Metrics": {
+        "type": "string",
+        "description": "Metrics in the text format of Prometheus, or in OpenMetrics 1.0.",
+    },
     "VoteEvents": {
         "type": "string",
         "description": "Server-sent events: `data` is a line as on a page, and `id` the cursor behind it. "
@@ -51,7 +54,7 @@ _OF_CONTENT = {
     "application/json": "Document",
     "text/html": "Page",
     "application/octet-stream": "Backup",
-    "application/openmetrics-text": "Metrics",
+    "text/plain": "Metrics",
 }
 
 IsTest = Annotated[bool, Meta(extra_json_schema={"const": True})]

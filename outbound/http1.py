@@ -43,8 +43,9 @@ MAX_HEADERS = 100
 """The most header lines, with those of 1xx responses and the trailers. However short, each costs a call."""
 MAX_CHUNKS = 100
 """The most chunks, the empty last one included."""
-MAX_PIECES = 256
-"""The most reads from the socket for one response: one that comes byte by byte costs a call for each byte."""
+MAX_PIECES = 24
+"""The most reads from the socket for one response: each costs about as much as 20 header lines. A server that
+writes each of its headers by itself stays below, and of a body in more pieces the rest is not read."""
 _SLICE = 4 * 1024
 """The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 

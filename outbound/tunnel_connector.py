@@ -17,6 +17,7 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
 from grammars.service_urls import TunnelProxy
+from outbound.bounded_answers import bounded
 from outbound.client import client_tls
 from outbound.dial import TunnelProtocol
 from outbound.failures import ExchangeFailed
@@ -29,6 +30,7 @@ class TunnelConnector(aiohttp.BaseConnector):
 
     def __init__(self, proxy: TunnelProxy, resolver: Resolver, tls: ssl.SSLContext) -> None:
         super().__init__()
+        self._factory = bounded(self._loop)
         self._proxy = proxy
         self._resolver = resolver
         self._tls = tls

@@ -205,8 +205,11 @@ class Node:
                 for name, member in registry.others.items()
             },
             "refused": {**streams.follower.refused.reasons, **registry.refused.reasons},
-            "concerns": [*members.warnings.current.values()],
         }
+
+    def concerns(self) -> list[str]:
+        """Return the warnings that last, in words."""
+        return [*self._members.warnings.current.values()]
 
     # -- the loops -------------------------------------------------------------------------------------
 

@@ -75,16 +75,18 @@ class AccessLog:
             self._dropped += 1
 
     async def run(self) -> None:
-        """Write a batch at regular intervals until cancelled, and then the rest."""
+        """Write a batch at regular intervals until cancelled, and then the rest. It may run again after a
+        failure."""
         try:
             while True:
                 await asyncio.sleep(WRITE_SECONDS)
                 await self.step()
-        finally:
-            with contextlib.suppress(TimeoutError):
+        except asyncio.CancelledError:
+            with contextlib.suppress(Exception):  # a last batch that cannot be written must not keep a stop
                 async with asyncio.timeout(LAST_SECONDS):
                     await self.step()
             self._thread.shutdown(wait=False)
+            raise
 
     async def step(self) -> None:
         """Write what is collected, and a line with the number of dropped responses. Returns after the
@@ -94,10 +96,17 @@ class AccessLog:
         batch, self._waiting = self._waiting, []
         dropped, self._dropped = self._dropped, 0
         now_ms = self._clock.now_ms()
-        writing = asyncio.get_running_loop().run_in_executor(
-            self._thread, self._write, batch, dropped, now_ms
-        )
-        if not await asyncio.shield(writing):  # a stop must not cancel a batch that the thread writes
+        try:
+            writing = asyncio.get_running_loop().run_in_executor(
+                self._thread, self._write, batch, dropped, now_ms
+            )
+            is_written = await asyncio.shield(
+                writing
+            )  # a stop must not cancel a batch that the thread writes
+        except Exception:
+            self._dropped += len(batch) + dropped
+            raise
+        if not is_written:
             self._dropped += len(batch) + dropped
 
     def _line(

@@ -29,7 +29,8 @@ class Point(NamedTuple):
     p50_ms: float | None
     p99_ms: float | None
     loop_lag_ms: float
-    resident_bytes: int
+    resident_bytes: int | None
+    """None while the kernel does not tell."""
 
 
 class EndpointUse(NamedTuple):
@@ -51,7 +52,7 @@ class Gauges:
     """Votes that were cast since the start."""
     head: Callable[[], int]
     durable: Callable[[], int]
-    resident_bytes: Callable[[], int]
+    resident_bytes: Callable[[], int | None]
 
 
 class Moved:

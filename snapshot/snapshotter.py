@@ -63,6 +63,8 @@ class Snapshotter:
         self.last: SnapshotWritten | None = None
         """The newest snapshot of this process."""
         self.failures = 0
+        self.failure: str | None = None
+        """The reason why the newest trial has failed; None if it has not."""
         self._folder = folder
         self._ledger = ledger
         self._journal = journal
@@ -87,6 +89,7 @@ class Snapshotter:
             await self.take()
         except (OSError, Unavailable) as error:
             self.failures += 1
+            self.failure = str(error)
             log.error("no snapshot was taken: %s", error)
 
     async def take(self) -> SnapshotWritten:
@@ -102,7 +105,7 @@ class Snapshotter:
                 size = await self._write(position, copy)
             self.position, self.created_ms = position, started_ms
             seconds = (self._clock.monotonic_ns() - started_ns) / NS_PER_SECOND
-            self.last = SnapshotWritten(position, size, seconds)
+            self.last, self.failure = SnapshotWritten(position, size, seconds), None
             log.info("snapshot of position %d, %d bytes, %.2f s", *self.last)
             return self.last
 

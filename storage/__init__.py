@@ -7,5 +7,5 @@ Invariants. One process uses a folder at a time. No file on disk can be read, or
 of the ring. A file has its name only when it is whole and durable.
 
 Reading order: `disk` (the calls that change the disk), `folder` (the lock, secrets and names of files),
-`exposed` (the permissions), `sealing` (encryption).
+`exposed` (the permissions), `sealing` (encryption), `space` (how much may still be written).
 """

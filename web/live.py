@@ -5,7 +5,6 @@ session does and when the gateway stops. Without viewers the loop makes nothing.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
@@ -13,7 +12,6 @@ from handlers.reply import EVENT_STREAM, NotReady, Reply
 from web.page_policy import PAGE_HEADERS
 from web.sessions import OperatorSessions, Session
 
-log = logging.getLogger(__name__)
 MOST_VIEWERS = 32
 SECONDS = 2.0
 SIGNED_OUT = b"event: signed-out\ndata: .\n\n"
@@ -55,7 +53,6 @@ class Live:
         self._viewers: set[Viewer] = set()
         self._somebody = asyncio.Event()
         self._is_stopping = False
-        self._is_failing = False
 
     def __len__(self) -> int:
         return len(self._viewers)
@@ -82,9 +79,9 @@ class Live:
                         await asyncio.shield(stopping)
         finally:
             stopping.cancel()
-            self._is_stopping = True
-            for viewer in self._viewers:
-                viewer.end()
+        self._is_stopping = True
+        for viewer in self._viewers:
+            viewer.end()
 
     async def step(self) -> None:
         """End the streams of ended sessions, and send one event to the others."""
@@ -92,22 +89,10 @@ class Live:
             if not self._sessions.is_alive(viewer.session):
                 viewer.end(SIGNED_OUT)
         if any(not viewer.is_over for viewer in self._viewers):
-            made = await self._newest()
+            made = await self._make()
             for viewer in self._viewers:
                 if not viewer.is_over:
                     viewer.show(made)
-
-    async def _newest(self) -> bytes:
-        """Return the next event; nothing while it cannot be made. A page must not end the gateway."""
-        try:
-            made = await self._make()
-        except Exception:
-            if not self._is_failing:
-                log.exception("the live page cannot be made")
-            self._is_failing = True
-            return b""
-        self._is_failing = False
-        return made
 
     async def _events(self, session: Session) -> AsyncGenerator[bytes, None]:
         viewer = Viewer(session)

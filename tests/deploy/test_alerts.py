@@ -26,6 +26,9 @@ HEALTHY: Series = {
     "votegate_journal_pending_limit_bytes": "64000000",
     "votegate_journal_head_position": "5000+50",
     "votegate_snapshot_position": "4900+50",
+    "votegate_disk_free_bytes": "50000000000-1000000",
+    "votegate_disk_needed_bytes": "300000000",
+    'votegate_observer_failures_total{observer="memory"}': "3",
     "votegate_snapshot_age_seconds": "200",
     "votegate_snapshot_interval_seconds": "300",
     "votegate_webhooks_pending": "2000",
@@ -56,6 +59,9 @@ CAUSES: list[tuple[str | None, Series]] = [
     ("VotegateJournalNotWritable", {"votegate_journal_writable": "0"}),
     ("VotegateDiskSlow", {'votegate_journal_fsync_seconds_bucket{le="0.001"}': "0"}),
     ("VotegateDiskSlow", {"votegate_journal_pending_bytes": "40000000"}),
+    ("VotegateDiskFull", {"votegate_disk_free_bytes": "200000000"}),
+    ("VotegateDiskFills", {"votegate_disk_free_bytes": "50000000000-100000000"}),
+    ("VotegateObserverFails", {'votegate_observer_failures_total{observer="memory"}': "0+1"}),
     ("VotegateSnapshotOld", {"votegate_snapshot_age_seconds": "9000"}),
     ("VotegateWebhooksBehind", {"votegate_webhooks_pending": "2000+10"}),
     ("VotegateWebhooksBehind", {"votegate_webhooks_pending": "90000"}),
@@ -86,7 +92,10 @@ def test_a_cause_fires_its_alert_and_no_other(tmp_path: Path) -> None:
             "name": f"{alert}: {dict(changed)}",
             "interval": "1m",
             "input_series": [
-                {"series": of_job(name), "values": f"{values if '+' in values else values + '+0'}x{MINUTES}"}
+                {
+                    "series": of_job(name),
+                    "values": f"{values if set(values) & {*'+-'} else values + '+0'}x{MINUTES}",
+                }
                 for name, values in series.items()
                 if values is not None
             ],

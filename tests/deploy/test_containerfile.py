@@ -43,7 +43,7 @@ def test_the_last_image_runs_the_binary_alone_as_nobody_in_particular() -> None:
 
 
 def is_left_out(path: str) -> bool:
-    """What the container tool does not copy: `**/` stands for any folders, or for none."""
+    """Return true for a path that the container tool does not copy. `**/` stands for any folders."""
     patterns = (ROOT / ".dockerignore").read_text().split()
     whole = "|".join(re.escape(each).replace(r"\*\*/", "(?:.+/)?") for each in patterns)
     return re.match(rf"(?:{whole})(?:/|$)", path) is not None

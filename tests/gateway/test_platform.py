@@ -22,6 +22,7 @@ from tests.support.platform_stand_in import (
     standing_in,
 )
 from tests.support.proxy_servers import PASSWORD, USER, Proxy, SocksProxy, proxying
+from tests.support.raw_http_servers import saying, serving
 from tests.support.raw_receivers import unused_port
 
 RPC = f"/applications/{READY}/rpc"
@@ -70,6 +71,26 @@ def test_the_platform_knows_the_deployment_by_its_settings(stand_in: StandIn) ->
     access = platform_access(with_bot.chat_platform, with_bot.web)
     assert access.bot_token == BOT_TOKEN
     assert BOT_TOKEN not in repr(access)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"a:\r\n" * 8_150 + b"Content-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 50_000,
+    ],
+)
+def test_an_answer_of_too_many_header_lines_or_chunks_is_given_up_at_once(
+    stand_in: StandIn, answer: bytes
+) -> None:
+    async def main() -> str:
+        async with (
+            serving(saying(answer)) as hostile,
+            asking(stand_in, **{"chat_platform.api_url": f"{hostile.url}/api/v10"}) as platform,
+        ):
+            return await reason(platform)
+
+    assert run(main()) == "unreachable"
 
 
 @pytest.mark.parametrize("secret", [CLIENT_SECRET, "another-secret"])

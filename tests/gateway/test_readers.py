@@ -1,5 +1,6 @@
 """gateway/readers.py: a gateway has the readers of the log that it needs, and no others."""
 
+from functools import partial
 from inspect import ismethod
 from pathlib import Path
 
@@ -10,7 +11,7 @@ OF_PEOPLE = {"VotedListings", "Catalogue", "SearchIndex"}
 
 
 def readers(gateway: ThreadGateway) -> set[str]:
-    found = gateway.gateway.ledger._readers
+    found = [each.args[1] if isinstance(each, partial) else each for each in gateway.gateway.ledger._readers]
     return {type(each.__self__).__name__ for each in found if ismethod(each)}
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import logging
 from collections.abc import AsyncIterator
 
@@ -10,6 +11,7 @@ import pytest
 from core.clock import FakeClock
 from guild_counts import http_counts
 from guild_counts.http_counts import HttpCounts, open_http_counts
+from outbound.bounded_answers import BoundedConnector
 from tests.support.coroutines import run, until
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_servers import (
@@ -35,7 +37,10 @@ async def asking(
     url: str, clock: FakeClock | None = None, timeout_seconds: float = WAIT_SECONDS
 ) -> AsyncIterator[HttpCounts]:
     url += "/counts/{id}?token=in-the-url"
-    async with open_http_counts(url, SECRET, timeout_seconds, CACHE_SECONDS, clock or FakeClock()) as counts:
+    opening = open_http_counts(
+        url, SECRET, timeout_seconds, CACHE_SECONDS, clock or FakeClock(), BoundedConnector()
+    )
+    async with opening as counts:
         yield counts
 
 
@@ -97,6 +102,25 @@ def test_other_fields_of_an_answer_are_not_read() -> None:
 )
 def test_only_a_200_is_believed(status: str) -> None:
     assert actual(answering(status, b'{"server_count": 5}')) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\n" + b"a:\r\n" * 8_150 + b'Content-Length: 17\r\n\r\n{"server_count":5}',
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b'12\r\n{"server_count": 5}\r\n'
+        + b"1\r\n \r\n" * 5_000
+        + b"0\r\n\r\n",
+    ],
+)
+def test_an_answer_of_too_many_header_lines_or_chunks_is_none(answer: bytes) -> None:
+    assert actual(saying(answer)) is None
+
+
+def test_an_answer_is_asked_for_and_read_as_it_is() -> None:
+    body = b'{"server_count": 5}'
+    assert actual(answering("200 OK", gzip.compress(body), "Content-Encoding: gzip")) is None
 
 
 def test_a_redirect_is_not_followed() -> None:

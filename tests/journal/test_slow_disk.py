@@ -27,6 +27,7 @@ def write(disk: SlowDisk, clock: FakeClock, seconds: float) -> None:
     clock.advance(seconds)
     disk.step()
     disk.end()
+    disk.step()
 
 
 def test_a_write_that_takes_long_is_told_while_it_lasts(
@@ -58,6 +59,18 @@ def test_one_slow_write_after_the_other_is_one_slow_disk(
     assert caplog.messages == [BEGINS, ends(9.6)]
     write(disk, clock, 3)
     assert caplog.messages == [BEGINS, ends(9.6), BEGINS]
+
+
+def test_a_slow_write_that_has_ended_before_anybody_looked_is_told(
+    disk: SlowDisk, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    disk.begin()
+    clock.advance(3)
+    disk.end()
+    assert caplog.messages == []
+    disk.step()
+    assert disk.is_slow
+    assert caplog.messages == [BEGINS]
 
 
 def test_a_disk_that_nobody_waits_for_is_slow_no_longer(

@@ -30,7 +30,7 @@ def of_fleet(nodes: dict[str, Any]) -> Scraped:
         "concerns": ["one"],
         "nodes": nodes,
     }
-    return Scraped(exposition(list(collectors._of_fleet(vitals))).decode())
+    return Scraped(exposition(list(collectors._of_fleet(vitals))).text.decode())
 
 
 def test_a_fleet_is_told_node_by_node() -> None:

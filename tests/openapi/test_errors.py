@@ -234,7 +234,7 @@ def test_troubles_of_ours_are_told_in_the_documented_words(
         broken.setattr(Journal, "append", full)
         expect("unavailable", gateway.stats(key, {"command_count": 1}, BOT))
         expect("unavailable", gateway.operate("DELETE", ONE))
-        broken.setattr(Journal, "writable", False)
+        broken.setattr(Journal, "why_not_writable", "no space left on the disk")
         expect("notReady", gateway.request("GET", "/readyz"))
         broken.delattr(LoopLag, "last_ms")
         bug = gateway.operate("GET", "/debug/state")

@@ -6,7 +6,7 @@ from itertools import chain, repeat
 
 import pytest
 
-from outbound.http1 import MAX_HEADERS
+from outbound.http1 import MAX_PIECES
 from outbound.result import HttpResult
 from tests.support.raw_receivers import (
     BODY,
@@ -32,8 +32,8 @@ SHORT = 0.2
 
 
 def drips(piece: bytes) -> Iterable[bytes]:
-    """As many pieces as an answer may have header lines, less one, and then nothing for ever."""
-    return chain([piece] * (MAX_HEADERS - 1), repeat(b""))
+    """Nearly as many pieces as an answer may have, and then nothing for ever."""
+    return chain([piece] * (MAX_PIECES - 2), repeat(b""))
 
 
 ENDLESS_BODIES = {

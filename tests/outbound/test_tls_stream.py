@@ -93,7 +93,6 @@ SILENT = {
     "tickets, many in a record": sealing(HANDSHAKE, TICKET * 900, times=1),
     "key updates": updating,
     "empty records": sealing(APPLICATION, b""),
-    "heads in records of a byte": one_byte_heads,
 }
 
 
@@ -104,6 +103,11 @@ def test_much_that_holds_no_answer_is_a_failure(
     server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", say)
     assert run(posted(server.serve)) == REFUSED
     assert server.requests == 1
+
+
+def test_a_head_in_records_of_a_byte_is_too_large(run: Run, authority: Authority, tmp_path: Path) -> None:
+    server = Secured(authority.server("127.0.0.1"), tmp_path / "keys", one_byte_heads)
+    assert run(posted(server.serve)) == REFUSED._replace(error="too_large")
 
 
 RENEGOTIATIONS = {

@@ -95,6 +95,11 @@ class Client:
         assert response.status_code in {200, 201}, response.text
         return response.json()
 
+    def concerns(self, topic: str) -> list[str]:
+        """What the operator is told to be wrong now, in words."""
+        found = self.done("GET", "/debug/state")["concerns"]
+        return [concern["text"] for concern in found if concern["topic"] == topic]
+
     def kept(self, path: str) -> Any:
         """What GET shows, but for the problems of a bot's pushes, which are of this process alone."""
         return {name: value for name, value in self.done("GET", path).items() if name != "stats_problems"}

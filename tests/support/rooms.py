@@ -25,7 +25,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {
-        *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "votes", "webhook"),
+        *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
+        "webhook",
     },
     "openapi": {"core", "votes", "listings", "handlers"},
     "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},

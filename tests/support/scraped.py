@@ -1,25 +1,29 @@
-"""What a scrape of a gateway says, read by the library's own parser of OpenMetrics."""
+"""What a scrape of a gateway says, read by the library's own parsers."""
 
 from collections.abc import Mapping
 
 from prometheus_client import Metric
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.openmetrics import parser as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
 from requests import Response
 
-from handlers.scrape import OPENMETRICS
+from handlers.scrape import PLAIN
 from tests.support.gateways import Client
 
 METRICS = "/metrics"
 
 
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+
 class Scraped:
     """The samples of one scrape."""
 
-    def __init__(self, text: str) -> None:
-        self.families: Mapping[str, Metric] = {
-            family.name: family
-            for family in text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
-        }
+    def __init__(self, text: str, *, is_openmetrics: bool = False) -> None:
+        read = (
+            openmetrics.text_string_to_metric_families if is_openmetrics else text_string_to_metric_families
+        )
+        self.families: Mapping[str, Metric] = {family.name: family for family in read(text)}
 
     def value(self, sample: str, **labels: str) -> float:
         """The value of the one sample with this name and these labels."""
@@ -42,10 +46,13 @@ class Scraped:
 
 
 def scraped(gateway: Client) -> Scraped:
-    """What the operator is told on the main address."""
-    return read(gateway.operate("GET", METRICS))
+    """What the operator is told on the main address, as OpenMetrics: it names families without suffixes."""
+    headers = {"Authorization": f"Bearer {gateway.operator_token}", "Accept": "application/openmetrics-text"}
+    return read(gateway.request("GET", METRICS, headers=headers))
 
 
 def read(response: Response) -> Scraped:
-    assert (response.status_code, response.headers["content-type"]) == (200, OPENMETRICS)
-    return Scraped(response.text)
+    content_type = response.headers["content-type"]
+    assert response.status_code == 200
+    assert content_type in {PLAIN, OPENMETRICS}
+    return Scraped(response.text, is_openmetrics=content_type == OPENMETRICS)

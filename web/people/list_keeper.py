@@ -39,17 +39,24 @@ class ListKeeper:
             await self._edition(order)
 
     async def run(self) -> None:
-        """Make the orders that are wanted, one after the other."""
+        """Make the orders that are wanted, one after the other. It may run again after a failure."""
         while True:
-            await self._some.wait()
-            self._some.clear()
             while self._wanted:
                 await self._rest(await self._make(next(iter(self._awaited or self._wanted))))
+            self._some.clear()
+            await self._some.wait()
 
     async def _make(self, order: ListOrder) -> float:
-        """Make an order, and return how many seconds that took."""
+        """Make an order, and return how many seconds that took. A failure is told to all who wait, too."""
         month, now_ns = month_of(self._clock.now_ms()), self._clock.monotonic_ns()
-        await in_slices(self._orders.build(order, month, now_ns))
+        try:
+            await in_slices(self._orders.build(order, month, now_ns))
+        except Exception as error:
+            self._awaited.pop(order, None)
+            failed = self._wanted.pop(order)
+            failed.set_exception(error)
+            failed.exception()  # nobody may be waiting
+            raise
         self._awaited.pop(order, None)
         self._wanted.pop(order).set_result(None)
         return (self._clock.monotonic_ns() - now_ns) / 1_000_000_000

@@ -59,15 +59,17 @@ class ListingIcons:
         return known.url if known is not None else None
 
     async def run(self) -> None:
-        """Ask about what is noted, until it is cancelled."""
+        """Ask about what is noted, until it is cancelled. It may run again after a failure."""
         while True:
-            await self._woken.wait()
-            self._woken.clear()
             while self._noted:
                 ref = next(iter(self._noted))
-                is_there = await self._ask(ref)
-                del self._noted[ref]
+                try:
+                    is_there = await self._ask(ref)
+                finally:
+                    del self._noted[ref]
                 await asyncio.sleep(self._pause_seconds if is_there else self._away_seconds)
+            self._woken.clear()
+            await self._woken.wait()
 
     def _told(self, ref: str) -> _Known | None:
         if not ref.startswith(BOTS):

@@ -255,9 +255,12 @@ def test_a_failing_endpoint_is_shown_with_the_reason_until_it_recovers(
 def test_a_suspended_endpoint_is_shown_with_what_waits_for_it(
     once: ThreadGateway, receiver: Receiver
 ) -> None:
+    assert once.concerns("endpoints") == []
     suspension = suspend(once, receiver)
     for user in users(3, first=50):
         once.cast(user)
+    (concern,) = once.concerns("endpoints")
+    assert concern.startswith("1 endpoint is suspended")
 
     shown = once.done("GET", "/debug/webhooks.json")
 

@@ -9,7 +9,7 @@ from tornado.web import Application
 
 from handlers.route import Resource
 from handlers.routes import ROUTES as ROWS
-from handlers.scrape import OPENMETRICS
+from handlers.scrape import PLAIN
 from serving.application import ApplicationPolicy, make_application
 from tests.support.contract import STATS, Served, filled, limit, refusal
 from tests.support.gateways import BOT, USER, running
@@ -31,7 +31,7 @@ UNSUPPORTED = {
 VOTERS = f"/bots/{BOT}/voters/{USER}"
 STREAMED = "/debug/snapshot"
 CONTENT_TYPES = {
-    "/metrics": OPENMETRICS,
+    "/metrics": PLAIN,
     "/docs": "text/html; charset=utf-8",
     STREAMED: "application/octet-stream",
 }

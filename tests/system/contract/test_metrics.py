@@ -8,7 +8,7 @@ import requests
 
 from handlers.route import PAGE
 from handlers.routes import ROUTES
-from handlers.scrape import OPENMETRICS
+from handlers.scrape import PLAIN
 from serving.traffic import CLASSES, OTHER, REFUSED
 from tests.support.contract import BOT_PATH, set_webhook
 from tests.support.contract import refusal as refusal_of
@@ -23,7 +23,7 @@ from tests.support.gateways import (
     eventually,
     running,
 )
-from tests.support.scraped import METRICS, Scraped, read, scraped
+from tests.support.scraped import METRICS, OPENMETRICS, Scraped, read, scraped
 from tests.support.webhook_receiver import Receiver
 
 WRONG = {"Authorization": "Bearer a-guess-at-the-token"}
@@ -52,27 +52,51 @@ def test_a_key_of_a_bot_does_not_open_it(gateway: ThreadGateway, key: str) -> No
     assert gateway.request("GET", METRICS, headers={"Authorization": f"Bearer {key}"}).status_code == 401
 
 
+OPEN = "application/openmetrics-text"
+ASKED_BY_PROMETHEUS = (
+    f"{OPEN};version=1.0.0;escaping=underscores;q=0.6,{OPEN};version=0.0.1;q=0.5,text/plain;version=0.0.4;q=0.3,"
+    "*/*;q=0.2"
+)
+
+
 @pytest.mark.parametrize(
-    "accept",
+    ("accept", "content_type"),
     [
-        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,*/*;q=0.1",
-        "text/plain;version=0.0.4",
-        "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited",
-        "application/json;q=,,;",
-        "",
+        (None, PLAIN),
+        ("", PLAIN),
+        ("*/*", PLAIN),
+        ("text/plain;version=0.0.4", PLAIN),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", PLAIN),
+        ("application/json;q=,,;", PLAIN),
+        ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", PLAIN),
+        (OPEN, OPENMETRICS),
+        (
+            f"{OPEN};version=1.0.0,{OPEN};version=0.0.1;q=0.75,*/*;q=0.1",
+            f"{OPENMETRICS}; escaping=underscores",
+        ),
+        (ASKED_BY_PROMETHEUS, f"{OPENMETRICS}; escaping=underscores"),
+        (f"{OPEN};version=0.0.1", PLAIN),
+        (f"{OPEN};version=x", PLAIN),
+        (f"{OPEN};version=99.x y", PLAIN),
+        ("text/plain;version=1.0.0", "text/plain; version=1.0.0; charset=utf-8; escaping=underscores"),
     ],
 )
-def test_it_is_openmetrics_whatever_is_accepted(gateway: ThreadGateway, accept: str) -> None:
+def test_its_format_is_the_one_that_is_accepted(
+    gateway: ThreadGateway, accept: str | None, content_type: str
+) -> None:
     headers = {"Authorization": f"Bearer {gateway.operator_token}", "Accept": accept}
     response = gateway.request("GET", METRICS, headers=headers)
-    assert read(response).value("ready") == 1
-    assert response.text.endswith("# EOF\n")
+    assert (response.status_code, response.headers["content-type"]) == (200, content_type)
+    assert response.headers["vary"] == "accept"
+    is_openmetrics = content_type.startswith(OPEN)
+    assert response.text.endswith("# EOF\n") is is_openmetrics
+    assert Scraped(response.text, is_openmetrics=is_openmetrics).value("ready") == 1
 
 
 def test_head_has_the_headers_and_no_body(gateway: ThreadGateway) -> None:
     response = gateway.operate("HEAD", METRICS)
     assert (response.status_code, response.content) == (200, b"")
-    assert response.headers["content-type"] == OPENMETRICS
+    assert response.headers["content-type"] == PLAIN
     assert int(response.headers["content-length"]) > 1_000
 
 

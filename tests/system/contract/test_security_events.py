@@ -90,6 +90,7 @@ def test_an_operator_who_comes_and_goes_is_told(gateway: PeopleGateway, told: To
 def test_a_sign_in_and_the_ends_of_sessions_are_told(gateway: PeopleGateway, told: Told) -> None:
     ada, user = gateway.person(None), f"users/{ADA}"
     assert told.only(ada.sign_in_as(ADA)) == {"event": "signed_in", "by": user, "user": user}
+    gateway.clock.advance(1)
     other = gateway.person(ADA)
     told.lines()
     (session, *_) = gateway.done("GET", f"/manage/users/{ADA}/sessions")["sessions"]

@@ -123,10 +123,15 @@ def test_without_space_reads_go_on_and_writes_answer_503_until_there_is_some(gat
     assert gateway.stats(key, {"server_count": 1_000}).status_code == 503
     assert gateway.operate("GET", f"/manage/bots/{BOT}").status_code == 200
     assert gateway.request("GET", "/healthz").status_code == 200
-    assert gateway.request("GET", "/readyz").status_code == 503
+    not_ready = gateway.request("GET", "/readyz")
+    assert (not_ready.status_code, "no space left on the disk" in not_ready.text) == (503, True)
+    (journal,) = gateway.concerns("journal")
+    assert "no space left on the disk" in journal
+    eventually(lambda: "is full" in "".join(gateway.concerns("disk")))
     ballast.unlink()
     eventually(lambda: voters.vote() == 201)
     assert gateway.request("GET", "/readyz").status_code == 200
+    assert gateway.concerns("journal") == []
     assert voters.found() == set(voters.voted)
     gateway.close()
     assert gateway.log.count("writes are refused until there is") == 1

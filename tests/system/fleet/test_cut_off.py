@@ -49,7 +49,7 @@ def test_a_node_that_is_cut_off_refuses_and_comes_back_knowing_which_keys_were_r
         }
         refused = b.voters(key)
         assert (refused.headers["retry-after"], refused.headers["ratelimit-limit"]) == ("5", "300")
-        (concern,) = (each for each in b.replication["concerns"] if "it refuses requests" in each)
+        (concern,) = (each for each in b.concerns("fleet") if "it refuses requests" in each)
         assert concern.startswith("this node (b) has heard nothing from Redis for more than 0.5 s")
         assert is_ready(a)
         assert a.voters(key).status_code == 401
@@ -57,7 +57,7 @@ def test_a_node_that_is_cut_off_refuses_and_comes_back_knowing_which_keys_were_r
         proxy.restore()
         assert eventually(lambda: (status := b.voters(key).status_code) != 503 and status) == 401
         eventually(lambda: is_ready(b))
-        assert not [each for each in b.replication["concerns"] if "it refuses requests" in each]
+        assert not [each for each in b.concerns("fleet") if "it refuses requests" in each]
         assert b.cast()["vote"] == 1
 
 

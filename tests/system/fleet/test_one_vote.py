@@ -110,7 +110,7 @@ def test_users_who_vote_at_two_nodes_at_once_have_one_vote_however_far_redis_is(
         a.list_bot()
         fleet.converge(a, b)
         proxy.delay(requests=0.25, answers=0.25)
-        eventually(lambda: all(FAR in "".join(node.replication["concerns"]) for node in (a, b)))
+        eventually(lambda: all(FAR in "".join(node.concerns("fleet")) for node in (a, b)))
 
         def vote(user: str) -> list[int]:
             with ThreadPoolExecutor(2) as both:

@@ -68,7 +68,7 @@ def test_two_nodes_that_differ_say_so_to_both_operators(
     }
     with differing(tmp_path, redis_server.url) as pair:  # no fixture: pytest misses lines between its phases
         a, b = pair.nodes
-        eventually(lambda: {*a.replication["concerns"], *b.replication["concerns"]} == wanted)
+        eventually(lambda: {*a.concerns("fleet"), *b.concerns("fleet")} == wanted)
         lines = warned(caplog)
     assert all(lines.count(line) == 1 for line in wanted)
 
@@ -100,15 +100,17 @@ def test_without_redis_nobody_knows_who_is_there_and_who_has_much_to_tell_is_beh
     redis_server.stop()
     eventually(lambda: state_of(a, "b") == "unknown")
     assert a.replication["nodes"]["b"]["silent_ms"] is None
+    assert a.concerns("redis")
     a.cast(users(1)[0])
     behind = f"this node (a) is behind: what it did {BEHIND_SECONDS:g} s ago is not told yet"
-    passing(a, lambda: [line for line in a.replication["concerns"] if line.startswith(behind)])
+    passing(a, lambda: [line for line in a.concerns("fleet") if line.startswith(behind)])
 
     redis_server.start()
 
     pair.converge()
     eventually(lambda: state_of(a, "b") == "there")
-    eventually(lambda: not [line for line in a.replication["concerns"] if line.startswith(behind)])
+    eventually(lambda: not a.concerns("redis"))
+    eventually(lambda: not [line for line in a.concerns("fleet") if line.startswith(behind)])
     lines = warned(caplog)
     assert [line.partition(":")[0] for line in lines if "is behind" in line] == [
         "this node (a) is behind",
@@ -122,8 +124,8 @@ def test_a_node_that_says_nothing_for_long_is_told_and_so_is_its_return(
     a, b = pair.nodes
     b.stop()
     silent = f"node b has said nothing for {BEHIND_SECONDS:g} s"
-    passing(a, lambda: silent in a.replication["concerns"])
+    passing(a, lambda: silent in a.concerns("fleet"))
     eventually(lambda: state_of(a, "b") == "silent")
     b.start()
-    eventually(lambda: silent not in a.replication["concerns"])
+    eventually(lambda: silent not in a.concerns("fleet"))
     assert [line for line in warned(caplog) if line.startswith("node b")] == [silent, "node b is there again"]

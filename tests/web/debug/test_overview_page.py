@@ -26,6 +26,17 @@ def test_the_overview_shows_the_process(gateway: ThreadGateway, visitor: PageVis
     assert "1 users voted" in shown
 
 
+def test_a_banner_says_what_is_wrong_now_as_the_api_does(
+    gateway: ThreadGateway, visitor: PageVisitor
+) -> None:
+    assert "Wrong now" not in words(visitor.page("/debug"))
+    for _ in range(301):
+        gateway.voters("vg_" + "k" * 43)
+    (concern,) = gateway.done("GET", "/debug/state")["concerns"]
+    assert f"Wrong now {concern['text']} {concern['action']}" in words(visitor.page("/debug"))
+    assert gateway.done("GET", "/debug/overview.json")["concerns"] == [concern]
+
+
 def test_the_twins_of_pages_take_the_session_as_they_take_the_token(visitor: PageVisitor) -> None:
     twin = visitor.get("/debug/overview.json")
     assert (twin.status_code, twin.json()["success"]) == (200, True)

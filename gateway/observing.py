@@ -1,0 +1,80 @@
+"""The observers in the composition root: their loops, and what the operator learns of. No logic."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from core.clock import Clock
+from gateway.delivery import Delivering
+from gateway.endpoints import Callers, Counting, Life, readiness
+from gateway.front import Front
+from gateway.membership import Membership
+from gateway.sites import Sites
+from gateway.store import Store
+from handlers.concerns import ConcernList, ConcernSources
+from handlers.public import PublicApi
+from handlers.refused import RefusedAddresses
+from handlers.security_log import SecurityBounds
+from handlers.slices import in_slices
+from serving.observers import Observers
+from serving.timeline import Timeline
+
+
+def observing(
+    observers: Observers,
+    clock: Clock,
+    store: Store,
+    life: Life,
+    timeline: Timeline,
+    public: PublicApi,
+    callers: Callers,
+    front: Front,
+    counting: Counting,
+    sites: Sites,
+) -> list[Coroutine[Any, Any, None]]:
+    """Return the loops of all observers but those of the pages."""
+    loops: dict[str, Callable[[], Awaitable[None]]] = {
+        "slow_disk": store.journal.slow_disk.run,
+        "disk_space": store.space.run,
+        "loop_delay": life.lag.run,
+        "timeline": timeline.run,
+        "key_uses": public.uses.run,
+        "refused_addresses": callers.refused.run,
+        "security_log": SecurityBounds(clock).run,
+        "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
+    }
+    if front.access is not None:
+        loops["access_log"] = front.access.run
+    if counting.platform is not None and sites.platform is not None:
+        loops["server_counts"] = partial(counting.platform.run, sites.platform.guild_count)
+    return [observers.run(name, loop) for name, loop in loops.items()]
+
+
+def concern_list(
+    store: Store,
+    delivering: Delivering,
+    life: Life,
+    fleet: Membership | None,
+    refused: RefusedAddresses,
+    observers: Observers,
+) -> ConcernList:
+    """Return what tells the operator what is wrong now."""
+    journal, ready = store.journal, readiness(store, life, fleet)
+    return ConcernList(
+        ConcernSources(
+            not_ready=lambda: ready() if journal.writable else None,
+            journal_refuses=lambda: journal.why_not_writable,
+            disk_is_behind=lambda: journal.is_behind,
+            disk_is_slow=lambda: journal.slow_disk.is_slow,
+            free_bytes=lambda: store.space.free_bytes,
+            needed_bytes=lambda: store.space.needed_bytes,
+            snapshot_failure=lambda: store.snapshotter.failure,
+            fleet=fleet.node.standing if fleet is not None else lambda: None,
+            fleet_warnings=fleet.node.concerns if fleet is not None else list,
+            proxy_down=lambda: delivering.outbox.stopped,
+            endpoints_suspended=lambda: len(delivering.suspensions),
+            addresses_refused=lambda: len(refused),
+            some_refused=refused.some,
+            failing_observers=observers.failing,
+        )
+    )
