@@ -40,7 +40,8 @@ def commands_of(kind: str) -> dict[str, click.Command]:
         f"{kind} submit": _writing(kind, "submit"),
         f"{kind} edit": _writing(kind, "edit"),
         f"{kind} list": _listing(kind),
-        f"{kind} deny": _denying(kind),
+        f"{kind} deny": _for_a_reason(f"{kind} deny", f"deny{form}"),
+        f"{kind} withdraw": _for_a_reason(f"{kind} withdraw", f"withdraw{form}"),
         f"{kind} offer": _of_heir(f"{kind} offer", f"offer{form}"),
         f"{kind} accept-offer": _of_heir(f"{kind} accept-offer", f"accept{form}Offer"),
     }
@@ -85,7 +86,8 @@ def _writing(kind: str, verb: str) -> click.Command:
             caller.show(caller.call(f"submit{thing.capitalize()}", {"id": id, **body}))
             return
         shown = caller.call(f"show{thing.capitalize()}", id=id)
-        before = {name: shown[name] for name in _EDITED[kind]}
+        newest = {**shown, **shown["change"]["proposed"]} if shown["change"] else shown
+        before = {name: newest[name] for name in _EDITED[kind]}
         caller.show(caller.call(f"edit{thing.capitalize()}", {**before, **body}, id=id))
 
     what = f"Submit a {thing}." if verb == "submit" else f"Edit a {thing}."
@@ -115,16 +117,14 @@ def _of_heir(command: str, operation: str) -> click.Command:
     return CallingCommand(command.split()[-1], callback=run, params=params, help=text)
 
 
-def _denying(kind: str) -> click.Command:
-    thing = kind[:-1]
-
+def _for_a_reason(command: str, operation: str) -> click.Command:
     @pass_caller
     def run(caller: GatewayCaller, /, id: str, reason: str) -> None:
-        caller.show(caller.call(f"deny{thing.capitalize()}", {"reason": reason}, id=id))
+        caller.show(caller.call(operation, {"reason": reason}, id=id))
 
     params: list[click.Parameter] = [
         click.Argument(["id"], metavar="ID"),
         click.Argument(["reason"], metavar="REASON"),
     ]
-    text = f"Deny a {thing} in review.\n\nREASON is shown to its owner."
-    return CallingCommand("deny", callback=run, params=params, help=text)
+    text = f"{BY_NAME[operation].summary}.\n\nREASON is shown to its owner."
+    return CallingCommand(command.split()[-1], callback=run, params=params, help=text)

@@ -37,6 +37,18 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         (f"{kind} remove", f"remove{form}", "DELETE", one, f"Remove a {thing}"),
         (f"{kind} approve", f"approve{form}", "POST", f"{one}/approve", f"Approve a {thing} in review", True),
         (f"{kind} deny", f"deny{form}", "POST", f"{one}/deny", f"Deny a {thing} in review", True),
+        (
+            *(f"{kind} withdraw", f"withdraw{form}", "POST", f"{one}/withdraw"),
+            *(f"Withdraw the approval of a {thing}", True),
+        ),
+        (
+            *("review agree", f"agreeTo{form}Change", "POST", f"{one}/change/agree"),
+            *(f"Agree to the change of a {thing}", True),
+        ),
+        (
+            *("review refuse", f"refuse{form}Change", "POST", f"{one}/change/refuse"),
+            *(f"Refuse the change of a {thing}", True),
+        ),
         ("webhook set", f"save{form}Webhook", "PUT", webhook, f"Set a {thing}'s webhook", True),
         ("webhook show", f"show{form}Webhook", "GET", webhook, f"Show a {thing}'s webhook"),
         ("webhook remove", f"remove{form}Webhook", "DELETE", webhook, f"Remove a {thing}'s webhook"),

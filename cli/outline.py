@@ -27,7 +27,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "moderators": ("id", "username", "display_name", "moderator"),
     "sessions": ("id", "label", "opened_at", "seen_at"),
     "quarantines": ("act", "reason", "by", "since", "until", "in_force"),
-    "queue": ("ref", "name", "owner_id", "since", "claimed_by", "proven"),
+    "queue": ("ref", "what", "name", "owner_id", "since", "claimed_by", "proven"),
     "notes": ("at", "by", "text"),
     "history": ("at", "by", "deed", "about"),
     "deliveries": ("id", "user", "state", "status", "error", "attempts", "queued_at", "next_attempt_at"),

@@ -19,4 +19,35 @@ def note(caller: GatewayCaller, listing: ListingRef, text: str) -> None:
     caller.show(caller.call(f"note{listing.thing}", {"text": text}, id=listing.id))
 
 
-COMMANDS: dict[str, click.Command] = {"review note": note}
+@click.command("agree", cls=CallingCommand)
+@listing_argument
+@click.argument("version")
+@pass_caller
+def agree(caller: GatewayCaller, listing: ListingRef, version: str) -> None:
+    """Agree to the change of an approved listing.
+
+    VERSION names the change that you have seen: `bots show` and `servers show` print it.
+    """
+    caller.show(caller.call(f"agreeTo{listing.thing}Change", {"version": version}, id=listing.id))
+
+
+@click.command("refuse", cls=CallingCommand)
+@listing_argument
+@click.argument("version")
+@click.argument("reason")
+@pass_caller
+def refuse(caller: GatewayCaller, listing: ListingRef, version: str, reason: str) -> None:
+    """Refuse the change of an approved listing.
+
+    VERSION names the change that you have seen: `bots show` and `servers show` print it. REASON is shown to
+    the owner.
+    """
+    body = {"version": version, "reason": reason}
+    caller.show(caller.call(f"refuse{listing.thing}Change", body, id=listing.id))
+
+
+COMMANDS: dict[str, click.Command] = {
+    "review note": note,
+    "review agree": agree,
+    "review refuse": refuse,
+}

@@ -31,6 +31,7 @@ from core.rows import (
     NodeCounts,
     Outcome,
     OwnerDeed,
+    PendingChange,
     Policy,
     Review,
     ServerCheck,
@@ -62,13 +63,15 @@ class ManagementEvent(Stamped, frozen=True, kw_only=True):
 
 class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
     """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit.
-    `owner_id` is for a new listing; an edit leaves the owner as they are."""
+    `owner_id` is for a new listing; an edit leaves the owner as they are. `profile` and `change` are those of
+    the row from now on: a proposed change leaves the profile as it was."""
 
     ref: str
     owner_id: str
     profile: BotProfile | ServerProfile
     review: Review
     at_ms: int
+    change: PendingChange | None = None
 
 
 class OwnerSet(ManagementEvent, frozen=True, tag="owner_set.1"):
@@ -99,8 +102,22 @@ class CoOwnersEnded(ManagementEvent, frozen=True, tag="co_owners_ended.1"):
 
 
 class ListingReviewed(ManagementEvent, frozen=True, tag="listing_reviewed.2"):
+    """A listing was approved or denied, or its approval was withdrawn, which ends a change of it."""
+
     ref: str
     review: Review
+    reason: str | None
+    at_ms: int
+    withdraws: bool = False
+
+
+class ChangeDecided(ManagementEvent, frozen=True, tag="change_decided.1"):
+    """A moderator has agreed to the change of an approved listing, or has refused it for a reason. `profile`
+    is the version that everybody sees from now on."""
+
+    ref: str
+    profile: BotProfile | ServerProfile
+    is_agreed: bool
     reason: str | None
     at_ms: int
 
@@ -608,6 +625,7 @@ RareEvent = (
     | CoOwnerSaved
     | CoOwnersEnded
     | ListingReviewed
+    | ChangeDecided
     | ListingRemoved
     | KeySaved
     | KeyUsed

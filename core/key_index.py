@@ -1,4 +1,7 @@
-"""The index of API keys. Law: grants come from the rows of listings, and from nothing else."""
+"""The index of API keys. Law: grants come from the rows of listings, and a row that is not approved has none.
+
+So the keys of a bot open nothing while its approval is withdrawn, and open it again once it is approved.
+"""
 
 from collections.abc import Mapping
 
@@ -15,7 +18,7 @@ class KeyIndex:
 
     def add(self, row: Listing) -> None:
         self.count += len(row.keys)
-        for key in row.keys:
+        for key in row.keys if row.review == "approved" else ():
             self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
             if key.old_digest is not None:
                 self._grants[key.old_digest] = KeyGrant(row.ref, key.id, key.old_until_ms)

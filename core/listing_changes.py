@@ -14,6 +14,7 @@ from core.clock import day_of
 from core.co_owner_changes import with_co_owner, without_co_owners
 from core.events import (
     ActualCountSet,
+    ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
     EligibilityChecked,
@@ -47,6 +48,7 @@ from core.rows import (
     Key,
     Listing,
     Note,
+    PendingChange,
     Proof,
     Revocation,
     ServerProfile,
@@ -60,6 +62,7 @@ from core.trail import with_act
 OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
 ManagedRowEvent = (
     ListingReviewed
+    | ChangeDecided
     | KeySaved
     | KeyDeleted
     | ActualCountSet
@@ -87,6 +90,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
             *(event.ref, event.owner_id, event.profile, event.review, at_ms, at_ms),
             stamps=stamps,
             sent_ms=at_ms,
+            change=_stamped_change(event.change, stamp),
         )
         return _with_act(row, event, stamp, "submitted")
     is_reviewed = event.review != "in_review"
@@ -95,7 +99,8 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
         denied_profile=_denied_profile(row, event),
         profile=event.profile,
         review=event.review,
-        updated_ms=event.at_ms,
+        change=_stamped_change(event.change, stamp),
+        updated_ms=row.updated_ms if is_reviewed and event.profile == row.profile else event.at_ms,
         sent_ms=row.sent_ms if is_reviewed or row.review == "in_review" else event.at_ms,
         reason=row.reason if is_reviewed else None,
         reviewed_ms=row.reviewed_ms if is_reviewed else None,
@@ -109,6 +114,14 @@ def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerPro
     if event.review != "in_review":
         return None
     return row.profile if row.review == "denied" else row.denied_profile
+
+
+def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> PendingChange | None:
+    """Return the change with the time of the stamp, so that one that follows an erasure is later than it."""
+    if change is None or stamp is None:
+        return change
+    since_ms = stamp.ms if change.since_ms == change.sent_ms else change.since_ms
+    return replace(change, sent_ms=stamp.ms, since_ms=since_ms)
 
 
 def _taken_over(row: Listing, event: ListingTakenOver, stamp: Stamp | None) -> Listing:
@@ -146,20 +159,11 @@ def changed(row: Listing, event: RowEvent, stamp: Stamp | None) -> Listing:
 
 def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listing:
     match event:
-        case ListingReviewed():
-            reviewed = replace(
-                row,
-                review=event.review,
-                reason=event.reason,
-                reviewed_ms=event.at_ms,
-                denied_profile=None,
-                stamps=_stamped(row.stamps, "profile", stamp),
-            )
-            deed: Deed = "approved" if event.review == "approved" else "denied"
-            return _with_act(reviewed, event, stamp, deed, event.reason or "")
+        case ListingReviewed() | ChangeDecided():
+            return _decided(row, event, stamp)
         case KeySaved(key=key):
             saved_key = _with_key(row, key if stamp is None else replace(key, stamp=stamp))
-            deed = "key_issued" if key.rotated_ms is None else "key_rotated"
+            deed: Deed = "key_issued" if key.rotated_ms is None else "key_rotated"
             return _with_act(saved_key, event, stamp, deed, key.name)
         case KeyDeleted():
             known = row.key(event.key_id)
@@ -203,6 +207,28 @@ def _managed(row: Listing, event: ManagedRowEvent, stamp: Stamp | None) -> Listi
             return _at_review(row, event, stamp)
         case _:
             assert_never(event)
+
+
+def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp | None) -> Listing:
+    stamps = _stamped(row.stamps, "profile", stamp)
+    if isinstance(event, ChangeDecided):
+        updated_ms = row.updated_ms if event.profile == row.profile else event.at_ms
+        row = replace(row, profile=event.profile, change=None, updated_ms=updated_ms, stamps=stamps)
+        deed: Deed = "change_agreed" if event.is_agreed else "change_refused"
+        return _with_act(row, event, stamp, deed, event.reason or "")
+    reviewed = replace(
+        row,
+        profile=row.latest,  # the owner of a listing that is not approved sees and edits one version
+        change=None,
+        review=event.review,
+        reason=event.reason,
+        reviewed_ms=event.at_ms,
+        denied_profile=None,
+        stamps=stamps,
+    )
+    deed = "approved" if event.review == "approved" else "denied"
+    deed = "withdrawn" if event.withdraws else deed
+    return _with_act(reviewed, event, stamp, deed, event.reason or "")
 
 
 def _with_owners(row: Listing, event: OwnersEvent, stamp: Stamp | None) -> Listing:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from core.actors import Actor
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
-from core.review_counts import KindAndReview, ReviewCounts
+from core.review_counts import KindAndStanding, ReviewCounts, Standing, standing_of
 from core.rows import KeyGrant, Listing, OwnerMessage, VoteFlag
 from core.striking import actors_of
 
@@ -45,8 +45,8 @@ class ListingsView(Mapping[str, Listing]):
 
     @property
     @abstractmethod
-    def by_review(self) -> Mapping[KindAndReview, int] | None:
-        """The number of rows by kind and review; None until `count_reviews` has come to its end."""
+    def by_review(self) -> Mapping[KindAndStanding, int] | None:
+        """The number of rows by kind and standing; None until `count_reviews` has come to its end."""
 
     @abstractmethod
     def count_reviews(self) -> Iterator[None]:
@@ -97,11 +97,11 @@ class ListingTable(ListingsView):
         return self._keys.count + self._packed_keys
 
     @property
-    def by_review(self) -> Mapping[KindAndReview, int] | None:
+    def by_review(self) -> Mapping[KindAndStanding, int] | None:
         return self._reviews.known
 
     def count_reviews(self) -> Iterator[None]:
-        return self._reviews.count(self._refs, lambda ref: self.brief(ref).review)
+        return self._reviews.count(self._refs, lambda ref: _standing_of(self.brief(ref)))
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -153,13 +153,13 @@ class ListingTable(ListingsView):
             insort(self._refs, row.ref)
             _discard(self._orphans, row.ref)
             self._keys.add(row)
-        elif before.keys is not row.keys:
+        elif before.keys is not row.keys or before.review != row.review:
             self._keys.remove(before)
             self._keys.add(row)
         self._rows[row.ref] = row
         self._note_message(row)
         self._note_flags(row)
-        self._reviews.changed(row.ref, before.review if before is not None else None, row.review)
+        self._reviews.changed(row.ref, _standing(before), _standing(row))
 
     def remove(self, ref: str) -> None:
         """Forget the row, and that the ref is an orphan."""
@@ -170,7 +170,7 @@ class ListingTable(ListingsView):
             self._untold.pop(ref, None)
             self._flagged.pop(ref, None)
             _discard(self._refs, ref)
-            self._reviews.changed(ref, row.review, None)
+            self._reviews.changed(ref, _standing(row), None)
         _discard(self._orphans, ref)
 
     def voted_for(self, ref: str) -> None:
@@ -240,3 +240,11 @@ def _discard(refs: list[str], ref: str) -> None:
     at = bisect_left(refs, ref)
     if refs[at : at + 1] == [ref]:
         del refs[at]
+
+
+def _standing(row: Listing | None) -> Standing | None:
+    return standing_of(row.review, is_changed=row.change is not None) if row is not None else None
+
+
+def _standing_of(brief: Brief) -> Standing:
+    return standing_of(brief.review, is_changed=brief.changed_ms is not None)

@@ -38,7 +38,8 @@ SHAPE = shape_of(Listing)
 
 class Brief(NamedTuple):
     """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are those who are
-    asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`."""
+    asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`. A
+    change has waited since `changed_ms`."""
 
     name: str
     owners: tuple[str, ...]
@@ -50,6 +51,7 @@ class Brief(NamedTuple):
     is_hidden: bool = False
     lost_by: str = ""
     asked: tuple[str, ...] = ()
+    changed_ms: int | None = None
 
     @property
     def is_public(self) -> bool:
@@ -74,6 +76,7 @@ def brief_of(row: Listing) -> Brief:
         row.is_hidden,
         row.taken.lost_by if row.taken is not UNSET else "",
         row.asked,
+        row.change.since_ms if row.change is not None else None,
     )
 
 
@@ -114,6 +117,10 @@ class _BriefTakeover(msgspec.Struct, frozen=True, array_like=True):
     lost_by: str = ""
 
 
+class _BriefChange(msgspec.Struct, frozen=True):
+    since_ms: int
+
+
 class _BriefRow(msgspec.Struct):
     owner_id: str
     profile: _BriefProfile
@@ -124,6 +131,7 @@ class _BriefRow(msgspec.Struct):
     taken: _BriefTakeover = _BriefTakeover()
     co_owners: tuple[CoOwner, ...] = ()
     hand_over: HandOver | None = None
+    change: _BriefChange | None = None
 
     @property
     def brief(self) -> Brief:
@@ -139,6 +147,7 @@ class _BriefRow(msgspec.Struct):
             self.eligibility.hidden_ms is not None,
             self.taken.lost_by,
             asked_users(self.owner_id, self.co_owners, self.hand_over),
+            self.change.since_ms if self.change is not None else None,
         )
 
 

@@ -36,6 +36,10 @@ Thing = Literal[
 ConflictReason = Literal[
     "listing_exists",
     "not_in_review",
+    "is_approved",
+    "not_approved",
+    "no_change",
+    "other_version",
     "keys_need_approval",
     "too_many_keys",
     "votes_need_approval",

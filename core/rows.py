@@ -17,7 +17,9 @@ from msgspec import UNSET, UnsetType
 from core.actors import Actor, user_of
 
 Review = Literal["in_review", "approved", "denied"]
-Decision = Literal["approved", "denied"]
+Decision = Literal["approved", "denied", "withdrawn", "change_agreed", "change_refused"]
+"""What a moderator decides. `withdrawn`: an approval, which makes the listing a denied one. The last two are
+about the change of an approved listing."""
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
@@ -40,6 +42,9 @@ Deed = Literal[
     "handed_over",
     "approved",
     "denied",
+    "withdrawn",
+    "change_agreed",
+    "change_refused",
     "key_issued",
     "key_rotated",
     "key_deleted",
@@ -99,6 +104,21 @@ class ServerProfile(
     category: str
 
 
+class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """What the owners of an approved listing have changed, while no moderator has decided about it.
+
+    The profile of a listing is always what the public sees, and `other` is the other version: the one that
+    was agreed to last if the change `is_public`, else the one that is proposed. `by` sent the newest version
+    at `sent_ms`. Some version has waited since `since_ms`. In a fleet these times are stamps.
+    """
+
+    other: BotProfile | ServerProfile
+    is_public: bool
+    by: Actor
+    sent_ms: int
+    since_ms: int
+
+
 class Stamp(msgspec.Struct, frozen=True, array_like=True, order=True, gc=False):
     """The time and the node of a fleet at which something was last written. The greater of two stamps wins.
 
@@ -117,7 +137,7 @@ class Stamps(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The stamps of a listing's parts, which are written independently of each other."""
 
     profile: Stamp = UNSTAMPED
-    """The stamp of the profile and the review."""
+    """The stamp of the profile, its change and the review."""
     counts: Stamp = UNSTAMPED
     actual: Stamp = UNSTAMPED
     limits: Stamp = UNSTAMPED
@@ -399,10 +419,11 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     `stats_window` counts the updates of this node, and `windows` those of other nodes, by their labels. The
     `trail` says who did what with the listing: see `core/trail.py`. While a listing that was denied waits for
-    another decision, `denied_profile` is the profile that was denied. `sent_ms` is
-    the time at which its owner last sent it to review; a row of older versions has none. `pushed` has the
-    counts that a bot has pushed by day: see `core/push_history.py`. A row without a `message`, `flags`,
-    `eligibility`, `pushed` or `taken` has no such field in its bytes.
+    another decision, `denied_profile` is the profile that was denied. An approved listing that was edited has
+    a `change` until a moderator decides about it. `sent_ms` is the time at which its owner last sent it to
+    review; a row of older versions has none. `pushed` has the counts that a bot has pushed by day: see
+    `core/push_history.py`. A row without a `message`, `flags`, `eligibility`, `pushed` or `taken` has no such
+    field in its bytes.
     """
 
     ref: str
@@ -433,6 +454,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     sent_ms: int | None = None
     co_owners: tuple[CoOwner, ...] = ()
     hand_over: HandOver | None = None
+    change: PendingChange | None = None
     message: OwnerMessage | UnsetType = UNSET
     flags: tuple[VoteFlag, ...] | UnsetType = UNSET
     eligibility: Eligibility | UnsetType = UNSET
@@ -448,6 +470,16 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     def is_public(self) -> bool:
         """True for a listing that everybody may see and vote for."""
         return self.review == "approved" and not self.is_hidden
+
+    @property
+    def agreed(self) -> BotProfile | ServerProfile:
+        """The version that a moderator agreed to last; of a listing that is not approved, its profile."""
+        return self.change.other if self.change is not None and self.change.is_public else self.profile
+
+    @property
+    def latest(self) -> BotProfile | ServerProfile:
+        """The version that its owners saved last."""
+        return self.profile if self.change is None or self.change.is_public else self.change.other
 
     @property
     def id(self) -> str:

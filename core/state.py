@@ -30,6 +30,7 @@ from core.delivery_table import DeliveriesView, DeliveryTable
 from core.digest import Digest
 from core.events import (
     ActualCountSet,
+    ChangeDecided,
     CooldownsKept,
     CoOwnerSaved,
     CoOwnersEnded,
@@ -161,6 +162,7 @@ class State:
         match event:
             case (
                 ListingReviewed()
+                | ChangeDecided()
                 | OwnerSet()
                 | CoOwnerSaved()
                 | CoOwnersEnded()

@@ -3,7 +3,7 @@
 A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
 one who has proven to own it, as the one who lost it to another owner, as the one whom a message tells of a
 decision, as those whose votes a rule has flagged, as makers of keys, as co-owners and those who are invited,
-and as the heir of a hand-over.
+as the heir of a hand-over, and as the one who has changed an approved listing.
 """
 
 from msgspec import UNSET
@@ -17,7 +17,7 @@ from core.trail import struck_out
 
 def actors_of(row: Listing) -> set[Actor]:
     """Return everybody whom the row names."""
-    named = [each.by for each in (row.claim, row.proof) if each is not None]
+    named = [each.by for each in (row.claim, row.proof, row.change) if each is not None]
     if row.message is not UNSET:
         named.append(row.message.to)
     if row.taken is not UNSET:
@@ -56,6 +56,9 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
     offered_ms = (stamps.owner.ms or hand_over.at_ms) if hand_over is not None else 0
     if hand_over is not None and hand_over.heir == actor and (until_ms is None or offered_ms <= until_ms):
         hand_over = None
+    change = row.change
+    if change is not None and change.by == actor and (until_ms is None or change.sent_ms <= until_ms):
+        change = replace(change, by=ERASED)
     notes = (replace(note, by=ERASED) if is_meant(note, note.at_ms) else note for note in row.notes)
     flags = row.flags
     if flags is not UNSET:
@@ -76,6 +79,7 @@ def without_actor(row: Listing, actor: Actor, until_ms: int | None) -> Listing:
         keys=tuple(_without_maker(key, actor, until_ms) for key in row.keys),
         co_owners=without_user(row.co_owners, actor, until_ms),
         hand_over=hand_over,
+        change=change,
     )
 
 

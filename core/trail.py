@@ -18,7 +18,8 @@ KEPT = 20  # of one listing
 APART = 10
 """So many acts of each of these groups of deeds are kept, however many others followed."""
 GROUPS: Sequence[frozenset[Deed]] = (
-    frozenset({"submitted", "approved", "denied", "taken_over"}),
+    frozenset({"submitted", "approved", "denied", "withdrawn", "taken_over"}),
+    frozenset({"change_agreed", "change_refused"}),
     frozenset({"key_issued", "key_rotated", "key_deleted"}),
 )
 Place = tuple[int | str, ...]

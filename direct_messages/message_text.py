@@ -4,6 +4,7 @@ Names and reasons are shown as text, and never as markup.
 """
 
 import hashlib
+from typing import assert_never
 
 from core import rows
 from core.rows import Listing, OwnerMessage
@@ -17,9 +18,21 @@ def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> st
     """Return the text for the owner of a listing."""
     named = _named(listing)
     page = f"<{public_url}/{listing.ref}/manage>"  # the brackets keep the platform from drawing the page
-    if message.decision == "approved":
-        return f"Your {named} was approved: it is listed, and users can vote for it.\n{page}"
-    head, foot = f"Your {named} was denied.", f"You can edit it and send it again: {page}"
+    again = f"You can edit it and send it again: {page}"
+    match message.decision:
+        case "approved":
+            return f"Your {named} was approved: it is listed, and users can vote for it.\n{page}"
+        case "change_agreed":
+            return f"The change of your {named} was agreed to: everybody sees it.\n{page}"
+        case "denied":
+            head, foot = f"Your {named} was denied.", again
+        case "withdrawn":
+            head, foot = f"The approval of your {named} was withdrawn: it is not listed any more.", again
+        case "change_refused":
+            foot = f"The version before is listed. You can change it again: {page}"
+            head = f"The change of your {named} was refused."
+        case _:
+            assert_never(message.decision)
     lines = filter(None, map(plain_line, (message.reason or "").splitlines()))
     room = MOST_UNITS - utf16_units(f"{head}\n\n\n\n{foot}")
     reason = shown_as_text("\n".join(lines), room)

@@ -52,6 +52,7 @@ from handlers.vote_feed import VoteFeed
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from listings.rules import EditsShown
 from listings.webhooks import WebhookPolicy
 from openapi.deployment import Deployment
 from people.roles import Moderators
@@ -128,6 +129,7 @@ class EndpointPolicy:
     """The numbers that the API's description says."""
     has_site: bool
     """True if there are pages for people."""
+    edits: EditsShown
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def endpoint_policy(settings: Settings) -> EndpointPolicy:
         attempt_seconds=settings.webhooks.timeout_seconds + 1,
         described=deployment(settings),
         has_site=settings.web.public_url is not None,
+        edits=settings.review.edits,
     )
 
 
@@ -267,6 +270,7 @@ def all_endpoints(
         claims=fleet.claims if fleet is not None else None,
         mark=fleet.digest_of if fleet is not None else lambda _: "",
         tells_owners=managed.tells_owners,
+        edits=policy.edits,
         vote_mark=KeyedDigests(callers.digester.secret).vote,
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}

@@ -63,6 +63,7 @@ def alike(settings: Settings) -> Mapping[str, str]:
         "stats.max_difference": f"{settings.stats.max_difference}",
         "limits.stats": f"{limits.stats.requests} in {limits.stats.window_seconds:g} s",
         "limits.voters": f"{limits.voters.requests} in {limits.voters.window_seconds:g} s",
+        "review.edits": settings.review.edits,
         "redis.lease_seconds": f"{settings.redis.lease_seconds:g}",
         "chat_platform.bot_token": "set" if settings.chat_platform.bot_token is not None else "not set",
     }

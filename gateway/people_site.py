@@ -26,6 +26,7 @@ from listings.keys import KeyDigester
 from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
+from listings.rules import EditsShown
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
@@ -180,6 +181,7 @@ class PeopleSite:
         self._ledger = ledger
         self._clock = clock
         self.platform = platform
+        self._edits: EditsShown = settings.review.edits
         self._reasons = [
             PresetReason(each.key, each.title, each.text, each.kind) for each in settings.review.reasons
         ]
@@ -221,7 +223,7 @@ class PeopleSite:
             take_over=TakeOverPages(
                 ledger, clock, applications, self._lists, self._code_of, self._site.visitor
             ),
-            profile=ProfilePages(state, clock, access, answers, self._previews),
+            profile=ProfilePages(state, access, answers, self._previews, self._edits),
             owners=OwnerPages(state, clock, access, answers),
             invitations=InvitationPages(state, clock, access, answers),
             removal=RemovalPages(access, answers),

@@ -17,12 +17,14 @@ from core.rows import (
     CheckOutcome,
     HandOver,
     Listing,
+    PendingChange,
     Policy,
     Review,
     ServerProfile,
 )
 from handlers.redaction import Redactor
-from handlers.views import NEXT, Count, Moment, Positive, Snowflake, Success, View, including
+from handlers.views import NEXT, ActorName, Count, Moment, Positive, Snowflake, Success, View, including
+from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 
 _REDACTED = Redactor()
@@ -61,7 +63,9 @@ class ListingView(View):
     id: Snowflake
     owner_id: Snowflake
     state: Review
-    reason: Annotated[str | None, Meta(description="The reason why the listing was denied.")]
+    reason: Annotated[
+        str | None, Meta(description="The reason why the listing was denied, or its approval withdrawn.")
+    ]
     created_at: Moment
     updated_at: Moment
     reviewed_at: Moment | None
@@ -72,9 +76,51 @@ class ListingView(View):
     ]
 
 
+class ChangeView(View):
+    """A change of an approved listing, about which no moderator has decided yet."""
+
+    version: Annotated[str, Meta(description="A decision names it.", examples=["5f1e9c02a7d46b83"])]
+    is_public: Annotated[
+        bool,
+        Meta(
+            description="True if everybody sees the proposed version meanwhile; false if they see the agreed "
+            "one (`review.edits`)."
+        ),
+    ]
+    sent_by: ActorName
+    sent_at: Moment
+    waiting_since: Annotated[Moment, Meta(description="When the first of its edits was sent.")]
+
+
+@including(BotProfile, after=None)
+class BotVersion(View):
+    """A version of a bot's profile."""
+
+
+@including(ServerProfile, after=None)
+class ServerVersion(View):
+    """A version of a server's profile."""
+
+
+class BotChange(ChangeView):
+    """A change of an approved bot, about which no moderator has decided yet."""
+
+    agreed: BotVersion
+    proposed: BotVersion
+
+
+class ServerChange(ChangeView):
+    """A change of an approved server, about which no moderator has decided yet."""
+
+    agreed: ServerVersion
+    proposed: ServerVersion
+
+
 @including(BotProfile, after="owner_id")
 class BotView(ListingView):
-    """A bot as the management API shows it."""
+    """A bot as the management API shows it. Its profile is what everybody sees."""
+
+    change: BotChange | None
 
     extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="Those who have accepted.")]
     invited: Annotated[tuple[Snowflake, ...], Meta(description="Those who have not; they have no rights.")]
@@ -116,8 +162,9 @@ class EligibilityView(View):
 
 @including(ServerProfile, after="owner_id")
 class ServerView(ListingView):
-    """A server as the management API shows it."""
+    """A server as the management API shows it. Its profile is what everybody sees."""
 
+    change: ServerChange | None
     eligibility: Annotated[
         EligibilityView | None, Meta(description="Null for a server that was never checked.")
     ]
@@ -202,6 +249,7 @@ class ServerCount(Success):
 def bot_view(listing: Listing) -> BotView:
     return BotView(
         **_shared(listing),
+        change=_bot_change(listing),
         extra_owners=listing.extra_owners,
         invited=listing.invited,
         server_count=listing.server_count,
@@ -213,7 +261,9 @@ def bot_view(listing: Listing) -> BotView:
 
 
 def server_view(listing: Listing) -> ServerView:
-    return ServerView(**_shared(listing), eligibility=eligibility_view(listing))
+    return ServerView(
+        **_shared(listing), change=_server_change(listing), eligibility=eligibility_view(listing)
+    )
 
 
 def eligibility_view(listing: Listing) -> EligibilityView | None:
@@ -277,6 +327,30 @@ def _shared(listing: Listing) -> dict[str, Any]:
         "reviewed_at": listing.reviewed_ms,
         "has_webhook": listing.webhook is not None,
         "hand_over": _hand_over_view(listing.hand_over),
+    }
+
+
+def _bot_change(listing: Listing) -> BotChange | None:
+    if listing.change is None:
+        return None
+    agreed, proposed = (BotVersion(**asdict(each)) for each in (listing.agreed, listing.latest))
+    return BotChange(**_change(listing, listing.change), agreed=agreed, proposed=proposed)
+
+
+def _server_change(listing: Listing) -> ServerChange | None:
+    if listing.change is None:
+        return None
+    agreed, proposed = (ServerVersion(**asdict(each)) for each in (listing.agreed, listing.latest))
+    return ServerChange(**_change(listing, listing.change), agreed=agreed, proposed=proposed)
+
+
+def _change(listing: Listing, change: PendingChange) -> dict[str, Any]:
+    return {
+        "version": change_version(listing),
+        "is_public": change.is_public,
+        "sent_by": change.by,
+        "sent_at": change.sent_ms,
+        "waiting_since": change.since_ms,
     }
 
 

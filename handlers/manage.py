@@ -32,6 +32,7 @@ from handlers.security_log import tell
 from handlers.views import Snowflake
 from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
 from listings.keys import KeyDigester
+from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
 from listings.webhooks import WebhookPolicy
 from people.roles import Moderators
@@ -60,7 +61,8 @@ class ManageContext:
     """The objects that the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes.
 
     `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
-    `tells_owners` is True if owners are sent a message about each decision.
+    `tells_owners` is True if owners are sent a message about each decision. `edits` says which version of an
+    edited listing the public sees.
     """
 
     ledger: Ledger
@@ -81,6 +83,7 @@ class ManageContext:
     claims: VoteClaims | None = None
     mark: Callable[[str], str] = lambda _: ""
     tells_owners: bool = False
+    edits: EditsShown = "after"
     vote_mark: Callable[[str, str], str] = field(kw_only=True)
     """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
 

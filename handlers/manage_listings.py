@@ -8,7 +8,8 @@ from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
-from core.actors import Actor
+from core.actors import Actor, user_of
+from core.events import ListingSaved
 from core.rows import BOTS, SERVERS, ServerCheck
 from handlers.history_views import History, act_views, owner_message_view
 from handlers.listing_views import (
@@ -34,6 +35,8 @@ from listings.forms import (
     ActualServerCount,
     BotEdit,
     BotSubmission,
+    ChangeAgreement,
+    ChangeRefusal,
     Denial,
     Limits,
     Nothing,
@@ -44,6 +47,7 @@ from listings.forms import (
 )
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
+from people.quarantine import refuse_quarantined
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -118,10 +122,15 @@ class ManageListings:
         return success(History(history=act_views(listing), message=owner_message_view(listing)))
 
     async def edit(self, request: Request) -> Reply:
+        """Edit the listing, unless its owner or the person who edits it may not submit listings."""
         ref = self._ref(request)
-        rules.listing_of(self._state, ref)
+        row = rules.listing_of(self._state, ref)
         form = read(self._edit, request.json_object())
-        events = rules.edit(self._state, ref, form, self._clock.now_ms(), by=request.by)
+        now_ms, shown = self._clock.now_ms(), self._context.edits
+        events = rules.edit(self._state, ref, form, now_ms, by=request.by, shown=shown)
+        if any(isinstance(event, ListingSaved) for event in events):
+            for user in (user_of(request.by) or row.owner_id, row.owner_id):
+                refuse_quarantined(self._state, user, "submit", now_ms)
         return await self._context.commit(events, lambda: self._show(ref))
 
     async def remove(self, request: Request) -> Reply:
@@ -161,6 +170,42 @@ class ManageListings:
             by=request.by,
             tells_owner=self._context.tells_owners,
             deliveries=self._context.new_deliveries(),
+        )
+        return await self._context.commit(events, lambda: self._show(ref))
+
+    async def withdraw(self, request: Request) -> Reply:
+        """Withdraw the approval of the listing."""
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(Denial, request.json_object())
+        events = rules.withdraw(
+            self._state,
+            ref,
+            form.reason,
+            self._clock.now_ms(),
+            by=request.by,
+            tells_owner=self._context.tells_owners,
+            deliveries=self._context.new_deliveries(),
+        )
+        return await self._context.commit(events, lambda: self._show(ref))
+
+    async def agree(self, request: Request) -> Reply:
+        """Agree to the change of the listing."""
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(ChangeAgreement, request.json_object())
+        tells_owner, now_ms = self._context.tells_owners, self._clock.now_ms()
+        events = rules.agree(self._state, ref, form.version, now_ms, by=request.by, tells_owner=tells_owner)
+        return await self._context.commit(events, lambda: self._show(ref))
+
+    async def refuse(self, request: Request) -> Reply:
+        """Refuse the change of the listing."""
+        ref = self._ref(request)
+        rules.listing_of(self._state, ref)
+        form = read(ChangeRefusal, request.json_object())
+        tells_owner, now_ms = self._context.tells_owners, self._clock.now_ms()
+        events = rules.refuse(
+            self._state, ref, form.version, form.reason, now_ms, by=request.by, tells_owner=tells_owner
         )
         return await self._context.commit(events, lambda: self._show(ref))
 

@@ -5,7 +5,7 @@ reply.
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from pydantic import Field
@@ -51,12 +51,16 @@ class QueueQuery(Struct, frozen=True):
 
 
 class WaitingListing(View):
-    """A listing that waits for a decision."""
+    """A listing that waits for a decision, or a change of it."""
 
     ref: Annotated[str, Meta(description="Its path in the API: the kind, a slash, the id.")]
     kind: Kind
     id: Snowflake
-    name: str
+    what: Annotated[
+        Literal["submission", "change"],
+        Meta(description="`change`: the listing is approved, and what changed waits."),
+    ]
+    name: Annotated[str, Meta(description="Of a change, the new name.")]
     owner_id: Snowflake
     since: Annotated[Moment, Meta(description="Unix time in milliseconds since when it waits.")]
     claimed_by: Annotated[ActorName | None, Meta(description="Who is at it; null for nobody.")]
@@ -64,7 +68,7 @@ class WaitingListing(View):
 
 
 class QueuePage(Success):
-    """The listings in review, the one that waits for longest first."""
+    """The listings in review and the changes, the one that waits for longest first."""
 
     usual_wait_ms: Annotated[
         Count | None,
@@ -173,13 +177,14 @@ def queue_query(query: Mapping[str, str]) -> QueueQuery:
 
 
 def waiting_listing(row: Listing) -> WaitingListing:
-    """Return a listing in review as the queue shows it."""
+    """Return a listing that waits as the queue shows it."""
     claim = review.claim_of(row)
     return WaitingListing(
         ref=row.ref,
         kind=kind_of_ref(row.ref),
         id=row.id,
-        name=row.profile.name,
+        what="change" if row.change is not None else "submission",
+        name=row.latest.name,
         owner_id=row.owner_id,
         since=review.waiting_since(row),
         claimed_by=claim.by if claim is not None else None,

@@ -281,6 +281,10 @@ _NOT_FOUND: Mapping[no.Thing, str] = {
 _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "listing_exists": "A listing with this id exists.",
     "not_in_review": "The listing is {review}, not in review.",
+    "is_approved": "The listing is approved, not in review. Withdraw its approval instead.",
+    "not_approved": "The listing is not approved.",
+    "no_change": "The listing has no change that waits for a decision.",
+    "other_version": "The change is not the one that you saw. Look at it again, then decide.",
     "keys_need_approval": "Keys are for approved listings only.",
     "too_many_keys": "A listing has {most} keys at most; delete one first.",
     "votes_need_approval": "Only an approved listing can be voted for.",

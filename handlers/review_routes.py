@@ -83,7 +83,10 @@ REVIEW_ROUTES: tuple[Route, ...] = (
         access="operator",
         tag="Review",
         summary="Show what waits for a decision",
-        description="Bots and servers in review, in pages. The one that waits for longest is first.",
+        description=(
+            "Bots and servers in review, and changes of approved ones, in pages. The one that waits for "
+            "longest is first."
+        ),
         answer=QueuePage,
         outcome="A page of the queue.",
         query=QueueQuery,

@@ -54,6 +54,7 @@ from listings.stats import StatsBody
 from votes.queries import VoteStatus
 
 HTML = "text/html"
+_OF_CHANGES = (RefusalKind(Conflict, "no_change"), RefusalKind(Conflict, "other_version"))
 
 TAGS: Mapping[str, str] = {
     "Public": "For bot developers: push your bot's counts, and ask whether a user has voted.",
@@ -240,13 +241,15 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Edit a {thing}",
             description=(
-                "Replaces what its owner wrote. An approved one stays approved; a denied one is in review "
-                "again. Another `owner_id` is the owner at once: to ask them first, offer the "
+                "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
+                "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
+                "is in review again. While its owner may not submit listings, nobody edits it. Another "
+                "`owner_id` is the owner at once: to ask them first, offer the "
                 f"{thing} to them."
             ),
             answer=answer,
             outcome=f"The {thing}.",
-            refuses=(NO_LISTING, NO_WRITES),
+            refuses=(NO_LISTING, RefusalKind(Quarantined, "submit"), NO_WRITES),
             body=forms.BotEdit if is_bot else forms.ServerEdit,
         ),
         Route(
@@ -287,8 +290,62 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="It goes back to review when its owner edits it.",
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
+            refuses=(
+                NO_LISTING,
+                RefusalKind(Conflict, "not_in_review"),
+                RefusalKind(Conflict, "is_approved"),
+                NO_WRITES,
+            ),
             body=forms.Denial,
+        ),
+        Route(
+            "POST",
+            f"{one}/withdraw",
+            f"withdraw{form}",
+            endpoint=lambda to: to.listings[kind].withdraw,
+            access="operator",
+            tag="Listings",
+            summary=f"Withdraw the approval of a {thing}",
+            description=(
+                "It is denied from then on: nobody sees it or votes for it"
+                + (", and its API keys answer 401 until it is approved again." if is_bot else ".")
+                + " It goes back to review when its owner edits it."
+            ),
+            answer=answer,
+            outcome=f"The {thing}, denied.",
+            refuses=(NO_LISTING, RefusalKind(Conflict, "not_approved"), NO_WRITES),
+            body=forms.Denial,
+        ),
+        Route(
+            "POST",
+            f"{one}/change/agree",
+            f"agreeTo{form}Change",
+            endpoint=lambda to: to.listings[kind].agree,
+            access="operator",
+            tag="Listings",
+            summary=f"Agree to the change of a {thing}",
+            description="Everybody sees the proposed version from then on.",
+            answer=answer,
+            outcome=f"The {thing}.",
+            refuses=(NO_LISTING, *_OF_CHANGES, NO_WRITES),
+            body=forms.ChangeAgreement,
+        ),
+        Route(
+            "POST",
+            f"{one}/change/refuse",
+            f"refuse{form}Change",
+            endpoint=lambda to: to.listings[kind].refuse,
+            access="operator",
+            tag="Listings",
+            summary=f"Refuse the change of a {thing}",
+            description=(
+                "Everybody sees the version agreed to last. The proposed one is gone; its owner reads the "
+                "reason."
+            ),
+            answer=answer,
+            outcome=f"The {thing}.",
+            refuses=(NO_LISTING, *_OF_CHANGES, NO_WRITES),
+            body=forms.ChangeRefusal,
         ),
     )
 
@@ -588,7 +645,7 @@ def _votes(kind: Kind) -> tuple[Route, ...]:
             outcome="The vote is cast.",
             refuses=(
                 NO_LISTING,
-                RefusalKind(Quarantined),
+                RefusalKind(Quarantined, "vote"),
                 RefusalKind(Conflict, "votes_need_approval"),
                 RefusalKind(VotedTooSoon),
                 NO_WRITES,

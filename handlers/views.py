@@ -67,8 +67,9 @@ class Success(View):
     success: Annotated[bool, Meta(extra_json_schema={"const": True})] = True
 
 
-def including(source: type[Struct], after: str = "success") -> Callable[[type[V]], type[V]]:
-    """Put the fields of `source` into a view, by name and in order, behind its field `after`.
+def including(source: type[Struct], after: str | None = "success") -> Callable[[type[V]], type[V]]:
+    """Put the fields of `source` into a view, by name and in order, behind its field `after`; None means
+    before its own.
 
     msgspec lets no struct have two bases with fields, and appends the fields of a subclass. Type checkers see
     the view's own fields alone: fill the others in from `asdict`.
@@ -76,7 +77,7 @@ def including(source: type[Struct], after: str = "success") -> Callable[[type[V]
 
     def included(view: type[V]) -> type[V]:
         own = fields(view)
-        place = [field.name for field in own].index(after) + 1
+        place = [field.name for field in own].index(after) + 1 if after is not None else 0
         every = (*own[:place], *fields(source), *own[place:])
         body = {
             **{name: getattr(view, name) for name in ("__doc__", "__module__", "__qualname__")},

@@ -14,6 +14,7 @@ import msgspec
 
 from core.events import (
     FREQUENT,
+    ChangeDecided,
     EligibilityChecked,
     Event,
     ListingMerged,
@@ -27,7 +28,10 @@ from core.rows import BOTS, SERVERS
 from core.state import State
 from listings.finding import survey
 
-_CHANGING = (ListingSaved, ListingReviewed, EligibilityChecked, ListingRemoved, ListingMerged)
+_CHANGING = (
+    *(ListingSaved, ListingReviewed, ChangeDecided),
+    *(EligibilityChecked, ListingRemoved, ListingMerged),
+)
 _DAILY = FREQUENT - {VoteCast}
 Moved = Callable[["Shelf", str, int], None]
 """Is told that a ref came to a shelf (1), or left it (-1)."""

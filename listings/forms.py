@@ -38,6 +38,15 @@ MOST_CO_OWNERS = 4
 """Co-owners and invitations of one listing together."""
 MOST_STRUCK = 1_000
 """Users whose votes one call strikes out."""
+ChangeVersion = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9a-f]{16}$",
+        description="The `version` of the change that you have seen: two moderators, or the owner, may be "
+        "faster.",
+        examples=["5f1e9c02a7d46b83"],
+    ),
+]
 _Time = Annotated[int, Field(ge=0, le=MAX_MS), WHOLE]
 
 
@@ -106,6 +115,18 @@ class Denial(Form):
     """The reason for denying a listing."""
 
     reason: Annotated[str, sized(1, 1_000, f"Shown to the owner. {IN_PROSE}", pattern=PROSE), IS_PROSE]
+
+
+class ChangeAgreement(Form):
+    """The version of a change to agree to."""
+
+    version: ChangeVersion
+
+
+class ChangeRefusal(Denial):
+    """The version of a change to refuse, and the reason."""
+
+    version: ChangeVersion
 
 
 class KeyName(Form):

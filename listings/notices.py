@@ -17,7 +17,8 @@ from core.user_rows import user_ref
 
 TOLD: frozenset[Deed] = frozenset(
     {
-        *("approved", "denied", "handed_over", "actual_count_set", "limits_set"),
+        *("approved", "denied", "withdrawn", "change_agreed", "change_refused"),
+        *("handed_over", "actual_count_set", "limits_set"),
         *("co_owner_joined", "invitation_declined", "co_owner_left", "hand_over_declined"),
         *("suspension_lifted", "endpoint_probed", "votes_struck"),
         *("found_failing", "hidden", "shown_again", "taken_over"),

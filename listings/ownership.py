@@ -14,6 +14,7 @@ from statistics import median
 from core.actors import Actor, user_of
 from core.events import (
     FREQUENT,
+    ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
     EligibilityChecked,
@@ -37,7 +38,7 @@ DECIDED_KEPT = 100
 """How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
 _CHANGING = (
     *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, ListingTakenOver),
-    *(EligibilityChecked, OwnerSet, CoOwnerSaved, CoOwnersEnded),
+    *(EligibilityChecked, OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
 )
 
 
@@ -115,9 +116,9 @@ class Ownership:
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
-        """The listings in review: since when (Unix ms), and ref; the one that waits for longest first. A
-        server that meets every condition stands before all others, at an earlier time
-        (`review.place_ms`)."""
+        """The listings in review, and the approved ones with a change that waits: since when (Unix ms), and
+        ref; the one that waits for longest first. A new server that meets every condition stands before all
+        others, at an earlier time (`review.place_ms`)."""
         return self._waiting.order
 
     def claimed(self, by: Actor) -> list[tuple[int, str]]:
@@ -171,7 +172,8 @@ class Ownership:
         lost_by = user_of(Actor(brief.lost_by)) if brief is not None else None
         self._lost.put(ref, (lost_by,) if lost_by is not None else ())
         self._asked.put(ref, brief.asked if brief is not None else ())
-        is_waiting = brief is not None and brief.review == "in_review"
+        is_in_review = brief is not None and brief.review == "in_review"
+        is_waiting = is_in_review or (brief is not None and brief.changed_ms is not None)
         row = self._listings.peek(ref) if is_waiting else None
         self._waiting.put(ref, place_ms(row) if row is not None else None)
         claim = claim_of(row) if row is not None else None
@@ -179,4 +181,4 @@ class Ownership:
             self._claimers[ref] = claim.by
         else:
             self._claimers.pop(ref, None)
-        self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_waiting else None)
+        self._decided.put(ref, brief.reviewed_ms if brief is not None and not is_in_review else None)

@@ -1,7 +1,8 @@
 """The rules of the review desk. Law: a claim tells moderators who is at it, and forbids nothing to others.
 
-A claim or a note is for moderators alone. What is decided, `rules` decides: two moderators never decide one
-submission twice, because it is in review once only.
+A listing waits for a decision while it is in review, or while it is approved and has a change. A claim or a
+note is for moderators alone. What is decided, `rules` decides: two moderators never decide one submission
+twice, because it is in review once only, and the same holds for a change.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +20,11 @@ from listings.rules import listing_of
 NOTE_CHARACTERS = 1_000
 _SENDING: Collection[Deed] = ("submitted", "edited")
 """The deeds that send a listing to review, unless it is approved."""
-_DECISIONS = frozenset({"approved", "denied"})
+REVIEWS: Collection[Deed] = ("approved", "denied", "withdrawn")
+"""The deeds that decide about a listing as a whole."""
+_DECISIONS: Collection[Deed] = (*REVIEWS, "change_agreed", "change_refused")
+DENIALS: Collection[Deed] = ("denied", "withdrawn", "change_refused")
+"""The deeds that say no, with a reason."""
 
 
 class PresetReason(NamedTuple):
@@ -33,11 +38,13 @@ class PresetReason(NamedTuple):
 
 
 def waiting_since(row: Listing) -> int:
-    """Return the time since which a listing in review waits for a decision (Unix ms).
+    """Return the time since which a listing waits for a decision (Unix ms).
 
-    It is the time of its submission, or of the edit that sent it again after a denial: an edit while it waits
-    does not send it back to the end of the queue.
+    It is the time of its submission, or of the edit that sent it again after a denial, or of the first edit
+    of a change: an edit while it waits does not send it back to the end of the queue.
     """
+    if row.change is not None:
+        return row.change.since_ms
     if row.sent_ms is not None:
         return row.sent_ms
     sent_ms = _sent_ms(reversed(row.trail))
@@ -49,24 +56,26 @@ PRIORITY_MS = 1_000_000_000_000
 
 
 def place_ms(row: Listing) -> int:
-    """Return the time by which a listing in review stands in the queue: the least comes first."""
+    """Return the time by which a listing stands in the queue: the least comes first."""
     since_ms = waiting_since(row)
-    is_eligible = row.eligibility is not UNSET and row.eligibility.outcome == "pass"
+    is_eligible = (
+        row.review == "in_review" and row.eligibility is not UNSET and row.eligibility.outcome == "pass"
+    )
     return max(since_ms - PRIORITY_MS, 0) if is_eligible else since_ms
 
 
 def waited_ms(row: Listing) -> int | None:
-    """Return how long the owner waited for the decision that holds; None if nothing tells, or if the gateway
-    decided by itself."""
+    """Return how long the owner waited for the decision that holds; None if nothing tells, if nobody waited
+    for it, or if the gateway decided by itself."""
     if row.review == "in_review" or row.reviewed_ms is None:
         return None
-    decision = decision_of(row)
-    if decision is not None and decision.by == GATEWAY:
+    decision = review_of(row)
+    if decision is not None and (decision.by == GATEWAY or decision.deed == "withdrawn"):
         return None
     if row.sent_ms is not None:
         return row.reviewed_ms - row.sent_ms
     acts = reversed(row.trail)
-    sent_ms = _sent_ms(acts) if any(act.deed in _DECISIONS for act in acts) else None
+    sent_ms = _sent_ms(acts) if any(act.deed in REVIEWS for act in acts) else None
     return row.reviewed_ms - sent_ms if sent_ms is not None else None
 
 
@@ -75,7 +84,7 @@ def _sent_ms(newest_first: Iterable[Act]) -> int | None:
     after the last denial among these acts. None if they have forgotten it."""
     sent_ms = None
     for act in newest_first:
-        if act.deed == "denied":
+        if act.deed in {"denied", "withdrawn"}:
             break
         if act.deed in _SENDING:
             sent_ms = act.at_ms
@@ -83,9 +92,9 @@ def _sent_ms(newest_first: Iterable[Act]) -> int | None:
 
 
 def claim_of(row: Listing) -> Claim | None:
-    """Return the claim on the review that is open now; None if nobody is at it."""
+    """Return the claim on what waits for a decision now; None if nobody is at it."""
     claim, decision = row.claim, decision_of(row)
-    if row.review != "in_review" or claim is None:
+    if not waits(row) or claim is None:
         return None
     # A claim from before the last decision was on the review that ended with it. In a fleet both times are
     # stamps, because clocks differ.
@@ -93,14 +102,25 @@ def claim_of(row: Listing) -> Claim | None:
     return claim if decision is None or decision.at_ms <= claimed_ms else None
 
 
+def waits(row: Listing) -> bool:
+    """Tell if a listing, or a change of it, waits for a decision."""
+    return row.review == "in_review" or row.change is not None
+
+
 def decision_of(row: Listing) -> Act | None:
-    """Return the last decision that the trail remembers."""
+    """Return the last decision that the trail remembers, also one about a change."""
     return next((act for act in reversed(row.trail) if act.deed in _DECISIONS), None)
 
 
+def review_of(row: Listing) -> Act | None:
+    """Return the last decision about the listing as a whole that the trail remembers."""
+    return next((act for act in reversed(row.trail) if act.deed in REVIEWS), None)
+
+
 def earlier_denials(row: Listing) -> Sequence[Act]:
-    """Return the denials that the trail remembers, the newest first."""
-    return [act for act in reversed(row.trail) if act.deed == "denied"]
+    """Return the denials, also of changes, and the withdrawn approvals that the trail remembers, the newest
+    first."""
+    return [act for act in reversed(row.trail) if act.deed in DENIALS]
 
 
 def is_proven(row: Listing) -> bool:
@@ -116,14 +136,14 @@ def denial_text(*parts: str) -> str:
 
 def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Take a review on, also from another moderator. Raises NotFound and Conflict."""
-    row = _in_review(state, ref)
+    row = _waiting(state, ref)
     known = claim_of(row)
     return [] if known is not None and known.by == by else [ListingClaimed(ref, True, now_ms, by=by)]
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Give a review back, if it is one's own. Raises NotFound and Conflict."""
-    known = claim_of(_in_review(state, ref))
+    known = claim_of(_waiting(state, ref))
     return [ListingClaimed(ref, False, now_ms, by=by)] if known is not None and known.by == by else []
 
 
@@ -151,8 +171,8 @@ def prove_ownership(
     return [] if is_proven(row) else [OwnershipProven(ref, now_ms, by=by)]
 
 
-def _in_review(state: State, ref: str) -> Listing:
+def _waiting(state: State, ref: str) -> Listing:
     row = listing_of(state, ref)
-    if row.review != "in_review":
+    if not waits(row):
         raise Conflict("not_in_review", review=row.review)
     return row

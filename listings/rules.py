@@ -2,14 +2,23 @@
 
 The events say `by` whom; whether that one may do it, the caller has checked.
 
-Review: submitted -> in_review -> approved | denied. An edit sends a denied listing back to review. An
-approved listing stays approved.
+    submitted -> in_review -> approved -> withdrawn, which is denied
+                    |  ^-------- edited ---------,
+                    `-> denied ------------------'
+
+An approved listing stays approved when it is edited. A moderator looks at the change, and agrees to it or
+refuses it. Meanwhile everybody sees it, or the version agreed to last: the deployment says which
+(`EditsShown`). Several edits are one change. One that goes back to the version agreed to last ends it.
+
+A moderator decides on the version that they have seen: `version` names it.
 
 A decision and what tells of it are one record: a message, and a delivery if the listing's endpoint takes
 decisions. The message goes to the owner alone.
 """
 
+import hashlib
 from collections.abc import Mapping
+from typing import Literal
 
 import msgspec
 
@@ -17,6 +26,7 @@ from core import rows
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import (
     ActualCountSet,
+    ChangeDecided,
     Event,
     LimitsSet,
     ListingRemoved,
@@ -25,13 +35,28 @@ from core.events import (
     OwnerMessageQueued,
 )
 from core.refusals import Conflict, NotFound
-from core.rows import BotProfile, Decision, Listing, Policy, Review, ServerProfile, WebhookEvent
+from core.rows import (
+    BotProfile,
+    Decision,
+    Listing,
+    PendingChange,
+    Policy,
+    ServerProfile,
+    WebhookEvent,
+)
 from core.state import State
 from core.webhook_events import NewDeliveries, told
 from listings import hand_over
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
 
-DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {"approved": "review.approved", "denied": "review.denied"}
+EditsShown = Literal["after", "before"]
+"""A moderator looks at an edit of an approved listing after everybody sees it, or before."""
+DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {
+    "approved": "review.approved",
+    "denied": "review.denied",
+    "withdrawn": "review.denied",
+}
+"""What an endpoint is told of. A change is told to the owner alone: the listing stays approved."""
 
 
 def listing_of(state: State, ref: str) -> Listing:
@@ -49,14 +74,21 @@ def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *,
     return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms, by=by)]
 
 
-def edit(state: State, ref: str, form: BotEdit | ServerEdit, now_ms: int, *, by: Actor) -> list[Event]:
+def edit(
+    state: State,
+    ref: str,
+    form: BotEdit | ServerEdit,
+    now_ms: int,
+    *,
+    by: Actor,
+    shown: EditsShown = "after",
+) -> list[Event]:
     """Replace profile and owner. A save that changes nothing leaves no trace. Only the operator sets another
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
-    review: Review = "approved" if listing.review == "approved" else "in_review"
     profile, events = _profile(form), list[Event]()
-    if (listing.profile, listing.review) != (profile, review):
-        events.append(ListingSaved(ref, listing.owner_id, profile, review, now_ms, by=by))
+    if profile != listing.latest or listing.review == "denied":
+        events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
         hands_over = hand_over.hand_over if by == OPERATOR else hand_over.offer
         events += hands_over(listing, form.owner_id, now_ms, by=by)
@@ -73,7 +105,11 @@ def approve(
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
     """Approve a listing in review. Without `deliveries` no endpoint is told."""
-    return _decided(state, ref, "approved", None, now_ms, by, tells_owner, deliveries)
+    listing = listing_of(state, ref)
+    if listing.review != "in_review":
+        raise Conflict("not_in_review", review=listing.review)
+    told_of = _told(state, listing, "approved", None, now_ms, tells_owner, deliveries)
+    return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
 
 
 def deny(
@@ -87,7 +123,56 @@ def deny(
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
     """Deny a listing in review. Without `deliveries` no endpoint is told."""
-    return _decided(state, ref, "denied", reason, now_ms, by, tells_owner, deliveries)
+    listing = listing_of(state, ref)
+    if listing.review == "approved":
+        raise Conflict("is_approved")
+    if listing.review != "in_review":
+        raise Conflict("not_in_review", review=listing.review)
+    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner, deliveries)
+    return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
+
+
+def withdraw(
+    state: State,
+    ref: str,
+    reason: str,
+    now_ms: int,
+    *,
+    by: Actor,
+    tells_owner: bool = False,
+    deliveries: NewDeliveries | None = None,
+) -> list[Event]:
+    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and open nothing until
+    it is approved again. Without `deliveries` no endpoint is told."""
+    listing = listing_of(state, ref)
+    if listing.review != "approved":
+        raise Conflict("not_approved")
+    told_of = _told(state, listing, "withdrawn", reason, now_ms, tells_owner, deliveries)
+    return [ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by), *told_of]
+
+
+def agree(
+    state: State, ref: str, version: str, now_ms: int, *, by: Actor, tells_owner: bool = False
+) -> list[Event]:
+    """Agree to the change of an approved listing: everybody sees it from now on."""
+    listing = _with_change(state, ref, version)
+    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner)
+    return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
+
+
+def refuse(
+    state: State, ref: str, version: str, reason: str, now_ms: int, *, by: Actor, tells_owner: bool = False
+) -> list[Event]:
+    """Refuse the change of an approved listing: everybody sees the version agreed to last."""
+    listing = _with_change(state, ref, version)
+    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner)
+    return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
+
+
+def change_version(listing: Listing) -> str:
+    """Return the name of a listing's change, as it is now: that of both versions together."""
+    both = msgspec.json.encode((listing.agreed, listing.latest))
+    return hashlib.blake2b(both, digest_size=8).hexdigest()
 
 
 def remove(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
@@ -105,23 +190,46 @@ def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor
     return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
 
 
-def _decided(
+def _saved(
+    listing: Listing, profile: BotProfile | ServerProfile, now_ms: int, by: Actor, shown: EditsShown
+) -> ListingSaved:
+    ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
+    if listing.review != "approved":
+        return ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
+    if profile == agreed:
+        return ListingSaved(ref, owner_id, profile, "approved", now_ms, by=by)
+    since_ms = listing.change.since_ms if listing.change is not None else now_ms
+    is_public = shown == "after"
+    public, other = (profile, agreed) if is_public else (agreed, profile)
+    change = PendingChange(other, is_public, by, now_ms, since_ms)
+    return ListingSaved(ref, owner_id, public, "approved", now_ms, change, by=by)
+
+
+def _with_change(state: State, ref: str, version: str) -> Listing:
+    """Return the listing with the change of that name. Raises NotFound and Conflict."""
+    listing = listing_of(state, ref)
+    if listing.change is None:
+        raise Conflict("no_change")
+    if version != change_version(listing):
+        raise Conflict("other_version")
+    return listing
+
+
+def _told(
     state: State,
-    ref: str,
+    listing: Listing,
     decision: Decision,
     reason: str | None,
     now_ms: int,
-    by: Actor,
     tells_owner: bool,
-    deliveries: NewDeliveries | None,
+    deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    listing = listing_of(state, ref)
-    if listing.review != "in_review":
-        raise Conflict("not_in_review", review=listing.review)
-    events: list[Event] = [ListingReviewed(ref, decision, reason, now_ms, by=by)]
+    """Return what tells the owner and the listing's endpoint of a decision."""
+    events = list[Event]()
     if tells_owner:
-        events.append(OwnerMessageQueued(ref, user_actor(listing.owner_id), decision, reason, now_ms))
-    if deliveries is not None:
+        owner = user_actor(listing.owner_id)
+        events.append(OwnerMessageQueued(listing.ref, owner, decision, reason, now_ms))
+    if deliveries is not None and decision in DECISION_EVENTS:
         kind = DECISION_EVENTS[decision]
         events += told(state, listing, kind, deliveries, now_ms, users=("",), reason=reason)
     return events

@@ -11,6 +11,7 @@ from typing import Any
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
+from core.review_counts import KINDS
 from direct_messages.message_tally import MessageTally
 from handlers.concerns import TOPICS, Concern
 from handlers.public import PublicLimits
@@ -172,10 +173,21 @@ class Collectors:
         )
         yield gauge("votes", "Users' votes that are known, one for each user and listing.", len(state.votes))
         listings = state.listings.by_review or {}  # at a start they are still being counted
+        changes: dict[LabelValues, float] = {
+            (kind,): listings.get((kind, "changed"), 0) for kind in KINDS if listings
+        }
         samples: dict[LabelValues, float] = {
-            (kind, review): number for (kind, review), number in listings.items()
+            (kind, review): number + (changes[(kind,)] if review == "approved" else 0)
+            for (kind, review), number in listings.items()
+            if review != "changed"
         }
         yield gauge("listings", "Listings by kind and review.", samples, ("kind", "review"))
+        yield gauge(
+            "changes_waiting",
+            "Approved listings with a change that waits for a moderator, by kind.",
+            changes,
+            ("kind",),
+        )
         yield gauge("api_keys", "API keys of all listings.", state.listings.key_count)
 
     def _of_journal(self) -> Iterator[Family]:

@@ -12,6 +12,7 @@ from core.rows import (
     Key,
     Listing,
     OwnerMessage,
+    PendingChange,
     Policy,
     ServerProfile,
     Suspension,
@@ -95,6 +96,8 @@ APPROVED_BOT = Listing(
         last=Attempt(NOW_MS - DAY_MS, 182, 200, None, ""),
     ),
 )
+_RENAMED = replace(APPROVED_BOT.profile, name="Example bot, renamed")
+CHANGED_BOT = replace(APPROVED_BOT, change=PendingChange(_RENAMED, False, user_actor(OWNER), NOW_MS, NOW_MS))
 APPROVED_SERVER = Listing(
     f"servers/{SERVER}",
     OWNER,

@@ -91,6 +91,8 @@ def _kind(example: _Case) -> RefusalKind:
             return RefusalKind(no.NotFound, thing)
         case no.Conflict(reason=reason):
             return RefusalKind(no.Conflict, reason)
+        case no.Quarantined(act=act):
+            return RefusalKind(no.Quarantined, act)
         case refusal:
             return RefusalKind(type(refusal), example.about)
 
@@ -189,6 +191,10 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         ),
         _Case("listingExists", "The id is taken", no.Conflict("listing_exists")),
         _Case("notInReview", "It was decided before", no.Conflict("not_in_review", review="approved")),
+        _Case("isApproved", "It is approved", no.Conflict("is_approved")),
+        _Case("notApproved", "It is not approved", no.Conflict("not_approved")),
+        _Case("noChange", "Nothing has changed", no.Conflict("no_change")),
+        _Case("otherVersion", "It was changed meanwhile", no.Conflict("other_version")),
         _Case("keysNeedApproval", "The listing is not approved", no.Conflict("keys_need_approval")),
         _Case(
             "tooManyKeys",
@@ -200,6 +206,11 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
             "votedTooSoon",
             "The user voted not long ago",
             no.VotedTooSoon(NOW_MS + cooldown_ms, cooldown_ms),
+        ),
+        _Case(
+            "ownerQuarantined",
+            "Its owner may not submit listings",
+            no.Quarantined("submit", "You submitted malware.", QUARANTINE.until_ms),
         ),
         _Case(
             "quarantined",

@@ -60,11 +60,13 @@ from handlers.webhook_views import (
     webhook_view,
 )
 from listings.notices import OwnerNotice
+from listings.rules import change_version
 from openapi.cast import (
     APPOINTED,
     APPROVED_BOT,
     APPROVED_SERVER,
     BOT,
+    CHANGED_BOT,
     CHAT_WEBHOOK,
     CO_OWNER,
     DAY_MS,
@@ -178,6 +180,8 @@ _ANSWERS: Mapping[str, Example] = {
     "newBot": _example("In review", listing_answer(_NEW_BOT), "submit"),
     "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
     "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED)), "deny"),
+    "withdrawnBot": _example("Denied", listing_answer(replace(APPROVED_BOT, **_DENIED)), "withdraw"),
+    "changedBot": _example("Changed", listing_answer(CHANGED_BOT), "edit"),
     "shownBot": _example(
         "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=PROBLEM_VIEWS)
     ),
@@ -189,6 +193,7 @@ _ANSWERS: Mapping[str, Example] = {
     "newServer": _example("In review", listing_answer(_NEW_SERVER), "submit"),
     "approvedServer": _example("Approved", listing_answer(APPROVED_SERVER)),
     "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED)), "deny"),
+    "withdrawnServer": _example("Denied", listing_answer(replace(APPROVED_SERVER, **_DENIED)), "withdraw"),
     "servers": _example("The last page", ServerPage(servers=(server_view(APPROVED_SERVER),), next=None)),
     "issuedKey": _example("The only time the key is shown", _ISSUED),
     "issuedKeyWithoutCount": _example(
@@ -314,6 +319,12 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
     "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},
+    "ChangeRefusal": {
+        "changeRefusal": Example(
+            "A reason", {"version": change_version(CHANGED_BOT), "reason": _DENIED["reason"]}
+        )
+    },
+    "ChangeAgreement": {"changeAgreement": Example("The version", {"version": change_version(CHANGED_BOT)})},
     "KeyName": {"keyName": Example("A name", {"name": "production"})},
     "Rotation": {
         "atOnce": Example("The old key stops at once", {}),

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.actors import user_actor
 from core.rows import Act, Claim, Note
 from handlers.manage_review import ClaimAnswer, QueuePage, note_list, waiting_listing
-from openapi.cast import APPROVED_BOT, DAY_MS, NOW_MS, OWNER, USER
+from openapi.cast import APPROVED_BOT, CHANGED_BOT, DAY_MS, NOW_MS, OWNER, USER
 
 _CLAIM = Claim(NOW_MS, user_actor(USER))
 _WAITING = replace(
@@ -21,8 +21,12 @@ _WAITING = replace(
 
 REVIEW_ANSWERS: Mapping[str, tuple[str, Struct]] = {
     "queue": (
-        "One bot, which somebody is at",
-        QueuePage(usual_wait_ms=6 * 3_600_000, queue=(waiting_listing(_WAITING),), next=None),
+        "One bot, which somebody is at, and a change",
+        QueuePage(
+            usual_wait_ms=6 * 3_600_000,
+            queue=(waiting_listing(_WAITING), waiting_listing(CHANGED_BOT)),
+            next=None,
+        ),
     ),
     "claim": ("A moderator is at it", ClaimAnswer(claimed_by=_CLAIM.by, claimed_at=_CLAIM.at_ms)),
     "noClaim": ("Nobody is at it", ClaimAnswer(claimed_by=None, claimed_at=None)),

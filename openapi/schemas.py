@@ -95,7 +95,7 @@ class ReviewApproved(_Decided, tag_field="type", tag="review.approved"):
 
 
 class ReviewDenied(_Decided, tag_field="type", tag="review.denied"):
-    """A bot (`bot`) or a server (`guild`) was denied."""
+    """A bot (`bot`) or a server (`guild`) was denied, or its approval was withdrawn."""
 
     reason: str
 

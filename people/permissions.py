@@ -44,7 +44,9 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
-DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset({"approved", "denied", "votes_struck"})
+DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset(
+    {"approved", "denied", "withdrawn", "change_agreed", "change_refused", "votes_struck"}
+)
 """The deeds in the trail of a listing that take the right `decide`."""
 
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from core.events import (
     FREQUENT,
+    ChangeDecided,
     EligibilityChecked,
     Event,
     ListingMerged,
@@ -45,7 +46,10 @@ READ = 128
 DEAD_ALLOWED = 10_000
 """How many rows may be dead beside as many as there are listings."""
 PAUSE_SECONDS = 60.0
-_CHANGING = (ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, EligibilityChecked)
+_CHANGING = (
+    *(ListingSaved, ListingReviewed, ChangeDecided),
+    *(ListingRemoved, ListingMerged, EligibilityChecked),
+)
 _T = TypeVar("_T")
 log = logging.getLogger("votegate")
 

@@ -405,6 +405,7 @@ _REASONS = (
 
 
 class ReviewSettings(_Section):
+    edits: Literal["after", "before"] = "after"
     reasons: Annotated[tuple[DenialReason, ...], Field(max_length=30), FROM_JSON] = _REASONS
 
     @field_validator("reasons")

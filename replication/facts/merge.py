@@ -78,7 +78,7 @@ from replication.facts.kinds import (
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "profile": (
-        *("profile", "review", "reason"),
+        *("profile", "change", "review", "reason"),
         *("updated_ms", "reviewed_ms", "denied_profile", "sent_ms"),
     ),
     "owner": ("owner_id", "hand_over"),

@@ -124,6 +124,14 @@ def test_every_operation_is_done_by_its_command(
         assert did(f"review notes {ref}")["notes"][0]["text"] == "The invite works."
         assert did(f"{kind} approve {listing}")["state"] == "approved"
         assert did(f"{kind} list --state approved")[kind][0]["id"] == listing
+        change = did(f"{kind} edit {listing} --name Renamed")["change"]
+        assert did("review queue --limit 5")["queue"][-1]["what"] == "change"
+        assert did(f"review agree {ref} {change['version']}")["name"] == "Renamed"
+        change = did(f"{kind} edit {listing} --name Spam")["change"]
+        assert did(f"review refuse {ref} {change['version']} Spam.")["name"] == "Renamed"
+        assert did(f"{kind} withdraw {listing} Spam.")["reason"] == "Spam."
+        did(f"{kind} edit {listing} --name Jukebox")
+        assert did(f"{kind} approve {listing}")["state"] == "approved"
         assert did(f"{kind} offer {listing} {USER}")["hand_over"]["heir"] == USER
         assert did(f"{kind} end-offer {listing}")["hand_over"] is None
         did(f"{kind} offer {listing} {USER}")

@@ -38,6 +38,7 @@ def script(shell: str) -> str:
             "votegate admin bots ",
             {
                 *("approve", "deny", "edit", "history", "inspect", "list", "remove", "show", "submit"),
+                "withdraw",
                 *("accept-offer", "end-offer", "offer"),
             },
         ),

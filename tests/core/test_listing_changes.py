@@ -6,10 +6,11 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from core.actors import GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
+from core.actors import ERASED, GATEWAY, OPERATOR, UNKNOWN, Actor, user_actor
 from core.clock import day_of
 from core.events import (
     ActualCountSet,
+    ChangeDecided,
     CoOwnerSaved,
     CoOwnersEnded,
     EligibilityChecked,
@@ -44,6 +45,7 @@ from core.rows import (
     Key,
     Listing,
     Note,
+    PendingChange,
     Policy,
     Proof,
     Review,
@@ -56,6 +58,7 @@ from core.rows import (
     Takeover,
     Webhook,
 )
+from core.striking import without_actor
 from tests.support.co_owners import co_owner
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_USER, OWNER
 
@@ -63,6 +66,7 @@ Part = Literal["profile", "counts", "actual", "limits", "webhook", "claim", "pro
 KEY = Key("k1", "first", "d1", "d1", NOW_MS)
 WEBHOOK = Webhook("https://receiver.example/votes", NOW_MS)
 ROW = Listing(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS, NOW_MS, webhook=WEBHOOK, keys=(KEY,))
+RENAMED = replace(BOT_PROFILE, name="Renamed")
 STAMP = Stamp(NOW_MS + 1, "a.1")
 LIMIT = Policy(5, 60)
 CHECKS = (ServerCheck("members", "fail", 12, 100, NOW_MS), ServerCheck("icon", "pass", 1, 1, NOW_MS))
@@ -85,6 +89,11 @@ PARTS: list[tuple[RowEvent, Part, Listing]] = [
         ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4),
         "profile",
         replace(ROW, review="denied", reason="Too quiet.", reviewed_ms=NOW_MS + 4),
+    ),
+    (
+        ChangeDecided(BOT_REF, RENAMED, True, None, NOW_MS + 4),
+        "profile",
+        replace(ROW, profile=RENAMED, updated_ms=NOW_MS + 4),
     ),
     (ActualCountSet(BOT_REF, 7), "actual", replace(ROW, actual_server_count=7)),
     (LimitsSet(BOT_REF, LIMIT, None), "limits", replace(ROW, stats_limit=LIMIT)),
@@ -228,6 +237,9 @@ def test_a_listing_that_is_edited_keeps_its_owner_and_its_review_only_if_it_was_
 ACTS: list[tuple[ManagementEvent, Deed, str]] = [
     (ListingReviewed(BOT_REF, "approved", None, NOW_MS + 4), "approved", ""),
     (ListingReviewed(BOT_REF, "denied", "Too quiet.", NOW_MS + 4), "denied", "Too quiet."),
+    (ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 4, withdraws=True), "withdrawn", "Spam."),
+    (ChangeDecided(BOT_REF, RENAMED, True, None, NOW_MS + 4), "change_agreed", ""),
+    (ChangeDecided(BOT_REF, BOT_PROFILE, False, "Spam.", NOW_MS + 4), "change_refused", "Spam."),
     (KeySaved(BOT_REF, replace(KEY, id="k2"), at_ms=NOW_MS + 4), "key_issued", "first"),
     (KeySaved(BOT_REF, replace(KEY, rotated_ms=NOW_MS + 4), at_ms=NOW_MS + 4), "key_rotated", "first"),
     (KeyDeleted(BOT_REF, "k1", at_ms=NOW_MS + 4), "key_deleted", "first"),
@@ -301,3 +313,63 @@ def test_the_version_that_was_denied_is_kept_from_the_first_edit_to_the_next_dec
     approved = decided(sent_again, "approved")
     assert approved.denied_profile is edited(approved, "fourth").denied_profile is None
     assert decided(sent_again, "denied").denied_profile is None
+
+
+def changed_to(name: str, *, is_public: bool, sent_ms: int = NOW_MS + 5) -> ListingSaved:
+    """An edit of the approved listing, shown at once or proposed."""
+    new = replace(BOT_PROFILE, name=name)
+    public, other = (new, BOT_PROFILE) if is_public else (BOT_PROFILE, new)
+    change = PendingChange(other, is_public, user_actor(OWNER), sent_ms, NOW_MS + 5)
+    return ListingSaved(BOT_REF, OWNER, public, "approved", sent_ms, change)
+
+
+APPROVED = replace(ROW, review="approved", reviewed_ms=NOW_MS + 1)
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_a_changed_listing_has_the_version_agreed_to_and_the_latest_one(is_public: bool) -> None:
+    row = saved(APPROVED, changed_to("Renamed", is_public=is_public), None)
+    assert (row.agreed, row.latest) == (BOT_PROFILE, RENAMED)
+    assert row.profile == (RENAMED if is_public else BOT_PROFILE)
+    assert row.updated_ms == (NOW_MS + 5 if is_public else APPROVED.updated_ms)
+    assert (row.review, row.reviewed_ms) == ("approved", NOW_MS + 1)
+    assert (APPROVED.agreed, APPROVED.latest) == (BOT_PROFILE, BOT_PROFILE)
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_a_decision_ends_a_change_and_leaves_the_time_of_the_approval(is_public: bool) -> None:
+    row = saved(APPROVED, changed_to("Renamed", is_public=is_public), None)
+    agreed = changed(row, ChangeDecided(BOT_REF, row.latest, True, None, NOW_MS + 6), None)
+    refused = changed(row, ChangeDecided(BOT_REF, row.agreed, False, "Spam.", NOW_MS + 6), None)
+    assert (agreed.profile, agreed.change, agreed.reviewed_ms) == (RENAMED, None, NOW_MS + 1)
+    assert (refused.profile, refused.change, refused.reviewed_ms) == (BOT_PROFILE, None, NOW_MS + 1)
+    assert agreed.updated_ms == (NOW_MS + 5 if is_public else NOW_MS + 6)
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_who_owns_a_listing_whose_approval_is_withdrawn_goes_on_with_the_latest_version(
+    is_public: bool,
+) -> None:
+    row = saved(APPROVED, changed_to("Renamed", is_public=is_public), None)
+    event = ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 6, withdraws=True)
+    withdrawn = changed(row, event, None)
+    assert (withdrawn.review, withdrawn.profile, withdrawn.change) == ("denied", RENAMED, None)
+    assert changed(withdrawn, event, None) == withdrawn
+    sent = saved(withdrawn, ListingSaved(BOT_REF, OWNER, BOT_PROFILE, "in_review", NOW_MS + 7), None)
+    assert (sent.denied_profile, sent.sent_ms) == (RENAMED, NOW_MS + 7)
+
+
+def test_in_a_fleet_the_times_of_a_change_are_stamps_so_that_an_erasure_is_before_or_after_it() -> None:
+    first = saved(APPROVED, changed_to("Renamed", is_public=True), STAMP)
+    assert first.change is not None
+    assert (first.change.sent_ms, first.change.since_ms) == (STAMP.ms, STAMP.ms)
+    later = Stamp(STAMP.ms + 9, "a.1")
+    event = changed_to("Again", is_public=True, sent_ms=NOW_MS + 7)
+    assert event.change is not None
+    event = replace(event, change=replace(event.change, since_ms=first.change.since_ms))
+    second = saved(first, event, later)
+    assert second.change is not None
+    assert (second.change.sent_ms, second.change.since_ms) == (later.ms, STAMP.ms)
+    assert without_actor(second, user_actor(OWNER), STAMP.ms) == second
+    erased = without_actor(second, user_actor(OWNER), later.ms)
+    assert erased.change == replace(second.change, by=ERASED)

@@ -5,22 +5,24 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core import review_counts
-from core.events import ListingRemoved, ListingReviewed
+from core.actors import OPERATOR
+from core.events import ChangeDecided, ListingRemoved, ListingReviewed, ListingSaved
 from core.packing import pack
-from core.review_counts import ReviewCounts
-from core.rows import Review
+from core.review_counts import ReviewCounts, Standing
+from core.rows import PendingChange
 from core.state import State
 from tests.support.examples import examples
 from tests.support.memory_ledger import empty_state
-from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER, SERVER_REF, listed
 
 REFS = [f"{kind}/{number}" for kind in ("bots", "servers") for number in range(8)]
-REVIEWS = st.sampled_from([None, *review_counts.REVIEWS])
+STANDINGS_AND_NONE = st.sampled_from([None, *review_counts.STANDINGS])
 
 
-def counted(rows: dict[str, Review]) -> dict[tuple[str, str], int]:
+def counted(rows: dict[str, Standing]) -> dict[tuple[str, str], int]:
     return dict(Counter((ref.partition("/")[0], review) for ref, review in rows.items()))
 
 
@@ -31,11 +33,11 @@ def small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @examples(200)
 @given(
-    st.dictionaries(st.sampled_from(REFS), st.sampled_from(review_counts.REVIEWS)),
-    st.lists(st.tuples(st.sampled_from(REFS), REVIEWS, st.booleans()), max_size=30),
+    st.dictionaries(st.sampled_from(REFS), st.sampled_from(review_counts.STANDINGS)),
+    st.lists(st.tuples(st.sampled_from(REFS), STANDINGS_AND_NONE, st.booleans()), max_size=30),
 )
 def test_the_numbers_are_right_whatever_changes_between_two_slices(
-    loaded: dict[str, Review], changes: list[tuple[str, Review | None, bool]]
+    loaded: dict[str, Standing], changes: list[tuple[str, Standing | None, bool]]
 ) -> None:
     rows, counts = dict(loaded), ReviewCounts()
     refs = sorted(rows)
@@ -74,6 +76,9 @@ def test_packed_rows_are_counted_and_stay_packed() -> None:
         for event in listed(ref):
             state.apply(event)
     state.apply(ListingReviewed(OTHER_REF, "denied", "why", NOW_MS))
+    change = PendingChange(BOT_PROFILE, True, OPERATOR, NOW_MS, NOW_MS)
+    renamed = replace(BOT_PROFILE, name="Renamed")
+    state.apply(ListingSaved(BOT_REF, OWNER, renamed, "approved", NOW_MS, change))
     restarted = empty_state()
     restarted.load_packed(
         state.listings.refs, [pack(state.listings[ref]) for ref in state.listings.refs], 0, []
@@ -81,9 +86,11 @@ def test_packed_rows_are_counted_and_stay_packed() -> None:
     restarted.loaded()
     for _ in restarted.listings.count_reviews():
         pass
-    approved = {("bots", "approved"): 1, ("bots", "denied"): 1, ("servers", "approved"): 1}
-    assert of_state(restarted) == approved
+    found = {("bots", "changed"): 1, ("bots", "denied"): 1, ("servers", "approved"): 1}
+    assert of_state(restarted) == found
     assert not list(restarted.listings.unpacked())
+    restarted.apply(ChangeDecided(BOT_REF, BOT_PROFILE, False, "Spam.", NOW_MS))
+    assert of_state(restarted) == {("bots", "approved"): 1, ("bots", "denied"): 1, ("servers", "approved"): 1}
     restarted.apply(ListingReviewed(BOT_REF, "in_review", None, NOW_MS))
     restarted.apply(ListingRemoved(SERVER_REF))
     assert of_state(restarted) == {("bots", "in_review"): 1, ("bots", "denied"): 1}

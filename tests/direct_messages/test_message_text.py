@@ -52,6 +52,26 @@ def test_a_denial_says_why_and_what_to_do() -> None:
     )
 
 
+def test_a_withdrawn_approval_says_that_it_is_not_listed_any_more() -> None:
+    assert read(message_text(BOT, replace(DENIED, decision="withdrawn", reason="Spam."), URL)) == (
+        "The approval of your bot Test bot was withdrawn: it is not listed any more.\n\n"
+        "Spam.\n\n"
+        f"You can edit it and send it again: <{URL}/{BOT_REF}/manage>"
+    )
+
+
+def test_a_decision_about_a_change_says_which_version_is_listed() -> None:
+    agreed = message_text(BOT, replace(APPROVED, decision="change_agreed"), URL)
+    assert agreed == (
+        f"The change of your bot Test bot was agreed to: everybody sees it.\n<{URL}/{BOT_REF}/manage>"
+    )
+    assert read(message_text(BOT, replace(DENIED, decision="change_refused", reason="Spam."), URL)) == (
+        "The change of your bot Test bot was refused.\n\n"
+        "Spam.\n\n"
+        f"The version before is listed. You can change it again: <{URL}/{BOT_REF}/manage>"
+    )
+
+
 def test_a_denial_of_an_older_version_may_have_no_reason() -> None:
     text = message_text(BOT, replace(DENIED, reason=None), URL)
     assert text == (

@@ -13,6 +13,10 @@ Facts = Mapping[str, str | int]
 CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     "listing_exists": ({}, "A listing with this id exists."),
     "not_in_review": ({"review": "denied"}, "The listing is denied, not in review."),
+    "is_approved": ({}, "The listing is approved, not in review. Withdraw its approval instead."),
+    "not_approved": ({}, "The listing is not approved."),
+    "no_change": ({}, "The listing has no change that waits for a decision."),
+    "other_version": ({}, "The change is not the one that you saw. Look at it again, then decide."),
     "keys_need_approval": ({}, "Keys are for approved listings only."),
     "too_many_reminders": ({"most": 100}, "A user has 100 reminders at most; turn one off first."),
     "too_many_keys": ({"most": 25}, "A listing has 25 keys at most; delete one first."),

@@ -1,7 +1,7 @@
 """listings/notices.py: an owner is told what others did, and no more than that."""
 
 from core.actors import user_actor
-from core.events import ListingReviewed, ListingSaved, NoticesRead, OwnerSet, UserSignedIn
+from core.events import ChangeDecided, ListingReviewed, ListingSaved, NoticesRead, OwnerSet, UserSignedIn
 from core.ledger import Ledger
 from core.rows import Deed
 from core.state import State
@@ -72,3 +72,12 @@ def test_a_handover_is_told_to_both_and_says_whose_it_is_now(ledger: Ledger, sta
     ledger.commit([OwnerSet(BOT_REF, USER, None, "handed_over", NOW_MS + 1, by=by)])
     assert [(each.act.deed, each.is_given) for each in notices(state, USER).newest] == [("handed_over", True)]
     assert [(each.act.deed, each.is_given) for each in notices(state).newest] == [("handed_over", False)]
+
+
+def test_a_decision_about_a_change_and_a_withdrawn_approval_are_notices(ledger: Ledger, state: State) -> None:
+    list_two(ledger)
+    by = user_actor(USER)
+    ledger.commit([ChangeDecided(BOT_REF, BOT_PROFILE, True, None, NOW_MS + 1, by=by)])
+    ledger.commit([ChangeDecided(BOT_REF, BOT_PROFILE, False, "Spam.", NOW_MS + 2, by=by)])
+    ledger.commit([ListingReviewed(BOT_REF, "denied", "Spam.", NOW_MS + 3, withdraws=True, by=by)])
+    assert [deed for _, deed, _ in told(notices(state))] == ["withdrawn", "change_refused", "change_agreed"]

@@ -7,7 +7,7 @@ from core.events import Event, ListingRemoved, ListingReviewed, ListingSaved, Ow
 from core.packing import pack
 from core.state import State
 from listings.ownership import DECIDED_KEPT, USUAL_FROM, USUAL_OF, Ownership
-from listings.review import place_ms, waited_ms
+from listings.review import place_ms, waited_ms, waits
 from tests.support.examples import examples
 from tests.support.generated_events import sequences, users
 from tests.support.memory_ledger import empty_state, state_after
@@ -33,7 +33,7 @@ def surveyed(state: State) -> Ownership:
 
 def queue_of(state: State) -> list[tuple[int, str]]:
     rows = state.listings.values()
-    return sorted((place_ms(row), row.ref) for row in rows if row.review == "in_review")
+    return sorted((place_ms(row), row.ref) for row in rows if waits(row))
 
 
 def decided_in(state: State) -> list[tuple[int, str]]:

@@ -130,6 +130,51 @@ def test_what_is_decided_is_claimed_by_nobody(ledger: Ledger, state: State) -> N
         review.claim(state, "bots/1", NOW_MS, by=MODERATOR)
 
 
+def renamed(ledger: Ledger, name: str, now_ms: int) -> Listing:
+    """The approved listing under another name, which everybody sees at once."""
+    form = BotEdit(**{**FIELDS, "name": name})
+    ledger.commit(rules.edit(ledger.state, BOT_REF, form, now_ms, by=user_actor(OWNER)))
+    return ledger.state.listings[BOT_REF]
+
+
+def test_a_change_waits_and_is_claimed_like_a_submission(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS, by=OTHER))
+    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 1, by=OTHER))
+    row = renamed(ledger, "Renamed", NOW_MS + 5)
+    assert (review.waits(row), review.waiting_since(row), review.claim_of(row)) == (True, NOW_MS + 5, None)
+    ledger.commit(review.claim(state, BOT_REF, NOW_MS + 6, by=MODERATOR))
+    known = review.claim_of(state.listings[BOT_REF])
+    assert known is not None
+    assert known.by == MODERATOR
+    version = rules.change_version(row)
+    ledger.commit(rules.refuse(state, BOT_REF, version, "Spam.", NOW_MS + 7, by=MODERATOR))
+    row = state.listings[BOT_REF]
+    assert (review.waits(row), review.claim_of(row)) == (False, None)
+    assert review.claim_of(renamed(ledger, "Again", NOW_MS + 8)) is None
+
+
+def test_a_no_is_remembered_whatever_it_was_about(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 1, by=OTHER))
+    version = rules.change_version(renamed(ledger, "Renamed", NOW_MS + 2))
+    ledger.commit(rules.refuse(state, BOT_REF, version, "Spam.", NOW_MS + 3, by=OTHER))
+    ledger.commit(rules.withdraw(state, BOT_REF, "Again.", NOW_MS + 4, by=OTHER))
+    row = state.listings[BOT_REF]
+    assert [act.about for act in review.earlier_denials(row)] == ["Again.", "Spam."]
+    decision = review.review_of(row)
+    assert decision is not None
+    assert decision.deed == "withdrawn"
+
+
+def test_nobody_has_waited_for_a_withdrawn_approval(ledger: Ledger, state: State) -> None:
+    submitted(ledger)
+    ledger.commit(rules.approve(state, BOT_REF, NOW_MS + 9, by=OTHER))
+    assert review.waited_ms(state.listings[BOT_REF]) == 9
+    ledger.commit(rules.withdraw(state, BOT_REF, "Spam.", NOW_MS + 99, by=OTHER))
+    assert review.waited_ms(state.listings[BOT_REF]) is None
+
+
 def test_notes_are_kept_in_order(ledger: Ledger, state: State) -> None:
     submitted(ledger)
     ledger.commit(review.add_note(state, BOT_REF, " First. ", NOW_MS, by=MODERATOR))

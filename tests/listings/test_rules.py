@@ -149,8 +149,9 @@ def test_what_was_reviewed_is_not_reviewed_again(ledger: Ledger, state: State, r
     with pytest.raises(Conflict) as refusal:
         rules.approve(state, BOT_REF, LATER_MS, by=OPERATOR)
     assert (refusal.value.reason, refusal.value.facts) == ("not_in_review", {"review": review})
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as refusal:
         rules.deny(state, BOT_REF, "Too quiet.", LATER_MS, by=OPERATOR)
+    assert refusal.value.reason == ("is_approved" if review == "approved" else "not_in_review")
 
 
 def test_a_removed_listing_is_gone_with_all_it_had(ledger: Ledger, state: State) -> None:
@@ -192,6 +193,9 @@ def test_an_operator_sets_limits_and_takes_them_back(ledger: Ledger, state: Stat
         lambda state, ref: rules.edit(state, ref, BOT_EDIT, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.approve(state, ref, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.deny(state, ref, "Too quiet.", NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.withdraw(state, ref, "Too quiet.", NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.agree(state, ref, "v", NOW_MS, by=OPERATOR),
+        lambda state, ref: rules.refuse(state, ref, "v", "Too quiet.", NOW_MS, by=OPERATOR),
         lambda state, ref: rules.remove(state, ref, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.set_actual_count(state, ref, 5, NOW_MS, by=OPERATOR),
         lambda state, ref: rules.set_limits(state, ref, Limits(), NOW_MS, by=OPERATOR),

@@ -70,6 +70,7 @@ def test_all_operators_endpoints_refuse_in_the_documented_words(gateway: ThreadG
                 expect(name, gateway.request(method, filled(path), headers=headers, data=body))
 
 
+EDIT = {name: value for name, value in BOT_SUBMISSION.items() if name not in {"id", "extra_owners"}}
 ONE, NEW, WHO = f"/manage/bots/{BOT}", f"/manage/bots/{OTHER_BOT}", f"/manage/users/{USER}"
 
 
@@ -118,6 +119,21 @@ def quarantined(gateway: ThreadGateway) -> requests.Response:
     return gateway.operate("POST", f"{ONE}/votes", {"user": USER})
 
 
+def renamed(gateway: ThreadGateway, name: str) -> requests.Response:
+    return gateway.operate("PUT", ONE, {**EDIT, "name": name})
+
+
+def edit_of_the_quarantined(gateway: ThreadGateway) -> requests.Response:
+    terms = {"reason": "You submitted malware.", "until": QUARANTINE.until_ms}
+    gateway.done("PUT", f"/manage/users/{EDIT['owner_id']}/quarantines/submit", terms)
+    return renamed(gateway, "Renamed")
+
+
+def outdated(gateway: ThreadGateway) -> requests.Response:
+    renamed(gateway, "Renamed")
+    return gateway.operate("POST", f"{ONE}/change/agree", {"version": "0" * 16})
+
+
 Ask = Callable[[ThreadGateway, str, Receiver], requests.Response]
 ASKED: dict[str, Ask] = {
     "noCountGiven": lambda g, key, _: g.stats(key, {}, BOT),
@@ -150,6 +166,11 @@ ASKED: dict[str, Ask] = {
     "tooManyOwners": lambda g, *_: invited(g, 5),
     "listingExists": lambda g, *_: new(g).operate("POST", "/manage/bots", {**BOT_SUBMISSION, "id": BOT}),
     "notInReview": lambda g, *_: g.operate("POST", f"{ONE}/approve"),
+    "isApproved": lambda g, *_: g.operate("POST", f"{ONE}/deny", {"reason": "No."}),
+    "notApproved": lambda g, *_: new(g).operate("POST", f"{NEW}/withdraw", {"reason": "No."}),
+    "noChange": lambda g, *_: g.operate("POST", f"{ONE}/change/agree", {"version": "0" * 16}),
+    "otherVersion": lambda g, *_: outdated(g),
+    "ownerQuarantined": lambda g, *_: edit_of_the_quarantined(g),
     "keysNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/keys", {"name": "early"}),
     "tooManyKeys": lambda g, *_: [g.operate("POST", f"{ONE}/keys", {"name": "one"}) for _ in range(25)][-1],
     "votesNeedApproval": lambda g, *_: new(g).operate("POST", f"{NEW}/votes", {"user": USER}),

@@ -18,6 +18,7 @@ BOT_PAGE, NEW_PAGE = f"/debug/listings/bots/{BOT}", f"/debug/listings/bots/{NEW_
 TESTED = {
     *("approve", "deny", "counts", "limits", "probe", "resume"),
     "redeliver",
+    "withdraw",
     *("snapshot", "verify", "backup"),
 }
 
@@ -84,6 +85,13 @@ def test_a_denial_says_why_and_a_wrong_number_is_refused_at_its_field(
     act(operator, BOT_PAGE, "Set limits", "Save", Vote_checks="many")
     expect(operator.page.locator("[aria-invalid=true]").first).to_be_visible()
     expect(operator.page.get_by_label("Vote checks", exact=True)).to_have_value("many")
+
+
+def test_an_approval_is_withdrawn_with_a_reason(operator: Visitor, gateway: ThreadGateway) -> None:
+    act(operator, BOT_PAGE, "Withdraw the approval", "Withdraw it", Reason="It is spam.")
+    told(operator, "The approval is withdrawn.")
+    shown = gateway.done("GET", f"/manage/bots/{BOT}")
+    assert (shown["state"], shown["reason"]) == ("denied", "It is spam.")
 
 
 def test_a_suspended_endpoint_is_probed_and_healed(

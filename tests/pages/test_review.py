@@ -97,6 +97,78 @@ def test_no_note_quarantine_or_refusal_has_a_barrier_or_scrolls_sideways(
     assert {name: flaws for name, flaws in found.items() if flaws} == {}
 
 
+def approve_and_swap(gateway: PeopleGateway, **fields: str) -> None:
+    submit(gateway)
+    gateway.done("POST", f"/manage/bots/{READY}/approve", {})
+    gateway.clock.advance(600)
+    form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+    swapped = {"owner_id": ADA, "name": "Free Nitro", "description": "It is loud.\nمجانا لكم جميعا الآن"}
+    gateway.done("PUT", f"/manage/bots/{READY}", {**form, **swapped, **fields})
+
+
+@SCRIPTS
+def test_a_moderator_refuses_a_change_and_withdraws_an_approval(
+    browser: Browser, gateway: PeopleGateway, scripts: bool
+) -> None:
+    approve_and_swap(gateway)
+    with signed_in(browser, gateway, CLEO, java_script_enabled=scripts) as visitor:
+        visitor.expected |= {400, 404}
+        page = visitor.see("/review")
+        expect(page.get_by_role("row", name="Free Nitro Bot change")).to_be_visible()
+        page.get_by_role("link", name="Free Nitro").click()
+        changed = page.get_by_role("table", name="Changed fields")
+        expect(changed.locator("del").first).to_have_text("Gone: Jukebox")
+        expect(changed.locator("ins").first).to_have_text("New: Free Nitro")
+        page.get_by_role("button", name="Refuse the change").click()
+        expect(page.get_by_role("alert")).to_contain_text("Choose a reason")
+        page.get_by_label("Reason", exact=True).first.select_option("Its page is misleading")
+        page.get_by_role("button", name="Refuse the change").click()
+        expect(page.get_by_text("The change is refused.")).to_be_visible()
+        page = visitor.see(HERE)
+        page.get_by_text("Take the listing off the site").click()
+        page.get_by_label("In your words").fill("It asks for passwords")
+        page.get_by_role("button", name="Withdraw the approval").click()
+        expect(page.get_by_text("The approval is withdrawn.")).to_be_visible()
+        page.get_by_role("link", name="Decided").click()
+        expect(page.get_by_text("It asks for passwords.").first).to_be_visible()
+    assert gateway.done("GET", f"/manage/bots/{READY}")["state"] == "denied"
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_change_has_a_barrier_or_scrolls_sideways_or_needs_colour(
+    browser: Browser, gateway: PeopleGateway, theme: Theme
+) -> None:
+    found = {}
+    approve_and_swap(gateway, name="W" * 100, support_invite="https://free-nitro.example/" + "x" * 150)
+    with signed_in(browser, gateway, CLEO, color_scheme=theme) as visitor:
+        visitor.expected |= {400, 404, 409}
+        page = visitor.see("/review")
+        found["the queue"] = visitor.flaws()
+        page = visitor.see(HERE)
+        page.get_by_text("Take the listing off the site").click()
+        found["a change"] = visitor.flaws()
+        lines = {"del": "line-through", "ins": "underline"}
+        for mark, line in lines.items():
+            style = page.locator(mark).first.evaluate("it => getComputedStyle(it).textDecorationLine")
+            assert style == line
+        rtl = page.get_by_text("مجانا لكم").first
+        assert rtl.evaluate("it => getComputedStyle(it.closest('p')).direction") == "rtl"
+        approve_and_swap(gateway, name="Another swap meanwhile")
+        page.get_by_role("button", name="Agree to it").click()
+        expect(page.get_by_role("alert")).to_contain_text("The change is not the one that you saw.")
+        expect(page.get_by_role("heading", name="Another swap meanwhile")).to_be_visible()
+        found["overtaken"] = visitor.flaws()
+        page.get_by_role("button", name="Agree to it").press("Enter")
+        expect(page.get_by_text("The change is agreed to")).to_be_visible()
+    with signed_in(browser, gateway, ADA, color_scheme=theme) as visitor:
+        visitor.expected.add(404)
+        approve_and_swap(gateway, name="W" * 100)
+        for path in ("/me", f"/bots/{READY}/manage", f"/bots/{READY}/manage/profile", "/me/notices"):
+            visitor.see(path)
+            found[path] = visitor.flaws()
+    assert {name: flaws for name, flaws in found.items() if flaws} == {}
+
+
 @SCRIPTS
 def test_a_moderator_strikes_flagged_votes_out_after_a_count(
     browser: Browser, gateway: PeopleGateway, scripts: bool

@@ -117,7 +117,7 @@ class Book:
 
     def _note_written(self, node: Node, event: ev.Event) -> None:
         match event:
-            case ev.ListingSaved() | ev.ListingReviewed():
+            case ev.ListingSaved() | ev.ListingReviewed() | ev.ChangeDecided():
                 self._note_part(node, event.ref, "profile")
                 self._note_part(node, event.ref, "owner")
             case ev.ListingTakenOver():

@@ -21,6 +21,7 @@ from core.rows import (
     Claim,
     CoOwner,
     CoOwnersDeed,
+    Decision,
     Delivery,
     Eligibility,
     HandOver,
@@ -32,6 +33,7 @@ from core.rows import (
     Outcome,
     OwnerDeed,
     OwnerMessage,
+    PendingChange,
     Policy,
     Proof,
     Review,
@@ -100,6 +102,7 @@ profiles = st.builds(
     st.tuples(texts),
     support_invite=st.none() | texts,
 ) | st.builds(ServerProfile, texts, texts, st.tuples(texts), texts)
+changes = st.none() | st.builds(PendingChange, profiles, st.booleans(), actors, times, times)
 failures = st.integers(0, 3)
 suspensions = st.none() | st.builds(Suspension, times, st.just("timeout"), st.integers(1, 3), times)
 taken: st.SearchStrategy[UnsetType | tuple[WebhookEvent, ...]] = st.sampled_from([UNSET, ("review.denied",)])
@@ -199,7 +202,7 @@ def keys_saved(draw: st.DrawFn) -> ev.KeySaved:
     return ev.KeySaved(ref, key_of(draw, ref, draw(key_ids)), stamp_ms=draw(stamp_times))
 
 
-decisions = st.sampled_from(["approved", "denied"])
+decisions: st.SearchStrategy[Decision] = st.sampled_from(get_args(Decision))
 user_actors = st.sampled_from([*map(user_actor, (USER, OTHER_USER))])
 owner_messages = st.builds(
     OwnerMessage,
@@ -358,7 +361,7 @@ def deliveries_merged(draw: st.DrawFn) -> ev.DeliveryMerged:
     return ev.DeliveryMerged(row)
 
 
-listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, **managed)
+listings_saved = st.builds(ev.ListingSaved, refs, users, profiles, reviews, times, changes, **managed)
 named = st.builds(ev.NodeNamed, labels)
 
 OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
@@ -375,7 +378,12 @@ OF_TYPE: Mapping[type, st.SearchStrategy[ev.Event]] = {
         times,
         **managed,
     ),
-    ev.ListingReviewed: st.builds(ev.ListingReviewed, refs, reviews, st.none() | texts, times, **managed),
+    ev.ListingReviewed: st.builds(
+        ev.ListingReviewed, refs, reviews, st.none() | texts, times, st.booleans(), **managed
+    ),
+    ev.ChangeDecided: st.builds(
+        ev.ChangeDecided, refs, profiles, st.booleans(), st.none() | texts, times, **managed
+    ),
     ev.ListingRemoved: st.builds(ev.ListingRemoved, refs, stamp_ms=stamp_times),
     ev.KeySaved: keys_saved(),
     ev.KeyUsed: st.builds(ev.KeyUsed, refs, key_ids, st.integers(1, 3)),

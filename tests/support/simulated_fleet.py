@@ -196,6 +196,10 @@ def _submit(node: Node, step: Step, _: str) -> Sequence[ev.Event]:
     return [*submitted, approved] if step.number else submitted
 
 
+def _version(node: Node, step: Step) -> str:
+    return rules.change_version(rules.listing_of(node.state, step.ref))
+
+
 def _key_id(node: Node, step: Step) -> str:
     rows = rules.listing_of(node.state, step.ref).keys
     return rows[step.number % len(rows)].id if rows else "none"
@@ -343,6 +347,16 @@ _RULES: Mapping[str, Callable[[Node, Step, str], Sequence[ev.Event]]] = {
         BotEdit(**_WRITTEN[step.number]),
         node.clock.now_ms(),
         by=_by(step),
+        shown="after" if step.number % 3 else "before",
+    ),
+    "agree": lambda node, step, _: rules.agree(
+        node.state, step.ref, _version(node, step), _now(node), by=_by(step), tells_owner=True
+    ),
+    "refuse": lambda node, step, _: rules.refuse(
+        node.state, step.ref, _version(node, step), "No.", _now(node), by=_by(step), tells_owner=True
+    ),
+    "withdraw": lambda node, step, _: rules.withdraw(
+        node.state, step.ref, "No.", _now(node), by=_by(step), tells_owner=True
     ),
     "approve": lambda node, step, _: rules.approve(
         node.state, step.ref, _now(node), by=_by(step), tells_owner=True

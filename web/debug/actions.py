@@ -146,6 +146,17 @@ OF_LISTINGS = (
         is_grave=True,
     ),
     Action(
+        "withdraw",
+        "Withdraw the approval",
+        "Withdraw it",
+        "withdraw{form}",
+        "It is denied: nobody sees it or votes for it, and the API keys of a bot open nothing until it is "
+        "approved again. Its owner sees the reason and can send it again.",
+        _said("The approval is withdrawn. Its owner sees the reason."),
+        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        is_grave=True,
+    ),
+    Action(
         "counts",
         "Set the actual server count",
         "Save",

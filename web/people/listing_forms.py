@@ -93,8 +93,8 @@ def written(profile: BotProfile | ServerProfile) -> dict[str, Any]:
 
 
 def version_of(row: Listing) -> str:
-    """Return what tells the present profile from others, for a form that is drawn from it."""
-    return hashlib.blake2b(msgspec.json.encode(written(row.profile)), digest_size=8).hexdigest()
+    """Return what tells the version saved last from others, for a form that is drawn from it."""
+    return hashlib.blake2b(msgspec.json.encode(written(row.latest)), digest_size=8).hexdigest()
 
 
 def edit_name(kind: Kind) -> str:

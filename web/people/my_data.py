@@ -225,6 +225,8 @@ class _Known:
         for deed, held in (("claimed", row.claim), ("proved", row.proof)):
             if held is not None and held.by == self._actor:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
+        if row.change is not None and row.change.by == self._actor:
+            yield {"listing": row.ref, "at_ms": row.change.sent_ms, "deed": "changed", "about": ""}
         if row.taken is not UNSET and row.taken.lost_by == self._actor:
             yield {"listing": row.ref, "at_ms": row.taken.at_ms, "deed": "lost", "about": ""}
 

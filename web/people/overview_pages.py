@@ -19,7 +19,7 @@ from handlers.listing_views import BotView, ServerView, bot_view, server_view
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json, reply_to
 from listings.ownership import Ownership
-from listings.review import is_proven, prove_ownership, waiting_since
+from listings.review import is_proven, prove_ownership, review_of, waiting_since, waits
 from people.permissions import Right
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused
@@ -49,6 +49,9 @@ DEEDS: Mapping[Deed, Text] = {
     "edited": Text("edited"),
     "approved": Text("approved"),
     "denied": Text("denied"),
+    "withdrawn": Text("approval withdrawn"),
+    "change_agreed": Text("change agreed to"),
+    "change_refused": Text("change refused"),
     "key_issued": Text("key issued"),
     "key_rotated": Text("key rotated"),
     "key_deleted": Text("key deleted"),
@@ -83,7 +86,7 @@ class ListingStanding(Struct, frozen=True):
 
     Args:
         place: its place in the queue, from 1.
-        waiting_since: since when it waits for a decision (Unix milliseconds).
+        waiting_since: since when it, or a change of it, waits for a decision (Unix milliseconds).
         usual_wait_ms: how long a decision usually takes; None while too few are known.
         may: what the visitor may do with it.
         history: the newest act first.
@@ -157,6 +160,7 @@ class OverviewPages:
         owners = row.owner_id, *row.extra_owners
         values = {
             "standing": standing,
+            "is_withdrawn": (decision := review_of(row)) is not None and decision.deed == "withdrawn",
             "problem": problem,
             "gaps": [gap for gap in standing.missing if _WHO_FILLS[gap] in access.rights],
             "owners": owners,
@@ -178,7 +182,7 @@ class OverviewPages:
             kind=kind,
             listing=bot_view(row) if kind == "bots" else server_view(row),
             place=self._ownership.place(row.ref),
-            waiting_since=waiting_since(row) if row.review == "in_review" else None,
+            waiting_since=waiting_since(row) if waits(row) else None,
             usual_wait_ms=self._ownership.usual_wait_ms,
             is_proven=is_proven(row),
             missing=gaps_of(kind, row),

@@ -25,6 +25,8 @@ NOTICES: Mapping[str, Notice] = {
     "signed-out": Notice(Text("You are signed out.")),
     "erased": Notice(Text("You are forgotten. Nothing here knows you any more.")),
     "saved": Notice(Text("It is saved.")),
+    "changed": Notice(Text("It is saved, and everybody sees it. A moderator looks at it, too.")),
+    "proposed": Notice(Text("It is saved. Everybody sees it once a moderator agrees to it.")),
     "submitted": Notice(
         Text("It is submitted. A moderator looks at it, and you read here what became of it.")
     ),
@@ -57,6 +59,11 @@ NOTICES: Mapping[str, Notice] = {
     "nothing-failed": Notice(Text("Nothing has failed since then.")),
     "approved": Notice(Text("It is approved: users can vote for it. Its owner is told.")),
     "denied": Notice(Text("It is denied. Its owner reads the reason, and can send it again.")),
+    "withdrawn": Notice(
+        Text("The approval is withdrawn. Its owner reads the reason, and can send it again.")
+    ),
+    "agreed": Notice(Text("The change is agreed to: everybody sees it. Its owner is told.")),
+    "refused": Notice(Text("The change is refused. Its owner reads the reason.")),
     "claimed": Notice(Text("You are at it. Other moderators see that.")),
     "released": Notice(Text("You are not at it any more.")),
     "noted": Notice(Text("Your note is kept. Moderators alone see it.")),
@@ -79,6 +86,8 @@ NOTICES: Mapping[str, Notice] = {
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,
     "words": Text("In your words"),
+    "withdraw_reason": Text("Reason"),
+    "withdraw_words": Text("In your words"),
     "note": Text("Note"),
     "reason": Text("Reason"),
     "ids": Text("Ids of voters"),

@@ -1,20 +1,21 @@
 """The profile of a listing, for those who may change it. Law: it is changed whole, and its owners stay.
 
-A preview is a POST that saves nothing. Saving a denied listing sends it to the moderators again. The form
-says which version it was drawn from, so that of two owners who edit at once neither undoes in silence what
-the other has saved.
+A preview is a POST that saves nothing. Saving a denied listing sends it to the moderators again. An approved
+one stays approved, and they look at the change: the form shows the version saved last, whichever the public
+sees. It says which version it was drawn from, so that of two owners who edit at once neither undoes in
+silence what the other has saved.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from core.clock import Clock
 from core.refusals import Invalid
+from core.rows import Listing
 from core.state import State
 from handlers.manage_listings import Kind
 from handlers.reply import SPOKEN, Reply, reply_to
 from listings.profile_changes import ChangedField, changed_fields
-from people.quarantine import refuse_quarantined
+from listings.rules import EditsShown
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
@@ -48,17 +49,22 @@ class Draft(NamedTuple):
 
 class ProfilePages:
     def __init__(
-        self, state: State, clock: Clock, access: ListingAccess, answers: JsonAnswers, previews: Previews
+        self,
+        state: State,
+        access: ListingAccess,
+        answers: JsonAnswers,
+        previews: Previews,
+        edits: EditsShown,
     ) -> None:
         self._state = state
-        self._clock = clock
         self._access = access
         self._answers = answers
         self._previews = previews
+        self._edits = edits
 
     def show(self, visit: PersonVisit, kind: Kind) -> Shown:
         access = self._access.of(visit, kind, "edit")
-        return _page(access, kind, Draft(written(access.row.profile), version_of(access.row)))
+        return self._page(access, kind, Draft(written(access.row.latest), version_of(access.row)))
 
     async def save(self, visit: PersonVisit, kind: Kind) -> Shown:
         """Save the profile, or preview a bot's description."""
@@ -68,53 +74,57 @@ class ProfilePages:
         try:
             if form.text("act") == "preview":
                 html = await self._previews.html(access.person.id, draft.profile["description"])
-                return _page(access, kind, draft, preview=html)
+                return self._page(access, kind, draft, preview=html)
             if draft.version != version_of(row):
-                return _overtaken(access, kind, draft)
-            if is_sent_again:
-                refuse_quarantined(self._state, access.person.id, "submit", self._clock.now_ms())
+                return self._overtaken(access, kind, draft)
             body = {"owner_id": row.owner_id, **draft.profile}
             await self._answers.reply(edit_name(kind), visit.request, row.id, body=body)
         except Invalid as refused:
-            return _page(access, kind, draft, by_field(refused.fields), 400)
+            return self._page(access, kind, draft, by_field(refused.fields), 400)
         except AnswerRefused as refused:
-            return _again(access, kind, draft, refused.reply)
+            return self._again(access, kind, draft, refused.reply)
         except SPOKEN as error:
-            return _again(access, kind, draft, reply_to(error))
-        notice = "sent-again" if is_sent_again else "saved"
+            return self._again(access, kind, draft, reply_to(error))
+        notice = "sent-again" if is_sent_again else _notice_of(self._state.listings.get(row.ref))
         return done(f"/{row.ref}/manage", notice)
 
+    def _again(self, access: Access, kind: Kind, draft: Draft, refused: Reply) -> Page:
+        page = self._page(access, kind, draft, {"": error_text(refused)}, refused.status)
+        return page._replace(headers=refused.headers, limits=refused.limits)
 
-def _again(access: Access, kind: Kind, draft: Draft, refused: Reply) -> Page:
-    page = _page(access, kind, draft, {"": error_text(refused)}, refused.status)
-    return page._replace(headers=refused.headers, limits=refused.limits)
+    def _overtaken(self, access: Access, kind: Kind, draft: Draft) -> Page:
+        """Return the form beside the version that was saved meanwhile. Sent once more, it takes its place."""
+        row = access.row
+        others = changed_fields(written(row.latest), draft.profile)
+        draft = Draft(draft.profile, version_of(row))
+        return self._page(access, kind, draft, {"": OVERTAKEN}, 409, others=others)
+
+    def _page(
+        self,
+        access: Access,
+        kind: Kind,
+        draft: Draft,
+        errors: Mapping[str, Words] = NO_ERRORS,
+        status: int = 200,
+        *,
+        preview: object = None,
+        others: Sequence[ChangedField] = (),
+    ) -> Page:
+        shown = {
+            "values": draft.profile,
+            "version": draft.version,
+            "errors": errors,
+            "labels": LABELS,
+            "choices": CHOICES[kind],
+            "preview": preview,
+            "others": others,
+            "edits": self._edits,
+        }
+        return tab_page(access, "profile", shown, status)
 
 
-def _overtaken(access: Access, kind: Kind, draft: Draft) -> Page:
-    """Return the form beside the version that was saved meanwhile. Sent once more, it takes its place."""
-    row = access.row
-    others = changed_fields(written(row.profile), draft.profile)
-    draft = Draft(draft.profile, version_of(row))
-    return _page(access, kind, draft, {"": OVERTAKEN}, 409, others=others)
-
-
-def _page(
-    access: Access,
-    kind: Kind,
-    draft: Draft,
-    errors: Mapping[str, Words] = NO_ERRORS,
-    status: int = 200,
-    *,
-    preview: object = None,
-    others: Sequence[ChangedField] = (),
-) -> Page:
-    shown = {
-        "values": draft.profile,
-        "version": draft.version,
-        "errors": errors,
-        "labels": LABELS,
-        "choices": CHOICES[kind],
-        "preview": preview,
-        "others": others,
-    }
-    return tab_page(access, "profile", shown, status)
+def _notice_of(row: Listing | None) -> str:
+    """Return the notice of an edit: it names a moderator if one looks at it."""
+    if row is None or row.change is None:
+        return "saved"
+    return "changed" if row.change.is_public else "proposed"

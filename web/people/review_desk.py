@@ -10,12 +10,14 @@ from core.state import State
 from core.user_rows import QuarantinedAct
 from handlers.manage_listings import KINDS, Kind, kind_of_ref
 from listings.review import PresetReason
+from listings.rules import change_version
 from people.permissions import Right
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.pages import Page
 from web.people.listing_access import Access, ListingAccess
 from web.people.listing_forms import CATEGORIES, LABELS
+from web.people.overview_pages import DEEDS
 from web.people.people_audience import PersonVisit
 from web.people.review_views import ReviewViews
 from web.people.server_checking import CONDITIONS
@@ -89,10 +91,12 @@ class ReviewDesk:
         row = self.state.listings.get(access.row.ref)
         if row is None:
             raise NotFound("listing")
-        description = await self.markdown.html(row.profile.description)
+        description = await self.markdown.html(row.latest.description)
         shown: dict[str, Any] = {
             "shown": self.views.review(row, platform, now_ms),
             "row": row,
+            "latest": row.latest,
+            "version": change_version(row),
             "here": f"/review/{row.ref}",
             "me": visit.request.by,
             "categories": CATEGORIES,
@@ -101,9 +105,10 @@ class ReviewDesk:
             "may_decide": "decide" in access.rights,
             "description": description,
             "labels": LABELS,
+            "deeds": DEEDS,
             "reasons": self.reasons_for(kind),
             "conditions": CONDITIONS,
             "values": values or {},
             "errors": errors or {},
         }
-        return Page("people/review.html", Text("{listing} - review", listing=row.profile.name), shown, status)
+        return Page("people/review.html", Text("{listing} - review", listing=row.latest.name), shown, status)

@@ -1,7 +1,7 @@
 """The page on which a moderator decides. Law: one submission is decided once, by somebody who has seen it.
 
-A decision is asked of the same endpoints as the operator's. The page sends the time of the version that it
-showed, so nobody decides on a version that they have not seen: an owner may edit meanwhile, and another
+A decision is asked of the same endpoints as the operator's. The page sends the version that it showed, or the
+time of it, so nobody decides on a version that they have not seen: an owner may edit meanwhile, and another
 moderator may be faster. Nobody decides on a listing of their own.
 """
 
@@ -12,7 +12,8 @@ from core.refusals import Conflict
 from core.rows import Listing
 from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, success
-from listings.review import decision_of, denial_text, is_proven
+from listings.review import denial_text, is_proven, review_of
+from web.form_posts import FormPost
 from web.pages import Page, Shown
 from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit, done
@@ -20,6 +21,7 @@ from web.people.questions import REFUSALS, FormError, refused_by
 from web.people.review_desk import OWN, ReviewDesk
 from web.texts import Text
 
+NO_REASON = Text("Choose a reason, or write one.")
 UNCONFIRMED = Text("Confirm the owner: nobody has proven to control this listing.")
 
 
@@ -68,15 +70,59 @@ class ReviewPages:
             return await self._desk.page(visit, access, form, {"": OWN}, 403)
         if not _is_as_seen(access.row, form):
             return self._overtaken(visit, access.row, form)
+        reason = self._reason(access, form)
+        if not reason:
+            return await self._desk.page(visit, access, form, {"reason": NO_REASON}, 400)
+        return await self._decided(visit, access, "deny", {"reason": reason}, form)
+
+    async def withdraw(self, visit: PersonVisit) -> Shown:
+        """Withdraw the approval of a listing."""
+        access, form = self._desk.listing(visit), visit.form()
+        reason = self._reason(access, form, "withdraw_")
+        if not reason and "decide" in access.rights:
+            return await self._desk.page(visit, access, form, {"withdraw_reason": NO_REASON}, 400)
+        return await self._on_approved(visit, access, "withdraw{}", {"reason": reason}, "withdrawn")
+
+    async def agree(self, visit: PersonVisit) -> Shown:
+        """Agree to the change of an approved listing."""
+        access, body = self._desk.listing(visit), {"version": visit.form().get("seen", "")}
+        return await self._on_approved(visit, access, "agreeTo{}Change", body, "agreed")
+
+    async def refuse(self, visit: PersonVisit) -> Shown:
+        """Refuse the change of an approved listing."""
+        access, form = self._desk.listing(visit), visit.form()
+        reason = self._reason(access, form)
+        if not reason and "decide" in access.rights:
+            return await self._desk.page(visit, access, form, {"reason": NO_REASON}, 400)
+        body = {"version": form.get("seen", ""), "reason": reason}
+        return await self._on_approved(visit, access, "refuse{}Change", body, "refused")
+
+    def _reason(self, access: Access, form: FormPost, prefix: str = "") -> str:
+        """Return the reason that a form gives: a chosen one, own words, or both."""
         reasons = self._desk.reasons_for(kind_of_ref(access.row.ref))
-        preset = next((each for each in reasons if each.key == form.text("reason")), None)
-        words = form.text("words")
-        if preset is None and not words:
-            return await self._desk.page(
-                visit, access, form, {"reason": Text("Choose a reason, or write one.")}, 400
-            )
-        parts = (preset.title, preset.text, words) if preset is not None else (words,)
-        return await self._decided(visit, access, "deny", {"reason": denial_text(*parts)}, form)
+        preset = next((each for each in reasons if each.key == form.text(f"{prefix}reason")), None)
+        words = form.text(f"{prefix}words")
+        return denial_text(*((preset.title, preset.text) if preset is not None else ()), words)
+
+    async def _on_approved(
+        self, visit: PersonVisit, access: Access, name: str, body: Mapping[str, Any], notice: str
+    ) -> Shown:
+        """Decide about an approved listing. If it is not as the moderator has seen it, the page shows it as
+        it is now, with the words that were typed.
+
+        Args:
+            name: the name of the endpoint, with a place for the kind.
+        """
+        row, form = access.row, visit.form()
+        if "decide" not in access.rights:
+            return await self._desk.page(visit, access, form, {"": OWN}, 403)
+        try:
+            operation = name.format("Bot" if kind_of_ref(row.ref) == "bots" else "Server")
+            await self._answers.reply(operation, visit.request, row.id, body=body)
+        except REFUSALS as error:
+            fields = {"reason": "withdraw_words" if "version" not in body else "words", "version": ""}
+            return await self._again(visit, access, form, error, fields)
+        return done("/review", notice)
 
     async def _decided(
         self, visit: PersonVisit, access: Access, verb: str, body: Mapping[str, Any], form: Mapping[str, str]
@@ -121,7 +167,7 @@ class ReviewPages:
         values = {
             "row": row,
             "here": f"/review/{row.ref}",
-            "decision": decision_of(row) if row.review != "in_review" else None,
+            "decision": review_of(row) if row.review != "in_review" else None,
             "me": visit.request.by,
             "words": form.get("words", "").strip(),
         }

@@ -18,6 +18,9 @@ REVIEW_PAGES = (
     PageRow("POST", f"{_ONE}/notes", lambda to: to.review.note, "moderator", gives_back=True),
     PageRow("POST", f"{_ONE}/approve", lambda to: to.review.approve, "moderator"),
     PageRow("POST", f"{_ONE}/deny", lambda to: to.review.deny, "moderator", gives_back=True),
+    PageRow("POST", f"{_ONE}/agree", lambda to: to.review.agree, "moderator"),
+    PageRow("POST", f"{_ONE}/refuse", lambda to: to.review.refuse, "moderator", gives_back=True),
+    PageRow("POST", f"{_ONE}/withdraw", lambda to: to.review.withdraw, "moderator", gives_back=True),
     PageRow("POST", f"{_ONE}/quarantine", lambda to: to.quarantines.impose, "moderator", gives_back=True),
     PageRow("POST", f"{_ONE}/lift", lambda to: to.quarantines.lift, "moderator"),
 )

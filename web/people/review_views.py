@@ -48,7 +48,7 @@ class ChangedLineView(View):
 
 
 class ChangedFieldView(View):
-    """A field of the profile that differs from what was denied."""
+    """A field of the profile that differs from the version on which a moderator decided last."""
 
     name: str
     lines: tuple[ChangedLineView, ...]
@@ -89,7 +89,8 @@ class ReviewView(Success):
     changes: Annotated[
         tuple[ChangedFieldView, ...] | None,
         Meta(
-            description="What was changed since the last denial, but for owners; null where it is not kept."
+            description="What was changed since the last denial, or of an approved listing what waits for a "
+            "decision; null where it is not kept."
         ),
     ]
     denials: tuple[ActView, ...]
@@ -154,7 +155,7 @@ class ReviewViews:
         return ReviewView(
             kind=kind_of_ref(row.ref),
             listing=bot_view(row) if isinstance(row.profile, BotProfile) else server_view(row),
-            waiting_since=review.waiting_since(row) if row.review == "in_review" else None,
+            waiting_since=review.waiting_since(row) if review.waits(row) else None,
             claimed_by=claim.by if claim is not None else None,
             claimed_at=claim.at_ms if claim is not None else None,
             made_at=created_ms(row.id),
@@ -163,8 +164,8 @@ class ReviewViews:
             proven_at=row.proof.at_ms if is_proven and row.proof is not None else None,
             edited_at=tuple(act.at for act in acts if act.deed == "edited"),
             changes=_changes(row),
-            denials=tuple(act for act in acts if act.deed == "denied"),
-            decision=next((act for act in acts if act.deed in {"approved", "denied"}), None),
+            denials=tuple(act for act in acts if act.deed in review.DENIALS),
+            decision=next((act for act in acts if act.deed in review.REVIEWS), None),
             message=owner_message_view(row),
             notes=note_list(row).notes,
             owner=self._owner(row.owner_id, now_ms),
@@ -194,19 +195,20 @@ class ReviewViews:
 
 
 def _changes(row: Listing) -> tuple[ChangedFieldView, ...] | None:
-    if row.denied_profile is None:
+    before = row.agreed if row.change is not None else row.denied_profile
+    if before is None:
         return None
     return tuple(
         ChangedFieldView(
             name=field.name,
             lines=tuple(ChangedLineView(state=line.state, text=line.text) for line in field.lines),
         )
-        for field in changed_fields(asdict(row.denied_profile), asdict(row.profile))
+        for field in changed_fields(asdict(before), asdict(row.latest))
     )
 
 
 def _decided(row: Listing) -> DecidedListing:
-    act = review.decision_of(row)
+    act = review.review_of(row)
     return DecidedListing(
         ref=row.ref,
         kind=kind_of_ref(row.ref),

@@ -115,6 +115,34 @@ def test_each_decision_is_told(gateway: PeopleGateway) -> None:
     assert ["approved" in text for text in gateway.stand_in.messages(ADA)] == [True, False]
 
 
+def test_a_decision_about_a_change_and_a_withdrawn_approval_are_told(gateway: PeopleGateway) -> None:
+    edit = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+
+    def renamed(name: str) -> dict[str, str]:
+        gateway.clock.advance(1)
+        change = gateway.done("PUT", BOT_PATH, {**edit, "owner_id": ADA, "name": name})["change"]
+        return {"version": change["version"]}
+
+    def told_of(decision: str) -> None:
+        eventually(lambda: ended(gateway)["decision"] == decision)
+
+    approved(gateway)
+    ended(gateway)
+    gateway.done("POST", f"{BOT_PATH}/change/agree", renamed("Nicer name"))
+    told_of("change_agreed")
+    gateway.done("POST", f"{BOT_PATH}/change/refuse", {**renamed("Free Nitro"), "reason": "Spam."})
+    told_of("change_refused")
+    gateway.clock.advance(1)
+    gateway.done("POST", f"{BOT_PATH}/withdraw", {"reason": "Spam again."})
+    told_of("withdrawn")
+    first_lines = [text.splitlines()[0] for text in gateway.stand_in.messages(ADA)]
+    assert {
+        "The change of your bot Nicer name was agreed to: everybody sees it.",
+        "The change of your bot Nicer name was refused.",
+        "The approval of your bot Nicer name was withdrawn: it is not listed any more.",
+    } <= set(first_lines)
+
+
 def test_without_a_bot_token_there_is_no_message(tmp_path: Path) -> None:
     with serving(tmp_path / "data") as gateway:
         approved(gateway)

@@ -66,6 +66,7 @@ def test_a_bot_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadGate
         "reviewed_at": None,
         "has_webhook": False,
         "hand_over": None,
+        "change": None,
         "server_count": None,
         "command_count": None,
         "counts_updated_at": None,
@@ -90,6 +91,7 @@ def test_a_server_is_submitted_with_its_fields_and_is_in_review(gateway: ThreadG
         "reviewed_at": None,
         "has_webhook": False,
         "hand_over": None,
+        "change": None,
         "eligibility": None,
     }
 

@@ -14,6 +14,7 @@ from tests.support.contract import BOT_PATH, set_webhook
 from tests.support.contract import refusal as refusal_of
 from tests.support.gateways import (
     BOT,
+    BOT_SUBMISSION,
     OTHER_BOT,
     OTHER_USER,
     USER,
@@ -156,6 +157,13 @@ def test_votes_listings_and_the_journal_are_told(gateway: ThreadGateway, key: st
     assert told.value("listings", kind="bots", review="approved") == 1
     assert told.value("listings", kind="servers", review="approved") == 1
     assert told.value("listings", kind="bots", review="denied") == 0
+    assert told.value("changes_waiting", kind="bots") == 0
+    form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+    gateway.done("PUT", f"/manage/bots/{BOT}", {**form, "name": "Renamed"})
+    told, head = scraped(gateway), gateway.gateway.ledger.head
+    assert told.value("listings", kind="bots", review="approved") == 1
+    assert told.value("changes_waiting", kind="bots") == 1
+    assert told.value("changes_waiting", kind="servers") == 0
     assert told.value("api_keys") == 1
     assert told.value("journal_head_position") == told.value("journal_durable_position") == head
     assert told.value("journal_records_total") == head

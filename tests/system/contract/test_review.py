@@ -137,7 +137,8 @@ def test_only_a_listing_in_review_is_reviewed(
 
     response = gateway.operate("POST", f"{listing.path}/{step}", body)
 
-    assert refusal(response) == (409, f"The listing is {state}, not in review.")
+    instead = " Withdraw its approval instead." if (step, state) == ("deny", APPROVED) else ""
+    assert refusal(response) == (409, f"The listing is {state}, not in review.{instead}")
     assert listing.shown()["state"] == state
 
 
@@ -179,6 +180,9 @@ def test_a_removed_listing_is_gone_and_may_be_submitted_afresh(
         ("DELETE", ""),
         ("POST", "/approve"),
         ("POST", "/deny"),
+        ("POST", "/withdraw"),
+        ("POST", "/change/agree"),
+        ("POST", "/change/refuse"),
         ("PUT", "/webhook"),
         ("GET", "/webhook"),
         ("DELETE", "/webhook"),

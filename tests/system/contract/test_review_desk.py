@@ -44,6 +44,7 @@ def test_the_queue_shows_what_waits_for_longest_first(gateway: ThreadGateway) ->
         "ref": f"servers/{SERVER}",
         "kind": "servers",
         "id": SERVER,
+        "what": "submission",
         "name": "Test server",
         "owner_id": OWNER,
         "since": submitted_at,

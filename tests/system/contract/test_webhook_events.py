@@ -48,6 +48,19 @@ def test_an_endpoint_that_takes_the_event_is_told_of_the_decision(
     assert logged(gateway, path, event) == [(event, None)]
 
 
+def test_a_withdrawn_approval_is_told_as_a_denial(
+    gateway: ThreadGateway, receiver: Receiver, path: str
+) -> None:
+    set_webhook(gateway, receiver.url, path, events=["review.denied"])
+    gateway.done("POST", f"{path}/approve", {})
+    gateway.done("POST", f"{path}/withdraw", {"reason": REASON})
+    arrive(gateway, receiver, 1)
+    (sent,) = receiver.received
+    told = json.loads(sent.body)
+    assert (told["type"], told["reason"]) == ("review.denied", REASON)
+    assert logged(gateway, path, "review.denied") == [("review.denied", None)]
+
+
 @pytest.mark.parametrize("event", DECISIONS)
 def test_an_endpoint_that_asks_for_nothing_else_is_told_of_no_decision(
     gateway: ThreadGateway, receiver: Receiver, path: str, event: str

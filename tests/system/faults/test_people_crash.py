@@ -92,6 +92,13 @@ class Walk(Client):
     def approve(self) -> None:
         taken(self.cleo.post(f"{DESK}/approve", {**self.seen(), "confirmed": "yes"}))
 
+    def change(self) -> None:
+        taken(self.ada.post(f"{BOT}/profile", {**TYPED, "name": "Free Nitro"}))
+
+    def refuse(self) -> None:
+        version = self.done("GET", f"/manage/bots/{READY}")["change"]["version"]
+        taken(self.cleo.post(f"{DESK}/refuse", {"seen": version, "words": "It is spam"}))
+
     def sign_out(self) -> None:
         taken(self.ada.post("/signout"))
 
@@ -105,7 +112,8 @@ def taken(answer: requests.Response) -> None:
 
 STEPS: Sequence[Callable[[Walk], None]] = (
     *(Walk.begin, Walk.come_back, Walk.moderate, Walk.submit, Walk.claim, Walk.note),
-    *(Walk.deny, Walk.send_again, Walk.approve, Walk.sign_out),
+    *(Walk.deny, Walk.send_again, Walk.approve),
+    *(Walk.change, Walk.refuse, Walk.sign_out),
 )
 
 

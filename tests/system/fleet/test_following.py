@@ -131,6 +131,26 @@ def test_a_listing_is_submitted_reviewed_edited_and_removed_at_both_nodes(
     assert pair.alike(f"/manage/{kind}")[kind] == []
 
 
+def test_a_change_is_decided_and_an_approval_withdrawn_at_another_node(pair: Pair, key: str) -> None:
+    fields = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"}
+    pair.here.done("PUT", BOT_PATH, {**fields, "name": "Free Nitro"})
+    change = pair.alike(BOT_PATH)["change"]
+    assert (change["agreed"]["name"], change["proposed"]["name"]) == (fields["name"], "Free Nitro")
+    assert [each["what"] for each in pair.there.done("GET", "/manage/queue")["queue"]] == ["change"]
+
+    body = {"version": change["version"], "reason": "Spam."}
+    pair.there.done("POST", f"{BOT_PATH}/change/refuse", body)
+    assert {"name": fields["name"], "change": None}.items() <= pair.alike(BOT_PATH).items()
+
+    assert pair.statuses(key) == [200, 200]
+    pair.there.done("POST", f"{BOT_PATH}/withdraw", {"reason": "Spam."})
+    assert pair.statuses(key) == [401, 401]
+    pair.here.done("PUT", BOT_PATH, fields)
+    pair.fleet.converge(pair.here, pair.there)
+    pair.there.done("POST", f"{BOT_PATH}/approve", {})
+    assert pair.statuses(key) == [200, 200]
+
+
 @pytest.mark.usefixtures("key")
 def test_webhook_settings_and_their_secret_are_those_of_both_nodes(pair: Pair, receiver: Receiver) -> None:
     path = f"{BOT_PATH}/webhook"

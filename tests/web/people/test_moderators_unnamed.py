@@ -2,6 +2,7 @@
 
 import pytest
 
+from people.permissions import DEEDS_OF_MODERATORS
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION
 from tests.support.page_visitor import words
@@ -22,6 +23,9 @@ DECIDED = {
     "lift": {"act": "submit"},
     "approve": {"confirmed": "yes"},
     "votes": {"reason": "Accounts of one person.", "ids": DAN, "sure": "yes"},
+    "agree": {},
+    "refuse": {"words": "It is spam."},
+    "withdraw": {"withdraw_words": "It is spam."},
 }
 """The forms of moderators, by the last word of their address, in an order in which each can be sent."""
 
@@ -41,21 +45,23 @@ def test_no_page_and_no_json_of_an_owner_names_a_moderator(gateway: PeopleGatewa
     for here, listing in ((OF_BOT, f"bots/{BOT}"), (OF_SERVER, f"servers/{SERVER}")):
         for act, fields in DECIDED.items():
             gateway.clock.advance(1)
-            if act == "approve":  # a denied listing is sent again
-                edited = dict(gateway.done("GET", f"/manage/{listing}"))
+            if act in {"approve", "agree", "refuse"}:  # it is sent again, or changed
+                edited = {**gateway.done("GET", f"/manage/{listing}"), "name": f"For {act}"}
                 form = BOT_SUBMISSION if listing.startswith("bots") else SERVER_SUBMISSION
                 gateway.done(
                     "PUT", f"/manage/{listing}", {name: edited[name] for name in form if name != "id"}
                 )
             if act == "votes":
                 gateway.done("POST", f"/manage/{listing}/votes", {"user": DAN})
-            seen = {"seen": str(gateway.done("GET", f"/manage/{listing}")["updated_at"])}
+            shown = gateway.done("GET", f"/manage/{listing}")
+            seen = {"seen": shown["change"]["version"] if shown["change"] else str(shown["updated_at"])}
+            gateway.clock.advance(1)
             answer = cleo.post(f"{here}/{act}", {**fields, **seen})
             assert answer.status_code == 303, (act, words(answer.text))
         read_by_ada(gateway)
         done = gateway.done("GET", f"/manage/{listing}/history")["history"]
         by_cleo = {each["deed"] for each in done if each["by"] == f"users/{CLEO}"}
-        assert by_cleo == {"approved", "denied", "votes_struck"}, "the operator reads who it was"
+        assert by_cleo == DEEDS_OF_MODERATORS, "the operator reads who it was"
 
 
 def read_by_ada(gateway: PeopleGateway) -> None:

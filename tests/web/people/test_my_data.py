@@ -5,6 +5,7 @@ import json
 import msgspec
 import pytest
 
+from core.actors import ERASED
 from tests.support.co_owners import let_join
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT
 from tests.support.page_visitor import words
@@ -76,15 +77,21 @@ def test_who_is_forgotten_is_named_in_no_listing_that_they_own_or_are_asked_to_o
 ) -> None:
     let_join(gateway, BOT, BEN)
     ben.post(f"/bots/{BOT}/manage/keys", {"name": "of Ben"})
+    form = {name: value for name, value in BOT_SUBMISSION.items() if name not in {"id", "owner_id"}}
+    ben.acted(f"/bots/{BOT}/manage/profile", {**form, "name": "By Ben"})
     gateway.done("POST", "/manage/bots", {**BOT_SUBMISSION, "id": OTHER_BOT, "extra_owners": [BEN]})
     gateway.done("PUT", f"/manage/bots/{OTHER_BOT}/hand-over", {"heir": BEN})
     known = ben.get("/me/data.json").json()
     assert (known["listings"], known["invitations"]) == ([f"bots/{BOT}"], [f"bots/{OTHER_BOT}"])
     assert [key["name"] for key in known["keys_made"]] == ["of Ben"]
+    assert "changed" in {act["deed"] for act in known["acts"]}
     ben.acted("/me/data", {"word": "erase"})
     rows = gateway.gateway.ledger.state.listings
     for bot in (BOT, OTHER_BOT):
         assert BEN.encode() not in msgspec.json.encode(rows[f"bots/{bot}"])
+    change = rows[f"bots/{BOT}"].change
+    assert change is not None
+    assert change.by == ERASED
     known = gateway.person(BEN).get("/me/data.json").json()
     assert (known["listings"], known["invitations"], known["keys_made"]) == ([], [], [])
     gateway.done("DELETE", f"/manage/bots/{OTHER_BOT}")

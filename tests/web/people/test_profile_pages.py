@@ -44,7 +44,7 @@ def test_a_saved_profile_is_kept_with_its_owners(gateway: PeopleGateway, ada: Pe
     page = ada.acted(
         HERE + "/profile", {**TYPED, "name": "Another name", "owner_id": BEN, "extra_owners": ""}
     )
-    assert "It is saved." in words(page)
+    assert "It is saved, and everybody sees it." in words(page)
     kept = gateway.done("GET", f"/manage/bots/{READY}")
     assert (kept["name"], kept["state"]) == ("Another name", "approved")
     assert (kept["owner_id"], kept["extra_owners"]) == (ADA, [BEN])
@@ -189,8 +189,8 @@ def test_of_two_owners_who_edit_at_once_neither_undoes_the_other_in_silence(
     overtaken = ada.post(HERE + "/profile", mine)
     assert overtaken.status_code == 409
     assert "Another version was saved meanwhile" in words(overtaken.text)
-    assert "Saved: </span>It plays &lt;b&gt;louder&lt;/b&gt; than every other bot." in overtaken.text
-    assert f"Yours: </span>{TYPED['description']}" in overtaken.text
+    assert "Saved: </bdi>It plays &lt;b&gt;louder&lt;/b&gt; than every other bot." in overtaken.text
+    assert f"Yours: </bdi>{TYPED['description']}" in overtaken.text
     assert 'value="By Ada"' in overtaken.text
     assert gateway.done("GET", f"/manage/bots/{READY}")["description"] == theirs
 

@@ -20,7 +20,16 @@ from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
-Case = Literal["in review", "approved", "denied", "removed", "of one in quarantine", "hidden", "shown again"]
+Case = Literal[
+    "in review",
+    "approved",
+    "denied",
+    "withdrawn",
+    "removed",
+    "of one in quarantine",
+    "hidden",
+    "shown again",
+]
 Who = Literal["stranger", "user", "owner", "extra owner", "moderator"]
 CASES: tuple[Case, ...] = get_args(Case)
 WHO: tuple[Who, ...] = get_args(Who)
@@ -49,6 +58,8 @@ def bring(gateway: PeopleGateway, kind: str, case: Case) -> str:
         gateway.done("POST", f"/manage{here}/deny", {"reason": "It is silent."})
     elif case != "in review":
         gateway.done("POST", f"/manage{here}/approve", {})
+    if case == "withdrawn":
+        gateway.done("POST", f"/manage{here}/withdraw", {"reason": "It is silent."})
     if case == "removed":
         gateway.done("DELETE", f"/manage{here}")
     if case == "of one in quarantine":

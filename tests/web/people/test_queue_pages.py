@@ -48,7 +48,7 @@ def test_what_waits_for_longest_stands_first(gateway: PeopleGateway) -> None:
         submit(gateway, bot)
     page = cleo.page("/review")
     assert order(page) == [*reversed(BOTS)]
-    assert f"Bot 4 Bot {ADA} unproven 4 seconds nobody" in words(page)
+    assert f"Bot 4 Bot submission {ADA} unproven 4 seconds nobody" in words(page)
     assert "Waiting (4)" in words(page)
     assert ids(cleo, "waiting") == [*reversed(BOTS)]
     gateway.done("POST", f"/manage/bots/{BOTS[3]}/approve", {})

@@ -169,12 +169,8 @@ def test_what_was_changed_since_a_denial_stands_beside_what_was_denied(
     gateway.clock.advance(1)
     edit(gateway, description="It plays music.\n<i>Soft</i> music, all night long.", name="Whisper")
     page = cleo.page(HERE)
-    assert (
-        '<del><span class="hidden">Gone: </span>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
-    )
-    assert (
-        '<ins><span class="hidden">New: </span>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
-    )
+    assert '<del><bdi class="hidden">Gone: </bdi>&lt;b&gt;Loud&lt;/b&gt; music, all night long.</del>' in page
+    assert '<ins><bdi class="hidden">New: </bdi>&lt;i&gt;Soft&lt;/i&gt; music, all night long.</ins>' in page
     assert "Name Gone: Test bot New: Whisper Description" in words(page)
     changes = cleo.get(f"{HERE}.json").json()["changes"]
     assert [(each["name"], [line["state"] for line in each["lines"]]) for each in changes] == [
