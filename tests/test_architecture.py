@@ -331,7 +331,7 @@ TESTED_ELSEWHERE = {
         *("web/people/public_table", "web/people/public_views", "web/people/visitors"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
-        *("wire/channel", "wire/connection", "wire/exchange", "wire/head", "wire/http_server"),
+        *("wire/channel", "wire/connection", "wire/head", "wire/http_server"),
     ],
     "tests/cli and tests/snapshot test the commands and files that need it.": [
         *("cli/demo", "cli/fold_disk", "cli/place", "cli/settings_port"),

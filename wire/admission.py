@@ -1,6 +1,6 @@
 """Admission of connections when there is not room for all. Invariant: no connection is ended for a newcomer
-after its request has come as a whole and before it is answered, no newcomer is refused while another
-connection is idle, and no address has more than its share.
+after its request has come as a whole and before it is answered, unless its client leaves the answer unread.
+No newcomer is refused while another connection is idle or unread, and no address has more than its share.
 
 A connection is *unfinished* from its beginning, or from the first byte of a later request, until that request
 has come as a whole. One byte protects nobody: unfinished connections are ended first, the one that has waited
@@ -9,6 +9,10 @@ the longest before all others. Then come those that were answered, the longest i
 A newcomer that shakes hands or sends its request at this moment is unfinished too. Where many idle
 connections fill the house, it would be ended for the next newcomer. So an unfinished connection has a moment
 (`MOMENT_SECONDS`) in which one that has been idle for longer is ended in its place.
+
+A connection is *unread* while its client does not keep up with the answers. If no connection is idle, the one
+that has been unread for the longest is ended, once it has been so for a moment. A client that reads little
+and never enough would otherwise keep its place for as long as it likes.
 
 Answered connections are in a heap by their deadline. The deadline is noted when a connection is looked at and
 not with each request, so a request costs nothing here. A noted deadline is never later than the real one, so
@@ -25,7 +29,8 @@ from typing import NamedTuple, Protocol
 LOOKS = 256
 """The most connections that are looked at to find an idle one: a newcomer must not cost much."""
 MOMENT_SECONDS = 1.0
-"""The time in which a client that means to ask has sent its request, handshake included."""
+"""The time in which a client that means to ask has sent its request, handshake included. A client that means
+to read has taken some of its answer."""
 QUIET_SECONDS = 60
 """A time without refusals that ends a warning; the next refusal begins another."""
 _SLACK = 64
@@ -65,6 +70,7 @@ class Admission:
         self._inside: dict[Guest, str | None] = {}  # with the key that each is counted under
         self._counts: dict[str, int] = {}
         self._unfinished: OrderedDict[Guest, _Since] = OrderedDict()  # the earliest first
+        self._unread: OrderedDict[Guest, float] = OrderedDict()  # with the beginning; the earliest first
         self._asked: list[tuple[float, int, Guest]] = []  # a heap by deadline as noted; some have left
         self._order = itertools.count()
         self._turned_away: OrderedDict[str, tuple[str, int, float]] = (
@@ -110,12 +116,22 @@ class Admission:
             heapq.heapify(self._asked)
         heapq.heappush(self._asked, (idle_deadline, next(self._order), guest))
 
+    def unread(self, guest: Guest, now: float) -> None:
+        """Note that a client does not keep up. Until `reads`, only the first time counts."""
+        if guest in self._inside:
+            self._unread.setdefault(guest, now)
+
+    def reads(self, guest: Guest) -> None:
+        """Note that the client keeps up again."""
+        self._unread.pop(guest, None)
+
     def left(self, guest: Guest) -> None:
         """Forget a connection that is gone or about to be. A second call does nothing."""
         if guest not in self._inside:
             return
         key = self._inside.pop(guest)
         self._unfinished.pop(guest, None)
+        self._unread.pop(guest, None)
         if key is not None:
             self._counts[key] -= 1
             if not self._counts[key]:
@@ -147,6 +163,8 @@ class Admission:
             if guest is None or (idle is not None and idle.deadline <= idle_deadline - MOMENT_SECONDS):
                 guest = idle
         if guest is None:
+            guest = self._longest_unread(now)
+        if guest is None:
             return False
         self.left(guest)
         self.ended += 1
@@ -160,6 +178,10 @@ class Admission:
                 return guest
             self._unfinished.move_to_end(guest)  # its next bytes are there already, or its last answer is not
         return None
+
+    def _longest_unread(self, now: float) -> Guest | None:
+        guest, since = next(iter(self._unread.items()), (None, now))
+        return guest if since <= now - MOMENT_SECONDS else None
 
     def _idle_asked(self, idle_deadline: float) -> Guest | None:
         """Return the longest idle connection, or the longest idle of those that were looked at."""

@@ -222,12 +222,14 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._channel.block()
+        self._server.admission.unread(self, self._server.now)
         if self._phase is IDLE or self._phase is HEAD:
             self._step(Step.HOLD)
         self._set_deadline()
 
     def resume_writing(self) -> None:
         self._channel.unblock()
+        self._server.admission.reads(self)
         self._set_deadline()
         if self._turn is None:
             self._advance()
@@ -578,7 +580,7 @@ class Connection(asyncio.Protocol):
             self._channel.abort()
 
     def make_room(self) -> None:
-        """End now. What is idle loses nothing by it."""
+        """End now. What is idle loses nothing by it, and what is unread loses what its client left."""
         self.deadline = NEVER
         self.abort()
 

@@ -33,6 +33,9 @@ from wire.parser import RequestHead
 log = logging.getLogger(__name__)
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+JOINED_BYTES = 16 * 1024
+"""The longest body that is written as one piece with its head. A longer one is written as it is: many clients
+may be reading the same bytes, and as long as they do, each copy takes memory."""
 EVENTS = "text/event-stream"
 BODILESS = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 
@@ -209,7 +212,12 @@ class Exchange(HTTPConnection):
         lines = [f"HTTP/1.1 {start_line.code} {start_line.reason}"]
         lines += [f"{name}: {value}" for name, value in headers.get_all()]
         head = "\r\n".join([*lines, "\r\n"]).encode("latin-1")
-        written = self._write(head + self._framed(chunk or b""))
+        body = self._framed(chunk or b"")
+        if len(body) <= JOINED_BYTES:
+            written = self._write(head + body)
+        else:
+            self._write(head)
+            written = self._write(body)
         if self._connection.at_eof:
             self.no_more()
         return written

@@ -18,11 +18,12 @@ class Visitor:
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.idle = True
+        self.unread = False
         self.deadline = float("inf")
         self.ended = False
 
     def make_room(self) -> None:
-        assert self.idle, "somebody misses an answer"
+        assert self.idle or self.unread, "somebody misses an answer"
         assert not self.ended, "ended twice"
         self.ended = True
 
@@ -147,6 +148,26 @@ def test_a_part_of_a_request_at_every_connection_keeps_no_newcomer_out_however_o
         assert "honest" not in house.ended()
         house.asks(honest)
         house.admission.left(honest)
+
+
+def test_if_nobody_is_idle_the_one_that_has_left_its_answers_unread_for_the_longest_is_ended() -> None:
+    house, inside = full(3, asked=True)
+    for visitor in inside:
+        visitor.idle = False
+    for visitor in (inside[1], inside[0]):
+        visitor.unread = True
+        house.admission.unread(visitor, house.now)
+        house.now += 0.1
+    assert house.comes("early") is None, "a client has a moment to read"
+    house.now += MOMENT_SECONDS
+    house.admission.unread(inside[1], house.now)  # the first time counts
+    new = house.comes("new")
+    assert new is not None
+    assert house.ended() == ["1"]
+    new.idle = False
+    house.admission.reads(inside[0])
+    assert house.comes("late") is None
+    assert house.ended() == ["1"]
 
 
 @pytest.mark.parametrize("asked", [True, False])

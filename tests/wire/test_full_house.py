@@ -250,6 +250,16 @@ def test_parts_of_requests_keep_nobody_out_and_who_waits_longest_for_the_rest_is
         assert is_served(called(small, stack))
 
 
+def test_answers_that_nobody_reads_keep_nobody_out(small: ThreadGateway, stack: contextlib.ExitStack) -> None:
+    unread = [called(small, stack) for _ in range(ROOM)]
+    pages = request("GET", "/openapi.json") * 100
+    for caller in unread:
+        caller.send(pages)
+    newcomer(small, stack)
+    for _ in range(ROOM):
+        assert newcomer(small, stack)
+
+
 def test_refusals_that_are_read_keep_nobody_out(small: ThreadGateway, stack: contextlib.ExitStack) -> None:
     """Not for the second in which their connections linger."""
     refused = [called(small, stack) for _ in range(ROOM)]
