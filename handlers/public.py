@@ -194,16 +194,18 @@ class PublicApi:
         return limited(reply, replace(buckets.peek(bot.ref, policy, now_ns), allowed=True))
 
     def unproven(self, address: str, reply: Reply) -> Reply:
-        """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or a 429."""
+        """Return an answer that no endpoint made (405, OPTIONS) with the caller's headers; or, for a failure,
+        a 429."""
         return self._unproven(address_key(address), reply, self._clock.monotonic_ns())
 
     def _unproven(self, address: str, reply: Reply, now_ns: int) -> Reply:
         guard = self.limits.guard
+        if not is_failure(reply.status):
+            return limited(reply, replace(guard.check(address, now_ns), allowed=True))
         refusal = guard.refusal(address, now_ns)
         if refusal is not None:
             return limited(_TOO_MANY_REQUESTS, refusal)
-        count = guard.failed if is_failure(reply.status) else guard.check
-        return limited(reply, replace(count(address, now_ns), allowed=True))
+        return limited(reply, replace(guard.failed(address, now_ns), allowed=True))
 
     def with_limits(self, reply: Reply, address: str) -> Reply:
         """Return the reply with the headers of an address's limit."""

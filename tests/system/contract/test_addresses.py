@@ -109,7 +109,16 @@ def test_a_valid_key_is_served_at_an_address_where_another_bot_keeps_failing(gua
     assert limit(guarded.voters(key)) == Limit(100, 96, 300)
 
 
-@pytest.mark.parametrize(("method", "path"), [("OPTIONS", STATS), ("POST", VOTERS), ("GET", STATS)])
+def test_only_failures_are_refused_at_a_refused_address(guarded: ThreadGateway) -> None:
+    fail(guarded)
+
+    response = guarded.request("OPTIONS", STATS)
+
+    assert response.status_code == 204
+    assert limit(response) == Limit(3, 0, 300)
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", VOTERS), ("GET", STATS)])
 def test_a_refused_address_is_refused_for_every_method(
     guarded: ThreadGateway, method: str, path: str
 ) -> None:
