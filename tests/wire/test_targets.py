@@ -13,6 +13,7 @@ from tests.support.gateways import BOT, USER, WAIT_SECONDS
 from tests.support.raw_http import answers_in
 from tests.support.raw_http_client import HEALTH, Caller, request
 from tests.support.wire_stories import LIMITS, refuse
+from wire.head import QUERY_FIELDS
 from wire.http_server import WireServer
 from wire.listening import listen
 
@@ -52,6 +53,16 @@ def test_what_follows_the_host_is_the_path(caller: Caller, method: str, target: 
 def test_options_of_a_host_alone_is_options_of_the_server(caller: Caller) -> None:
     alone, asterisk = (caller.ask(request("OPTIONS", target)) for target in ("http://gateway", "*"))
     assert (alone.status, alone.body) == (asterisk.status, asterisk.body)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/healthz", 200), (CHECK, 401)])
+@pytest.mark.parametrize("lines", [[], ["Expect: 100-continue"]])
+def test_a_query_has_a_bounded_number_of_fields(
+    caller: Caller, path: str, status: int, lines: list[str]
+) -> None:
+    fields = ["a=1"] * QUERY_FIELDS
+    assert caller.ask(request("GET", f"{path}?{'&'.join(fields)}", *lines)).status == status
+    assert caller.ask(request("GET", f"{path}?{'&'.join([*fields, ''])}", *lines)).status == 400
 
 
 def test_http_1_0_needs_no_host_beside_it(caller: Caller) -> None:
