@@ -1,15 +1,17 @@
-"""The log of security events: who came in, who was refused, and who changed the rights of others.
+"""The log of security events: sign-ins, refusals, and changes of the rights of others.
 
-Law: an event is one line with the actor, the client's address and the request's id, and nothing that somebody
-sent: no token, no key, no text. Changes are told from their events in the journal, refusals where they are.
-The lines are written whatever `log.level` and `server.access_log` say.
+Invariant: an event is one line with the actor, the client's address and the request's id, and nothing that
+somebody sent: no token, no key, no text. Lines about changes come from the events in the journal. Lines about
+refusals come from the code that refuses. `log.level` and `server.access_log` do not silence them.
 
-Each event has so many lines a minute (`SecurityBounds`), and then one line with the number of those left out.
+The lines of an event are bounded in each minute (`SecurityBounds`). One more line then says how many were
+left out.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from typing import NamedTuple
 
 from core.actors import GATEWAY, user_actor
@@ -27,7 +29,7 @@ from core.events import (
     SessionsEnded,
     UserSignedIn,
 )
-from core.request_id import ADDRESS, REQUEST_ID
+from core.request_id import ADDRESS
 
 LOGGER = "votegate.security"
 log = logging.getLogger(LOGGER)
@@ -35,13 +37,13 @@ log = logging.getLogger(LOGGER)
 OF_STRANGERS = frozenset({"wrong_operator_token", "sign_in_failed", "form_refused"})
 """The events that anybody can cause."""
 STRANGERS_LINES, LINES = 100, 1_000
-"""The lines of one event in a minute: of those events, and of all others."""
+"""The most lines of one event in a minute: of an event of strangers, and of any other."""
 MINUTE_NS = 60 * NS_PER_SECOND
 LEFT_OUT = "left_out"
 
 
 def tell(event: str, **facts: str) -> None:
-    """Write a line. `facts` are ids, refs, actors and words of ours; empty ones are left out."""
+    """Write a line. `facts` are ids, refs, actors and our own names; empty ones are left out."""
     if log.isEnabledFor(logging.INFO):
         known = {name: fact for name, fact in {**facts, "address": ADDRESS.get()}.items() if fact}
         text = " ".join((event, *(f"{name}={fact}" for name, fact in known.items())))
@@ -49,7 +51,7 @@ def tell(event: str, **facts: str) -> None:
 
 
 def on_record(_: int, events: Sequence[Event]) -> None:
-    """Tell the security events of a committed record. A reader of the log."""
+    """Log the security events of a committed record."""
     for event in events:
         told = _TOLD.get(type(event))
         if told is not None:
@@ -61,7 +63,7 @@ def _signed_in(event: UserSignedIn) -> None:
 
 
 def _sessions_ended(event: SessionsEnded) -> None:
-    if event.by != GATEWAY:  # else their time was over
+    if event.by != GATEWAY:  # it ends sessions that have expired
         tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
 
 
@@ -142,7 +144,7 @@ class SecurityBounds(logging.Filter):
         return minute.times <= _most(event)
 
     def step(self) -> None:
-        """Tell how many lines were left out in the minutes that are over."""
+        """Log how many lines were left out in the minutes that are over."""
         now_ns = self._clock.monotonic_ns()
         for event, minute in [*self._minutes.items()]:
             if now_ns - minute.began_ns >= MINUTE_NS:
@@ -151,10 +153,8 @@ class SecurityBounds(logging.Filter):
     def _end(self, event: str) -> None:
         left_out = self._minutes.pop(event).times - _most(event)
         if left_out > 0:
-            before = ADDRESS.set(""), REQUEST_ID.set("")  # those of the next event
-            tell(LEFT_OUT, of=event, lines=f"{left_out}")
-            for each, token in zip((ADDRESS, REQUEST_ID), before, strict=True):
-                each.reset(token)
+            # In a context of its own: the present request is that of another event.
+            Context().run(tell, LEFT_OUT, of=event, lines=f"{left_out}")
 
     async def run(self) -> None:
         """Bound the lines until cancelled."""
