@@ -27,7 +27,7 @@ WELL = ConcernSources(
 
 
 def concerns(**wrong: Any) -> tuple[Concern, ...]:
-    """What is wrong when these sources say this."""
+    """Return the concerns when these sources say this."""
     return ConcernList(replace(WELL, **{name: partial(_told, answer) for name, answer in wrong.items()}))()
 
 

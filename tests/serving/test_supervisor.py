@@ -1,4 +1,4 @@
-"""What the supervisor is told, on real sockets, by a clock that the test moves."""
+"""serving/supervisor.py: messages to the supervisor, on real sockets, by a clock that the test moves."""
 
 import asyncio
 import contextlib

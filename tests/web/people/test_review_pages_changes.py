@@ -110,7 +110,7 @@ def test_a_swapped_profile_is_public_at_once_or_not_before_a_moderator_agrees(
     swap(gateway)
     indexed(gateway, stranger)
     for visitor in (stranger, ben):
-        gateway.clock.advance(60)  # lists are made anew
+        gateway.clock.advance(60)  # lists are made again
         visitor.get("/bots.json")
         found = seen_by(visitor)
         assert (BAD in found, GOOD in found) == (shows_at_once, not shows_at_once)
