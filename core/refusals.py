@@ -129,7 +129,7 @@ class ServerCountTooFarOff(StatsRefused):
 
 class ActualCountUnknown(StatsRefused):
     def __init__(self, retry_seconds: int | None) -> None:
-        """`retry_seconds` is None unless a first answer about the bot is on its way."""
+        """`retry_seconds` is None unless the gateway waits for a first answer about the bot."""
         super().__init__(retry_seconds)
         self.retry_seconds = retry_seconds
 

@@ -88,15 +88,15 @@ from web.templates import Templates
 from webhook.curl import curl_command
 
 SIGN_INS = Policy(20, 300)
-"""How often an address may begin a sign-in, or come back from one."""
+"""The sign-ins that an address may begin, and those that it may come back from."""
 
 
 class PeopleSite:
     """The pages of those who sign in through the chat platform.
 
     Args:
-        asks: returns True for a listing of which this node asks the platform, and no other of the fleet.
-        first_in_fleet: tells whether a value counts for the first time in the fleet; None outside of one.
+        asks: returns True for a listing that this node, and no other of the fleet, asks the platform about.
+        first_in_fleet: returns True if no node has used the value before; None outside of a fleet.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class PeopleSite:
             await self._sweeping.run(stop)
 
     async def _prepare(self, observers: Observers) -> None:
-        """Make the orders that the first visitor needs. Nothing else waits for them."""
+        """Make the orders of the first page. Nothing else waits for them."""
         await observers.once("list_orders", partial(self._keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()

@@ -1,7 +1,7 @@
-"""What is wrong with the gateway now, for its operator. Law: there is one list of it.
+"""Concerns: everything that is wrong with the gateway now, for its operator.
 
-The banner of `/debug`, `/debug/state`, `admin doctor` and `/metrics` show this list. Each concern says what
-is wrong, what that means, and what to do next. The most urgent one comes first.
+The banner of `/debug`, `/debug/state`, `admin doctor` and `/metrics` show this one list. Each concern says
+what is wrong, what that means, and what to do next. The most urgent one comes first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Topic = Literal[
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 MB = 1_000_000
 NAMED = 3
-"""The addresses that are named at most."""
+"""The most addresses that a concern names."""
 
 
 class Concern(View):
@@ -50,7 +50,7 @@ class ConcernSources:
     endpoints_suspended: Callable[[], int]
     addresses_refused: Callable[[], int]
     some_refused: Callable[[int], Sequence[str]]
-    """Returns up to so many of the addresses that are refused."""
+    """Returns the refused addresses, up to the given number."""
     failing_observers: Callable[[], Mapping[str, str]]
 
 
@@ -59,7 +59,7 @@ class ConcernList:
         self._sources = sources
 
     def __call__(self) -> tuple[Concern, ...]:
-        """Return what is wrong now; nothing if all is well."""
+        """Return all concerns; none if all is well."""
         return (
             *self._of_readiness(),
             *self._of_the_disk(),
@@ -102,14 +102,11 @@ class ConcernList:
                 action="Free some space, or move data_dir to a larger disk, before writes are answered 503.",
             )
         if sources.disk_is_behind() or sources.disk_is_slow():
-            lost = (
-                "so much waits that some are refused"
-                if sources.disk_is_behind()
-                else "nothing is refused yet"
-            )
+            is_behind = sources.disk_is_behind()
+            effect = "so much waits that some are refused" if is_behind else "nothing is refused yet"
             yield Concern(
                 topic="disk",
-                text=f"The disk is slow: votes and changes wait for it, and {lost}.",
+                text=f"The disk is slow: votes and changes wait for it, and {effect}.",
                 action="See what else writes to it (iostat -x), or move data_dir to a quicker disk.",
             )
         if (reason := sources.snapshot_failure()) is not None:

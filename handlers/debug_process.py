@@ -161,7 +161,7 @@ class ProcessSources:
     resident_bytes: Callable[[], int | None]
     loop_lag_ms: Callable[[], dict[str, float]]
     concerns: Callable[[], tuple[Concern, ...]]
-    """What is wrong now."""
+    """Returns everything that is wrong now."""
 
 
 class DebugProcess:

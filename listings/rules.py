@@ -1,18 +1,18 @@
-"""The rules of a listing's life. Law: a rule reads the state and returns events, or refuses.
+"""The rules of a listing's life. Invariant: a rule reads the state and returns events, or refuses.
 
-The events say `by` whom; whether that one may do it, the caller has checked.
+Events name their actor in `by`. The caller has checked that the actor has the right.
 
     submitted -> in_review -> approved -> withdrawn, which is denied
                     |  ^-------- edited ---------,
                     `-> denied ------------------'
 
 An approved listing stays approved when it is edited. A moderator looks at the change, and agrees to it or
-refuses it. Meanwhile everybody sees it, or the version agreed to last: the deployment says which
-(`EditsShown`). Several edits are one change. One that goes back to the version agreed to last ends it.
+refuses it. Meanwhile everybody sees the change, or the version agreed to last: the deployment says which
+(`EditsShown`). Several edits are one change. An edit back to the version agreed to last ends it.
 
 A moderator decides on the version that they have seen: `version` names it.
 
-A decision and what tells of it are one record: a message, and a delivery if the listing's endpoint takes
+A decision is one record with its message to the owner, and with a delivery if the listing's endpoint takes
 decisions. The message goes to the owner alone.
 """
 
@@ -50,13 +50,14 @@ from listings import hand_over
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
 
 EditsShown = Literal["after", "before"]
-"""A moderator looks at an edit of an approved listing after everybody sees it, or before."""
+"""When a moderator looks at an edit of an approved listing: after everybody sees it, or before."""
 DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {
     "approved": "review.approved",
     "denied": "review.denied",
     "withdrawn": "review.denied",
 }
-"""What an endpoint is told of. A change is told to the owner alone: the listing stays approved."""
+"""The decisions that an endpoint gets. One about a change goes to the owner alone: the listing stays
+approved."""
 
 
 def listing_of(state: State, ref: str) -> Listing:
@@ -142,7 +143,7 @@ def withdraw(
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and open nothing until
+    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and are refused until
     it is approved again. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
     if listing.review != "approved":
@@ -170,7 +171,7 @@ def refuse(
 
 
 def change_version(listing: Listing) -> str:
-    """Return the name of a listing's change, as it is now: that of both versions together."""
+    """Return the name of a listing's change as it is now: a digest of both versions."""
     both = msgspec.json.encode((listing.agreed, listing.latest))
     return hashlib.blake2b(both, digest_size=8).hexdigest()
 
@@ -224,7 +225,7 @@ def _told(
     tells_owner: bool,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    """Return what tells the owner and the listing's endpoint of a decision."""
+    """Return the events that tell the owner and the listing's endpoint of a decision."""
     events = list[Event]()
     if tells_owner:
         owner = user_actor(listing.owner_id)

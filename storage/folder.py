@@ -1,4 +1,4 @@
-"""The data folder. Law: one process at a time, no files but ours, secrets for one user only."""
+"""The data folder. Invariant: one process at a time, no files but ours, secrets for one user only."""
 
 import errno
 import fcntl
@@ -119,7 +119,7 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
 def refuse_fileless(path: Path) -> None:
     """Raise FolderUnusable if the path is in a file system that the kernel makes up, such as /proc or /sys.
 
-    These have room for no block and no file. Any other error of the path is left to who uses it.
+    Such a file system has no blocks and no files. Any other error of the path is left to the caller.
     """
     whole = path.absolute()
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""A sign-in that is under way, as a browser keeps it. Law: one that was not sealed here for this is none."""
+"""A sign-in that is under way, as a browser keeps it in a sealed cookie."""
 
 from typing import NamedTuple
 

@@ -1,5 +1,5 @@
-"""Accepts connections and watches over them. Law: nobody is turned away while there is room or somebody is
-idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
+"""Accepts connections and watches over them. Invariant: nobody is turned away while there is room or somebody
+is idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
 serving.
 
 It does what Tornado's HTTPServer does (`add_sockets`, `stop`, `close_all_connections`), on any asyncio loop;
@@ -76,7 +76,7 @@ class WireServer:
         self._warn_at = 0.0
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
-        self._later: OrderedDict[Connection, None] = OrderedDict()  # have more to parse; in turn
+        self._later: OrderedDict[Connection, None] = OrderedDict()  # with more to parse, in their order
         self._round: asyncio.Handle | None = None
         self._empty = asyncio.Event()
         shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
@@ -132,7 +132,7 @@ class WireServer:
             if not connection.opened:
                 connection.abort()
 
-    # What connections ask and tell.
+    # For connections.
 
     @property
     def now(self) -> float:

@@ -1,4 +1,4 @@
-"""People as visitors of pages. Law: whoever is signed in is a person, and some persons are moderators."""
+"""People as visitors of pages. Invariant: a visitor who is signed in is a person, or also a moderator."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
@@ -81,7 +81,7 @@ NOTICES: Mapping[str, Notice] = {
     ),
     "lifted": Notice(Text("The quarantine is lifted.")),
 }
-"""What a page says of the last action."""
+"""The notices of all actions, by name."""
 
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,
@@ -136,7 +136,7 @@ def signed_in(visit: PersonVisit) -> Person:
 def done(
     path: str, notice: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()
 ) -> Done:
-    """Return the way to the page that says a notice of `NOTICES`."""
+    """Return the outcome of a form that leads to a page. `notice` is a name in `NOTICES`."""
     return Done(path, NOTICES[notice], headers, cookies)
 
 
