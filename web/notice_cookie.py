@@ -15,7 +15,7 @@ from core.clock import Clock
 from handlers.request import Request
 from web.cookies import NOTICE_SECONDS, Cookie
 from web.pages import Notice
-from web.sealed_values import NONCE_BYTES, ValueSeal
+from web.sealed_values import NONCE_BYTES, ValueSeal, is_fresh
 from web.texts import Text
 
 LONGEST = 800
@@ -64,8 +64,6 @@ class Notices:
         if plain is None:
             return None
         sealed = msgspec.msgpack.decode(plain, type=_Sealed)
-        # The clock of another node may be ahead of this one.
-        is_fresh = abs(self._clock.now_ms() - sealed.at_ms) < NOTICE_SECONDS * 1_000
-        if sealed.path != request.path or not is_fresh:
+        if sealed.path != request.path or not is_fresh(sealed.at_ms, self._clock.now_ms(), NOTICE_SECONDS):
             return None
         return Notice(Text(sealed.words) if sealed.is_ours else sealed.words, sealed.is_problem)

@@ -48,6 +48,11 @@ class ValueSeal:
             return None
 
 
+def is_fresh(sealed_ms: int, now_ms: int, seconds: int) -> bool:
+    """Return true if a value is younger than that. The clock of another node may be ahead of this one."""
+    return abs(now_ms - sealed_ms) < seconds * 1_000
+
+
 def _text(sealed: bytes) -> str:
     return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
