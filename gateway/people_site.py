@@ -255,9 +255,8 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
-        """Learn whose the listings are, and what everybody may see; then end sessions that are over, and
-        check servers again, until `stop` is set. Orders of lists are made, searches answered and icons asked
-        for, until nobody waits for a page."""
+        """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
+        until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._keeper.run))
             tasks.create_task(observers.run("listing_icons", self._icons.run))

@@ -1,4 +1,4 @@
-"""What was done with a listing, and how its owner was told of the last decision."""
+"""The history of a listing, and the message to its owner about the last decision."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -204,7 +204,7 @@ class PublicLists:
         return found
 
     def _total(self, order: ListOrder) -> int:
-        """Return how many listings the first page of a list would count."""
+        """Return the total that the first page of a list would show."""
         known = self._keeper.total(order)
         return known if known is not None else len(self._catalogue.on_shelf(order.shelf))
 
