@@ -29,8 +29,9 @@ from wire.limits import CONNECTIONS_AT_ONCE, DRAIN_SECONDS, ConnectionLimits
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
-STOP_TICK_SECONDS = 0.05
 """The precision of time-outs and of the Date of answers."""
+STOP_TICK_SECONDS = 0.05
+"""The same while a stop waits for connections."""
 ACCEPTS_AT_ONCE = 64
 ROUNDS = 64  # of those, at most, that a stop accepts
 RETRY_SECONDS = 0.2
