@@ -109,7 +109,7 @@ def approve(
     listing = listing_of(state, ref)
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
-    told_of = _told(state, listing, "approved", None, now_ms, tells_owner, deliveries)
+    told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
 
 
@@ -129,7 +129,7 @@ def deny(
         raise Conflict("is_approved")
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
-    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner, deliveries)
+    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
 
 
@@ -148,7 +148,9 @@ def withdraw(
     listing = listing_of(state, ref)
     if listing.review != "approved":
         raise Conflict("not_approved")
-    told_of = _told(state, listing, "withdrawn", reason, now_ms, tells_owner, deliveries)
+    told_of = _told(
+        state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
+    )
     return [ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by), *told_of]
 
 
@@ -157,7 +159,7 @@ def agree(
 ) -> list[Event]:
     """Agree to the change of an approved listing: everybody sees it from now on."""
     listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner)
+    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
     return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
 
 
@@ -166,7 +168,7 @@ def refuse(
 ) -> list[Event]:
     """Refuse the change of an approved listing: everybody sees the version agreed to last."""
     listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner)
+    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
     return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
 
 
@@ -222,6 +224,7 @@ def _told(
     decision: Decision,
     reason: str | None,
     now_ms: int,
+    *,
     tells_owner: bool,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
