@@ -94,11 +94,8 @@ async def open_sites(
         return
     from gateway.people_site import open_people_site
 
-    asks = fleet.node.asks if fleet is not None else lambda _: True
-    first_in_fleet = fleet.claims.first_use if fleet is not None else None
     opening = open_people_site(
-        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
-        *(asks, first_in_fleet),
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, fleet
     )
     async with opening as people:
         yield Sites(templates, debug, people)
