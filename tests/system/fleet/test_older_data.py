@@ -1,6 +1,5 @@
 """A node whose data are older than what it told, or whose clock was: every vote counts, and counts once."""
 
-import logging
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +58,7 @@ def test_a_node_that_begins_anew_with_an_earlier_clock_after_redis_lost_its_data
     fleet.converge()
     cast_all(a, NEW)
     fleet.converge()
-    caplog.set_level(logging.INFO)
+    caplog.clear()
     for user in LATE:
         cast_all(a, [user])
         fleet.converge()
