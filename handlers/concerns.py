@@ -85,8 +85,8 @@ class ConcernList:
                 topic="journal",
                 text=f"The journal takes no writes: {reason}. Votes and changes are answered 503. Vote "
                 "checks go on.",
-                action="Make room for it, and writes begin again within a second. docs/operations.md has "
-                "more under VotegateJournalNotWritable.",
+                action="Free what the reason names, and writes begin again within a second. "
+                "docs/operations.md has more under VotegateJournalNotWritable.",
             )
         if free == 0:
             yield Concern(
@@ -103,7 +103,7 @@ class ConcernList:
             )
         if sources.disk_is_behind() or sources.disk_is_slow():
             is_behind = sources.disk_is_behind()
-            effect = "so much waits that some are refused" if is_behind else "nothing is refused yet"
+            effect = "so many wait that some are refused" if is_behind else "nothing is refused yet"
             yield Concern(
                 topic="disk",
                 text=f"The disk is slow: votes and changes wait for it, and {effect}.",
@@ -126,8 +126,8 @@ class ConcernList:
             reason = next(iter(failing.values()))
             yield Concern(
                 topic="redis",
-                text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. This node goes "
-                "on serving; others do not hear of its votes, or it does not hear of theirs.",
+                text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. Votes "
+                "of this node do not reach the others, or theirs do not reach it.",
                 action="See that Redis runs, has memory left, and answers at redis.url. Nothing is lost; the "
                 "node catches up by itself.",
             )
@@ -155,12 +155,12 @@ class ConcernList:
         if sources.proxy_down():
             yield Concern(
                 topic="proxy",
-                text="The proxy of the webhooks fails, so that none leaves. They wait, and none is lost.",
+                text="The proxy for webhooks fails, so no webhook leaves. They wait, and none is lost.",
                 action="See that the proxy runs and answers at webhooks.proxy.",
             )
         if count := sources.endpoints_suspended():
-            one = "1 endpoint is suspended because it keeps failing. What it should get waits."
-            many = f"{count:,} endpoints are suspended because they keep failing. What they should get waits."
+            one = "1 endpoint is suspended because it keeps failing. Its webhooks wait."
+            many = f"{count:,} endpoints are suspended because they keep failing. Their webhooks wait."
             yield Concern(
                 topic="endpoints",
                 text=one if count == 1 else many,
@@ -174,8 +174,8 @@ class ConcernList:
             more = f" and {count - len(named):,} more" if count > len(named) else ""
             yield Concern(
                 topic="addresses",
-                text=f"Too many requests of {', '.join(named)}{more} have failed: somebody guesses keys or "
-                "the operator token, or a client is broken. What would fail is answered 429.",
+                text=f"Too many requests from {', '.join(named)}{more} have failed: somebody guesses keys or "
+                "the operator token, or a client is broken. Further failures are answered 429.",
                 action="/debug/limiter has the addresses. If one is your proxy, name it in "
                 "server.trusted_proxies; if one is a stranger, block it in front.",
             )
@@ -186,6 +186,6 @@ class ConcernList:
             named = "; ".join(f"{name} ({error})" for name, error in failing.items())
             yield Concern(
                 topic="observers",
-                text=f"Some numbers, logs or pages lack what they need: {named}. Votes are not affected.",
+                text=f"Observers fail: {named}. Some numbers, logs or pages are wrong. Votes go on.",
                 action="/debug/errors has the traceback. Most often no file descriptor is left.",
             )

@@ -92,11 +92,11 @@ class Supervisor:
                 sender.sendto(text.encode(), self._address)
         except OSError as error:
             if not self._has_failed:
-                log.warning("the supervisor cannot be told: %s", error)
+                log.warning("the supervisor cannot be notified: %s", error)
             self._has_failed = True
             return False
         if self._has_failed:
-            log.info("the supervisor is told again")
+            log.info("the supervisor is notified again")
         self._has_failed = False
         return True
 
