@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.owned_listings import list_bot, list_server
+from tests.support.owned_listings import forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
@@ -99,3 +99,20 @@ def test_of_many_invitations_the_first_are_shown(gateway: PeopleGateway, ben: Pe
     assert "There are 2 more." in words(page)
     for bot in bots:
         gateway.done("DELETE", f"/manage/bots/{bot}")
+
+
+@pytest.mark.parametrize("who", [ADA, BEN], ids=["owner", "heir"])
+def test_nobody_inherits_while_owner_or_heir_may_not_submit(gateway: PeopleGateway, who: str) -> None:
+    gateway.clock.advance(600)
+    list_bot(gateway)
+    gateway.done("PUT", f"/manage/bots/{READY}/hand-over", {"heir": BEN})
+    ben = gateway.person(BEN)
+    forbid_to_submit(gateway, who, 60)
+    refused = ben.post(HERE, {"act": "take"})
+    assert (refused.status_code, "It was" in words(refused.text)) == (
+        (403, True) if who == BEN else (409, False)
+    )
+    assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == ADA
+    gateway.clock.advance(61)
+    ben.acted(HERE, {"act": "take"})
+    assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == BEN
