@@ -2,6 +2,8 @@
 
 import pytest
 
+from core.trail import KEPT
+from tests.support.gateways import BOT_SUBMISSION
 from tests.support.owned_listings import forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
@@ -116,3 +118,14 @@ def test_nobody_inherits_while_owner_or_heir_may_not_submit(gateway: PeopleGatew
     gateway.clock.advance(61)
     ben.acted(HERE, {"act": "take"})
     assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == BEN
+
+
+def test_a_new_owner_who_saves_often_washes_no_notice_away(gateway: PeopleGateway, ben: Person) -> None:
+    list_bot(gateway)
+    gateway.done("PUT", f"/manage/bots/{READY}/hand-over", {"heir": BEN})
+    ben.acted(HERE, {"act": "take"})
+    form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"} | {"owner_id": BEN}
+    for number in range(KEPT + 1):
+        gateway.clock.advance(1)
+        gateway.done("PUT", f"/manage/bots/{READY}", {**form, "name": f"Version {number}"})
+    assert f"Version {KEPT} has a new owner." in words(gateway.person(ADA).page("/me/notices"))
