@@ -1,4 +1,4 @@
-"""What answers of receivers at the bounds of `outbound/http1.py` cost: `python -m bench.answer_bounds`.
+"""The cost of answers at the bounds of `outbound/http1.py`: `python -m bench.answer_bounds`.
 
 Two tables. The first has the loop's time for one webhook, from its vote to the record of its outcome, beside
 that of a webhook whose plain answer has the same size. The second has the vote checks for each second that
@@ -29,7 +29,7 @@ from bench.world import add_callers, write_requests
 OK, NONE = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 204 No Content\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 Pieces = Sequence[bytes]
-"""What is written, with a turn of the loop between two pieces."""
+"""The pieces that are written, with a turn of the loop between two of them."""
 
 PLAIN = "a plain 204"
 TINY = "8,150 lines `a:`"

@@ -1,4 +1,4 @@
-"""How wide a line may be. Law: a line is broken for a terminal alone; in a file or a pipe it is whole."""
+"""The width of lines. Law: long lines are broken only on a terminal, never in a file or a pipe."""
 
 import textwrap
 from typing import TextIO

@@ -18,7 +18,7 @@ from core.actors import Actor, user_of
 
 Review = Literal["in_review", "approved", "denied"]
 Decision = Literal["approved", "denied", "withdrawn", "change_agreed", "change_refused"]
-"""What a moderator decides. `withdrawn`: an approval, which makes the listing a denied one. The last two are
+"""A decision of a moderator. `withdrawn`: an approval, which makes the listing a denied one. The last two are
 about the change of an approved listing."""
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
@@ -105,7 +105,7 @@ class ServerProfile(
 
 
 class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What the owners of an approved listing have changed, while no moderator has decided about it.
+    """A change by the owners of an approved listing, about which no moderator has decided yet.
 
     The profile of a listing is always what the public sees, and `other` is the other version: the one that
     was agreed to last if the change `is_public`, else the one that is proposed. `by` sent the newest version

@@ -79,12 +79,12 @@ class ListingView(View):
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, Meta(description="A decision names it.", examples=["5f1e9c02a7d46b83"])]
+    version: Annotated[str, Meta(description="Send it with a decision.", examples=["5f1e9c02a7d46b83"])]
     is_public: Annotated[
         bool,
         Meta(
-            description="True if everybody sees the proposed version meanwhile; false if they see the agreed "
-            "one (`review.edits`)."
+            description="True if everybody sees the proposed version until the decision; false if they see "
+            "the agreed one (`review.edits`)."
         ),
     ]
     sent_by: ActorName
@@ -122,8 +122,8 @@ class BotView(ListingView):
 
     change: BotChange | None
 
-    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="Those who have accepted.")]
-    invited: Annotated[tuple[Snowflake, ...], Meta(description="Those who have not; they have no rights.")]
+    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="The co-owners.")]
+    invited: Annotated[tuple[Snowflake, ...], Meta(description="Users who have not accepted yet.")]
     server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     counts_updated_at: Moment | None

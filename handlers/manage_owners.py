@@ -1,4 +1,4 @@
-"""Management of who owns a listing: extra owners, and a hand-over.
+"""Management of who owns a listing: co-owners, and a hand-over.
 
 The operator may state a person's consent: on the platform's own site the person has pressed the button.
 """

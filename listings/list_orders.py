@@ -156,7 +156,7 @@ class ListOrders:
         self._kept: OrderedDict[int, tuple[Edition, int]] = OrderedDict()
         """Editions with the monotonic time of their last use, the least recently used first."""
         self._tallies: dict[Shelf, list[EditionTally]] = {}
-        """Of the kept editions, and of those that are being made."""
+        """The places of the kept editions, and of those that are being made."""
         self.places = 0
 
     def moved(self, shelf: Shelf, ref: str, step: int) -> None:

@@ -56,7 +56,7 @@ PRIORITY_MS = 1_000_000_000_000
 
 
 def place_ms(row: Listing) -> int:
-    """Return the time by which a listing stands in the queue: the least comes first."""
+    """Return the time that orders a listing in the queue: the least comes first."""
     since_ms = waiting_since(row)
     is_eligible = (
         row.review == "in_review" and row.eligibility is not UNSET and row.eligibility.outcome == "pass"

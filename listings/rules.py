@@ -56,7 +56,7 @@ DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {
     "denied": "review.denied",
     "withdrawn": "review.denied",
 }
-"""What an endpoint is told of. A change is told to the owner alone: the listing stays approved."""
+"""The event that an endpoint gets for a decision. A change is none: the listing stays approved."""
 
 
 def listing_of(state: State, ref: str) -> Listing:

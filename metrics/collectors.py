@@ -214,10 +214,10 @@ class Collectors:
     def _of_disk(self) -> Iterator[Family]:
         space = self._sources.space
         samples: dict[LabelValues, float] = {} if space.free_bytes is None else {(): space.free_bytes}
-        yield gauge("disk_free_bytes", "What may still be written to the disk of the data folder.", samples)
+        yield gauge("disk_free_bytes", "Space on the disk of the data folder that is free to use.", samples)
         yield gauge(
             "disk_needed_bytes",
-            "The room that the next snapshot and the journal need, about; with less, space runs out soon.",
+            "About the space that the next snapshot and the journal need; with less, it is nearly full.",
             space.needed_bytes,
         )
 
@@ -228,7 +228,7 @@ class Collectors:
         found = [concern.topic for concern in self._sources.concerns()]
         yield gauge(
             "concerns",
-            "What is wrong now, by topic, as /debug and `admin doctor` say it in words.",
+            "Present concerns by topic. /debug and `admin doctor` show them in words.",
             {(topic,): found.count(topic) for topic in TOPICS},
             ("topic",),
         )
@@ -236,7 +236,7 @@ class Collectors:
     def _of_observers(self) -> Iterator[Family]:
         yield counter(
             "observer_failures",
-            "Failures of what only observes. Everything else goes on meanwhile.",
+            "Failures of observers, which only measure, count, log or show. Everything else goes on.",
             {(name,): number for name, number in self._sources.observers.failures.items()},
             ("observer",),
         )

@@ -21,7 +21,7 @@ from core.clock import NS_PER_SECOND, Clock
 PAUSE_SECONDS = 1.0
 """The time between the failure of a loop and its next trial."""
 FAILING_SECONDS = 60
-"""How long an observer counts as failing after its newest failure."""
+"""The time for which an observer counts as failing after its newest failure."""
 _FAILING_NS = FAILING_SECONDS * NS_PER_SECOND
 log = logging.getLogger(__name__)
 P = ParamSpec("P")

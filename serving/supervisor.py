@@ -18,7 +18,7 @@ from core.clock import NS_PER_SECOND, Clock
 STEP_SECONDS = 0.25
 US_PER_SECOND = 1_000_000
 LONGER_US = 60 * US_PER_SECOND
-"""How much longer a start may take while the loop runs: a new node of a fleet waits for a copy."""
+"""The extra time that a start asks for while the loop runs: a new node of a fleet waits for a copy."""
 log = logging.getLogger(__name__)
 
 
@@ -92,11 +92,11 @@ class Supervisor:
                 sender.sendto(text.encode(), self._address)
         except OSError as error:
             if not self._has_failed:
-                log.warning("the supervisor cannot be told: %s", error)
+                log.warning("the supervisor cannot be notified: %s", error)
             self._has_failed = True
             return False
         if self._has_failed:
-            log.info("the supervisor is told again")
+            log.info("the supervisor is notified again")
         self._has_failed = False
         return True
 

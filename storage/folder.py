@@ -126,7 +126,7 @@ def refuse_fileless(path: Path) -> None:
         room = os.statvfs(next(folder for folder in (whole, *whole.parents) if folder.is_dir()))
         if room.f_blocks == room.f_files == 0:
             raise FolderUnusable(
-                f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+                f"{path}: its file system stores no files, like /proc and /sys; choose another folder"
             )
 
 

@@ -22,7 +22,7 @@ class DiskSpace:
         self._folder = folder
         self._needed = needed
         self.free_bytes: int | None = None
-        """What this process may still write; None while that is unknown."""
+        """The space that this process can still use; None while that is unknown."""
 
     @property
     def needed_bytes(self) -> int:

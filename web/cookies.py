@@ -13,7 +13,7 @@ from typing import NamedTuple
 SIGN_IN_SECONDS = 600
 """How long a sign-in may take at the chat platform."""
 NOTICE_SECONDS = 60
-"""How long the notice of an action waits for the page that says it."""
+"""The time in which the page after an action must show its notice."""
 LANGUAGE_SECONDS = 31_536_000
 """How long a browser keeps the choice of a language: a year."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")

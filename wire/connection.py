@@ -565,6 +565,11 @@ class Connection(asyncio.Protocol):
         self._server.admission.begins(self, self._server.now)
         self._channel.linger()
 
+    def hasten(self) -> None:
+        """Close if only the client's own close is waited for, and the client has received every answer."""
+        if self._phase is LINGERING and self._channel.quiet and not self._channel.unsent:
+            self.abort()
+
     def abort(self) -> None:
         """Close now, opened or not; what is not sent yet never will be."""
         if self._phase is OPENING:

@@ -29,6 +29,7 @@ from wire.limits import CONNECTIONS_AT_ONCE, DRAIN_SECONDS, ConnectionLimits
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
+STOP_TICK_SECONDS = 0.05
 """The precision of time-outs and of the Date of answers."""
 ACCEPTS_AT_ONCE = 64
 ROUNDS = 64  # of those, at most, that a stop accepts
@@ -113,6 +114,9 @@ class WireServer:
         self.draining = True
         for connection in list(self._connections):
             connection.drain()
+        self._timer.cancel()
+        self._tick_seconds = min(self._tick_seconds, STOP_TICK_SECONDS)
+        self._tick()
         self.loop.call_later(DRAIN_SECONDS, self._end_handshakes)
         self._tell_if_empty()
 
@@ -255,4 +259,7 @@ class WireServer:
         self.status_lines.clear()
         for connection in [each for each in self._connections if each.deadline <= now]:
             connection.expired()
+        if self.draining:
+            for connection in list(self._connections):
+                connection.hasten()
         self.admission.step(now)

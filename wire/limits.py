@@ -17,7 +17,7 @@ FRAMING = 16
 """Bytes that a body in chunks may take for each byte of its own."""
 LINGER_SECONDS = 1.0
 """Time that a client has to close first, once our side is shut down."""
-DRAIN_SECONDS = 1.0
+DRAIN_SECONDS = 0.5
 """Time that a stop waits for the next request of a connection, or for the rest of a head."""
 PROGRESS_BYTES = 1_024
 """Bytes of its answers that a client has to read in `write_seconds` to stay."""

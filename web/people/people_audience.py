@@ -35,15 +35,19 @@ NOTICES: Mapping[str, Notice] = {
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
     "taken-over": Notice(
-        Text("It is yours now. Its API keys and its webhook have ended: make new ones where you need them.")
+        Text("It is yours now. Its API keys and its webhook were removed: make new ones if you need them.")
     ),
-    "invited": Notice(Text("The person is invited. Send them the link: they get no message from here.")),
-    "co-owner-removed": Notice(Text("This person has no rights here any more.")),
+    "invited": Notice(
+        Text("The person is invited. Send them the link below: this site sends them no message.")
+    ),
+    "co-owner-removed": Notice(Text("This person has no rights on the listing any more.")),
     "offered": Notice(
-        Text("The listing is offered. Send the link: the new owner gets no message from here.")
+        Text(
+            "The ownership is offered. Send the link below to the new owner: this site sends them no message."
+        )
     ),
     "offer-withdrawn": Notice(Text("The offer is withdrawn. You stay the owner.")),
-    "keys-revoked": Notice(Text("The keys are deleted. They open nothing any more.")),
+    "keys-revoked": Notice(Text("The keys are deleted. They do not work any more.")),
     "joined": Notice(Text("You are a co-owner now.")),
     "inherited": Notice(Text("The listing is yours now.")),
     "declined": Notice(Text("You declined. Nothing has changed.")),
@@ -81,7 +85,7 @@ NOTICES: Mapping[str, Notice] = {
     ),
     "lifted": Notice(Text("The quarantine is lifted.")),
 }
-"""What a page says of the last action."""
+"""The texts in which a page reports the last action."""
 
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,

@@ -36,7 +36,7 @@ def test_an_extra_owner_is_invited_accepts_and_leaves(gateway: ThreadGateway) ->
 
 def test_nobody_becomes_an_extra_owner_without_an_invitation(gateway: ThreadGateway) -> None:
     refused = gateway.operate("POST", f"{MEMBER}/accept", {})
-    assert (refused.status_code, refused.json()["error"]) == (404, "The user is not invited, or no longer.")
+    assert (refused.status_code, refused.json()["error"]) == (404, "The user has no invitation.")
 
 
 @pytest.mark.parametrize("user", ["1", "me", OWNER + "0000"])

@@ -32,7 +32,7 @@ def test_who_is_invited_finds_it_and_accepts(gateway: PeopleGateway, ben: Person
     assert "Test bot : you are invited to be a co-owner" in words(mine)
     assert f'href="{HERE}"' in mine
     page = words(ben.page(HERE))
-    assert f"Ada, who owns bots {ADA} invites you to manage Test bot together." in page
+    assert f"Ada, who owns bots {ADA} invites you to become a co-owner of Test bot ." in page
     assert "You are a co-owner now." in words(ben.acted(HERE, {"act": "join"}))
     assert gateway.done("GET", f"/manage/bots/{READY}")["extra_owners"] == [BEN]
     assert "Test bot has a new co-owner." in words(gateway.person(ADA).page("/me/notices"))
@@ -49,7 +49,7 @@ def test_who_declines_has_nothing_and_the_owner_is_told(gateway: PeopleGateway, 
     assert ben.get(HERE).status_code == 404
     told = words(gateway.person(ADA).page("/me/notices"))
     assert "Somebody declined to be a co-owner of Test bot ." in told
-    assert "The new owner declined Test bot . It stays yours." in told
+    assert "Your offer to hand over Test bot was declined. You stay the owner." in told
 
 
 @pytest.mark.parametrize("act", ["join", "take", "decline", "decline_offer", "", "x"])

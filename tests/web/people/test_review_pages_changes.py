@@ -151,7 +151,7 @@ def test_its_owner_reads_what_everybody_sees(
     assert "change waits" in words(ada.page(MANAGE))
     form = ada.page(f"{MANAGE}/profile")
     assert f'value="{BAD}"' in form
-    expected = "Everybody sees your last change" if shows_at_once else "Until then everybody sees the version"
+    expected = "Everybody sees your last change" if shows_at_once else "everybody sees the previous version"
     assert expected in words(form)
     swap(gateway, name="Freer Nitro")
     assert 'value="Freer Nitro"' in ada.page(f"{MANAGE}/profile")
