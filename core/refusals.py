@@ -57,6 +57,7 @@ ConflictReason = Literal[
     "owner_proven_server",
     "own_listing",
     "own_quarantine",
+    "owner_quarantined",
     "too_many_reminders",
     "owns_already",
     "too_many_owners",

@@ -24,8 +24,9 @@ class ActView(View):
 Acts = Annotated[
     tuple[ActView, ...],
     Meta(
-        description=f"The last {KEPT}, and the last {APART} that concern its review, and its keys. The "
-        "newest comes first. Votes and pushes of counts are not among them."
+        description=f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
+        "strikes of votes, hand-overs, and acts on keys. The newest comes first. Votes and pushes of counts "
+        "are not among them."
     ),
 ]
 

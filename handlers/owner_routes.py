@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from core.refusals import Conflict, NotFound
+from core.refusals import Conflict, NotFound, Quarantined
 from handlers.listing_views import BotAnswer, ServerAnswer
 from handlers.manage_listings import KINDS, Kind
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
@@ -96,12 +96,13 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Accept the offer of a {thing} for the heir",
             description=(
-                "Call it when the heir has agreed on a page of your own. All invitations end."
+                "Call it when the heir has agreed on a page of your own. All invitations end. It is refused "
+                "while the heir or the owner is under a quarantine for `submit`."
                 + (" The former owner stays as a co-owner if there is room." if kind == "bots" else "")
             ),
             answer=answer,
             outcome=f"The {thing}, with its new owner.",
-            refuses=(NO_LISTING, _NO_HAND_OVER, NO_WRITES),
+            refuses=(NO_LISTING, _NO_HAND_OVER, RefusalKind(Quarantined, "submit"), NO_WRITES),
             body=Heir,
         ),
         Route(

@@ -307,6 +307,9 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     ),
     "own_listing": "The listing is yours already.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
+    "owner_quarantined": (
+        "The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it."
+    ),
     "owns_already": "The user owns the listing already.",
     "too_many_owners": "A listing has at most {most} co-owners and invitations. Remove one first.",
     "too_many_reminders": "A user has {most} reminders at most; turn one off first.",

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from typing import NamedTuple
 
-from core.actors import GATEWAY, user_actor
+from core.actors import GATEWAY, UNKNOWN, user_actor
 from core.clock import NS_PER_SECOND, Clock
 from core.events import (
     CoOwnerSaved,
@@ -22,6 +22,7 @@ from core.events import (
     Event,
     KeyDeleted,
     KeySaved,
+    ListingRemoved,
     ListingTakenOver,
     OwnerSet,
     QuarantineSet,
@@ -88,7 +89,8 @@ def _key_deleted(event: KeyDeleted) -> None:
 
 
 def _owner_set(event: OwnerSet) -> None:
-    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
+    heir = event.hand_over.heir if event.hand_over is not None else ""
+    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
 
 
 def _co_owner_saved(event: CoOwnerSaved) -> None:
@@ -104,6 +106,11 @@ def _taken_over(event: ListingTakenOver) -> None:
     tell("taken_over", by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
 
 
+def _removed(event: ListingRemoved) -> None:
+    if event.by != UNKNOWN:  # else another node did it, and has told it
+        tell("listing_removed", by=event.by, listing=event.ref)
+
+
 _TOLD: Mapping[type, Callable[..., None]] = {
     UserSignedIn: _signed_in,
     SessionsEnded: _sessions_ended,
@@ -115,6 +122,7 @@ _TOLD: Mapping[type, Callable[..., None]] = {
     CoOwnerSaved: _co_owner_saved,
     CoOwnersEnded: _co_owners_ended,
     ListingTakenOver: _taken_over,
+    ListingRemoved: _removed,
 }
 
 

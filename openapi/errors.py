@@ -209,7 +209,7 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         ),
         _Case(
             "ownerQuarantined",
-            "Its owner may not submit listings",
+            "Its owner, or its heir, may not submit listings",
             no.Quarantined("submit", "You submitted malware.", QUARANTINE.until_ms),
         ),
         _Case(

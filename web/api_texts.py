@@ -55,6 +55,7 @@ _SENTENCES = (
     Text("The listing is yours already."),
     Text("A user has {most} reminders at most; turn one off first."),
     Text("Nobody imposes or lifts a quarantine of their own."),
+    Text("The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it."),
     Text("No delivery waits that could probe the endpoint; send a test."),
     Text("This user can vote again in {seconds} seconds."),
     Text("The user is under quarantine: {reason}"),

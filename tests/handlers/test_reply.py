@@ -45,6 +45,10 @@ CONFLICTS: Mapping[ConflictReason, tuple[Facts, str]] = {
     ),
     "own_listing": ({}, "The listing is yours already."),
     "own_quarantine": ({}, "Nobody imposes or lifts a quarantine of their own."),
+    "owner_quarantined": (
+        {},
+        "The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it.",
+    ),
     "owns_already": ({}, "The user owns the listing already."),
     "too_many_owners": (
         {"most": 4},

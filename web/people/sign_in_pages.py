@@ -19,6 +19,7 @@ from chatplatform.authorization import (
     RANDOM_BYTES,
     Failure,
     SignInFailed,
+    is_answer_to,
     new_sign_in,
     read_callback,
     sign_in_url,
@@ -222,9 +223,10 @@ class SignInPages:
         """
         headers = visit.request.headers
         request = under_way.request if under_way is not None else None
-        code = read_callback(visit.request.query, request)
-        if request is None or not await self._states.take(request.state):
+        query = visit.request.query
+        if request is None or not (is_answer_to(query, request) and await self._states.take(request.state)):
             raise SignInFailed("state")
+        code = read_callback(query, request)  # after that: a refusal uses the state up, too
         platform = self._place.platform
         token = await platform.token(token_form(code, self._place.redirect_uri, request))
         user = await platform.user(token)

@@ -329,7 +329,9 @@ def test_who_may_not_submit_does_not_edit_either(gateway: PeopleGateway, who: st
 def test_nobody_edits_for_an_owner_who_may_not_submit(gateway: PeopleGateway) -> None:
     let_join(gateway, READY, BEN)
     forbid_to_submit(gateway, ADA, 60)
-    assert gateway.person(BEN).post(f"{MANAGE}/profile", typed()).status_code == 403
+    refused = gateway.person(BEN).post(f"{MANAGE}/profile", typed())
+    assert (refused.status_code, "The owner of the listing may not submit" in refused.text) == (409, True)
+    assert "spam" not in refused.text, "the reason is a matter of the owner"
     form = {**BOT_SUBMISSION, "owner_id": ADA, "name": BAD}
     del form["id"]
     answer = gateway.operate("PUT", f"/manage/bots/{READY}", form)
