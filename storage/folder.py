@@ -191,11 +191,16 @@ def kept_secret(folder: Path, name: str, make: Callable[[], str], disk: Disk = O
     """
     path = folder / name
     try:
-        with open(path, encoding="ascii", opener=_not_followed) as file:
-            secret = file.read().strip()
+        # Not as text: a codec is a module that may be imported only now. If its file is gone, that is a
+        # FileNotFoundError, too, and another secret would take the place of this one.
+        with open(path, "rb", opener=_not_followed) as file:
+            content = file.read()
     except FileNotFoundError:
         secret = make()
         _write_secret(path, secret, disk)
+        return secret
+    try:
+        secret = content.decode("ascii").strip()
     except UnicodeDecodeError:
         raise FolderUnusable(f"{path} is no ASCII text; restore it") from None
     if not secret:
