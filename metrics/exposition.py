@@ -1,9 +1,9 @@
-"""Families as text, by prometheus_client. Law: a start does not import this module.
+"""Families as text, by prometheus_client. Invariant: a start does not import this module.
 
 The library takes a tenth of a second to import. The kernel's numbers of the process (memory, processor time,
 file descriptors) come from the library's own collector, which reads /proc.
 
-Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and, for who accepts it,
+Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and, for a request that accepts it,
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 
@@ -38,8 +38,8 @@ def exposition(families: Sequence[Family], accept: str = "") -> Exposed:
 
 
 def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
-    """Choose as the library does. It would say of its text any version that a request names."""
-    with suppress(TypeError):  # a version that is no number
+    """Choose as the library does, but only versions that it writes: it claims any that a request names."""
+    with suppress(TypeError):  # raised for a version that is no number
         encode, content_type = choose_encoder(accept)
         if _KNOWN_VERSION.search(content_type):
             return encode, content_type

@@ -17,7 +17,7 @@ import pytest
 from core.version import VERSION
 from languages.language_names import LANGUAGES
 from server import Commands, cli
-from storage.folder import OPERATOR_TOKEN
+from storage.folder import KEYS, OPERATOR_TOKEN
 from tests.support.gateways import BOT, ROOT, WAIT_SECONDS, eventually
 from tests.support.installed_gateway import BINARY, InstalledGateway, answered, run
 from tests.support.page_visitor import PageVisitor
@@ -253,6 +253,27 @@ def test_a_cleaner_of_temporary_files_leaves_it_whole(gateway: InstalledGateway,
     PageVisitor(gateway).page("/debug/sign-in")
     assert gateway.signal(signal.SIGTERM) == 0
     assert list(place.iterdir()) == []
+
+
+def test_secrets_and_votes_stay_when_somebody_empties_its_own_folder(
+    gateway: InstalledGateway, tmp_path: Path
+) -> None:
+    place = tmp_path / "unpacked"
+    place.mkdir()
+    gateway.environment["TMPDIR"] = str(place)
+    gateway.start()
+    key = gateway.list_bot()
+    (unpacked,) = place.iterdir()
+    shutil.rmtree(unpacked)
+    made = (gateway.folder / KEYS).read_text()
+    gateway.process.send_signal(signal.SIGHUP)
+    eventually(lambda: "sealing keys: 1" in gateway.log)
+    gateway.cast()
+    assert gateway.voters(key).json()["voted"] is True
+    assert gateway.signal(signal.SIGTERM) == 0
+    assert (gateway.folder / KEYS).read_text() == made
+    gateway.start()
+    assert gateway.voters(key).json()["voted"] is True
 
 
 def test_it_is_a_node_of_a_fleet(gateway: InstalledGateway) -> None:

@@ -29,6 +29,18 @@ from tests.support.gateways import ROOT
 from tests.support.journals import on
 from tests.support.watched_disk import WatchedDisk
 
+READ_WITHOUT_CODECS = """
+import sys
+from pathlib import Path
+from storage.folder import kept_secret
+def gone(name, *_):
+    if name.startswith("encodings."):
+        raise FileNotFoundError(2, "No such file or directory", name)
+sys.meta_path.insert(0, type("Gone", (), {"find_spec": staticmethod(gone)}))
+print(kept_secret(Path(sys.argv[1]), "secret", lambda: "another"))
+"""
+"""Read a secret where the files of codecs are gone, as when somebody has emptied the binary's own folder."""
+
 LOCK_IN_ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
@@ -89,6 +101,14 @@ def test_a_secret_is_made_once_and_then_kept(tmp_path: Path) -> None:
     assert kept_secret(tmp_path, "secret", lambda: next(made)) == "first"
     assert kept_secret(tmp_path, "secret", lambda: next(made)) == "first"
     assert next(made) == "second"
+
+
+def test_a_secret_that_cannot_be_read_is_not_made_again(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("kept\n")
+    command = [sys.executable, "-c", READ_WITHOUT_CODECS, str(tmp_path)]
+    read = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (tmp_path / "secret").read_text() == "kept\n", read
+    assert read.stdout == "kept\n", read
 
 
 def test_a_secret_is_for_one_user_only(tmp_path: Path) -> None:
