@@ -190,7 +190,7 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     output = LogOutput(settings.log.form, Redactor(), standard_error())
     begin_logging(output, settings.log.level)
     for secret in set_twice(config, os.environ, SECRETS):
-        log.warning("%s is set twice: %s counts, not %s", secret.name, secret.used, secret.unused)
+        log.warning("%s is set twice: %s is used, %s is ignored", secret.name, secret.used, secret.unused)
     errors = RecentErrors(output.redactor)
     logging.getLogger().addHandler(errors)
     try:
@@ -287,7 +287,7 @@ def check_config(config: Path | None, **flags: object) -> None:
     settings = _settings(config, **flags)
     mistakes, warnings = asyncio.run(start_findings(settings, os.environ, SystemClock().now_ms()))
     warnings += [
-        f"{secret.name}: is set twice; {secret.used} counts, not {secret.unused}"
+        f"{secret.name}: is set twice; {secret.used} is used, {secret.unused} is ignored"
         for secret in set_twice(config, os.environ, SECRETS)
     ]
     for kind, findings in (("error", mistakes), ("warning", warnings)):

@@ -1,8 +1,8 @@
-"""What answers of receivers at the bounds of `outbound/http1.py` cost: `python -m bench.answer_bounds`.
+"""The cost of receivers' answers at the bounds of `outbound/http1.py`: `python -m bench.answer_bounds`.
 
 Two tables. The first has the loop's time for one webhook, from its vote to the record of its outcome, beside
-that of a webhook whose plain answer has the same size. The second has the vote checks for each second that
-the loop works, while endpoints with a backlog answer so: their rate when the loop has nothing to spare.
+that of a webhook with a plain answer of the same size. The second has the vote checks in each second of the
+loop's work, while endpoints with a backlog give such answers: the rate when the loop has no time to spare.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from bench.world import add_callers, write_requests
 OK, NONE = b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 204 No Content\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 Pieces = Sequence[bytes]
-"""What is written, with a turn of the loop between two pieces."""
+"""The writes of an answer, with a turn of the loop between two of them."""
 
 PLAIN = "a plain 204"
 TINY = "8,150 lines `a:`"
@@ -75,7 +75,7 @@ def _receivers(pipe: Connection, answers: Mapping[str, Pieces], ports: int) -> N
                         await asyncio.sleep(0)
                     writer.write(piece)
         except (OSError, RuntimeError, asyncio.IncompleteReadError):
-            pass  # the gateway has had enough
+            pass  # the gateway has ended the connection
         finally:
             writer.transport.abort()
 
@@ -95,13 +95,13 @@ def _receivers(pipe: Connection, answers: Mapping[str, Pieces], ports: int) -> N
 
 @contextmanager
 def receiving(answers: Mapping[str, Pieces], ports: int) -> Iterator[Mapping[str, list[str]]]:
-    """URLs by the name of the answer."""
+    """Yield URLs by the name of the answer."""
     with on_cores(LOAD_CORES), asking(_receivers, answers, ports) as (_, pipe):
         yield {name: [f"http://127.0.0.1:{port}/votes" for port in at] for name, at in pipe.recv().items()}
 
 
 def costs(place: Path, rounds: int) -> None:
-    """Print what one webhook costs the loop, by its answer."""
+    """Print the loop's time for one webhook, by its answer."""
     answers = {PLAIN: plain(0), **AT_THE_BOUNDS}
     answers |= {f"plain: {name}": plain(sum(map(len, pieces))) for name, pieces in AT_THE_BOUNDS.items()}
     numbers = count(0, 10**7)

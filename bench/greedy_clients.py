@@ -1,4 +1,4 @@
-"""Clients that pipeline requests: what newcomers and vote checks have left beside them.
+"""Newcomers and vote checks beside clients that pipeline requests.
 
     python -m bench.greedy_clients [OTHER] [--rounds 3] [--seconds 3]
 
@@ -39,7 +39,7 @@ CONNECTIONS = 64
 PAUSE_SECONDS = 0.005
 SETTLE_SECONDS = 0.5
 NICE = 10
-"""Greedy clients take what the measuring ones leave of their core."""
+"""Greedy clients get the time of their core that the measuring ones leave."""
 
 
 class Greedy:
@@ -113,7 +113,7 @@ def newcomers_p99_ms(port: int, request: bytes, seconds: float) -> float:
 
 
 def furnished(port: int) -> Sequence[Caller]:
-    """Callers, and the votes of a page."""
+    """Cast the votes of a page, and return callers."""
     list_bots(port, OPERATOR, [ref for ref, _ in VOTERS])
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
         for number in range(VOTES):
@@ -122,7 +122,7 @@ def furnished(port: int) -> Sequence[Caller]:
 
 
 def measured(tree: Path, seconds: float) -> dict[str, float]:
-    """One round of one checkout."""
+    """Return the numbers of one round of one checkout."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         requests = Path(folder, "requests")

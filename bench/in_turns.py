@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 from bench.load import closed_loop
@@ -106,6 +108,18 @@ def _until_it_serves(checkout: Path) -> float:
     return took
 
 
+def _stop(checkout: Path) -> float:
+    """Stop a gateway right after its start, beside a client that has its answer and keeps its connection."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        gateway = votegate(Path(folder, "data"), checkout)
+        with running(gateway, Path(folder, "log")) as server:
+            client = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port)))
+            client.request("GET", "/healthz")
+            client.getresponse().read()
+            began = time.perf_counter()
+        return time.perf_counter() - began
+
+
 def _version(checkout: Path) -> float:
     began = time.perf_counter()
     subprocess.run(
@@ -116,6 +130,7 @@ def _version(checkout: Path) -> float:
 
 STARTS: dict[str, Callable[[Path], float]] = {
     "server.py serve, until it serves": _until_it_serves,
+    "a stop beside a kept connection": _stop,
     "server.py version": _version,
 }
 

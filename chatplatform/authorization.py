@@ -74,14 +74,18 @@ def challenge(verifier: str) -> str:
     return _text(hashlib.sha256(verifier.encode("ascii")).digest())
 
 
+def is_answer_to(query: Mapping[str, str], request: SignIn) -> bool:
+    """Return true if the browser came back with the state of its request."""
+    return hmac.compare_digest(query.get("state", "").encode(), request.state.encode())
+
+
 def read_callback(query: Mapping[str, str], request: SignIn | None) -> str:
     """Return the code that came back with the browser. Raises SignInFailed.
 
     Args:
         request: the request of this browser; None if it has none, or one that is too old.
     """
-    state = query.get("state", "")
-    if request is None or not hmac.compare_digest(state.encode(), request.state.encode()):
+    if request is None or not is_answer_to(query, request):
         raise SignInFailed("state")
     if "error" in query:
         raise SignInFailed("cancelled" if query["error"] == "access_denied" else "platform")

@@ -1,4 +1,5 @@
-"""Questions to the chat platform. Law: a question ends by its deadline, and never waits while a rule runs.
+"""Questions to the chat platform. Invariant: a question ends by its deadline, and never waits while a rule
+runs.
 
     question -> cached? -> the route's turn -> the platform's limits -> exchange -> facts
 
@@ -51,7 +52,8 @@ UNKNOWN_SERVER, NO_ACCESS = 10_004, 50_001
 NOT_LISTED = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 """The statuses for an application that is not in the directory, with a code of the platform in the body."""
 DENIED_NS = 60 * NS_PER_SECOND
-"""How long a server is not asked for again that the bot is not in: the platform bans those who ask on."""
+"""The period in which a server without the bot is not asked for again: the platform bans clients that ask
+on."""
 
 T = TypeVar("T")
 Reason = Literal["limited", "timeout", "unreachable", "refused", "unreadable"]
@@ -94,14 +96,14 @@ class PlatformAccess:
 
 
 class Told(NamedTuple):
-    """What the platform said of an application, and when (Unix milliseconds). None: there is no such one."""
+    """The platform's answer about an application, and its time (Unix ms). None: there is no such one."""
 
     application: PlatformApplication | None
     at_ms: int
 
 
 class Inside(NamedTuple):
-    """What the deployment's bot sees of a server, and when it was said (Unix milliseconds).
+    """The server as the deployment's bot sees it, and the time of the answer (Unix milliseconds).
 
     Args:
         server: None if the bot is not in it.
@@ -379,7 +381,7 @@ def _good(answer: _Answer) -> _Answer:
 
 
 def _json(content: bytes | bytearray) -> object:
-    """Return the decoded content; None for what is none, such as the page of somebody in between."""
+    """Return the decoded content; None if it is no JSON, such as the error page of a proxy."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -403,8 +405,8 @@ async def open_chat_platform(
     """Open a client whose connections close with the context.
 
     Args:
-        connector: opens the connections in place of aiohttp's own, such as through a proxy, and bounds what
-            aiohttp does not: interim answers, chunks and reads.
+        connector: opens the connections, such as through a proxy. It bounds what aiohttp does not: interim
+            answers, chunks and reads.
     """
     async with aiohttp.ClientSession(
         connector=connector,

@@ -24,7 +24,7 @@ from cli.words import JsonObject, ListingRef, ListingWord
 GROUPS = {
     "bots": "Submit, review, edit and remove bots.",
     "servers": "Submit, review, edit and remove servers.",
-    "owners": "Say who else manages a bot.",
+    "owners": "Manage the co-owners of a bot.",
     "review": "See what waits for a decision, say that you are at it, note something.",
     "keys": "Issue, rotate and revoke the API keys of a bot.",
     "webhook": "Set and test a webhook, and see its deliveries.",

@@ -1,4 +1,4 @@
-"""How wide a line may be. Law: a line is broken for a terminal alone; in a file or a pipe it is whole."""
+"""The width of lines. Invariant: only a terminal gets broken lines; a file or a pipe gets whole ones."""
 
 import textwrap
 from typing import TextIO
@@ -6,7 +6,7 @@ from typing import TextIO
 UNLIMITED = 4_096
 """Columns of a file or a pipe."""
 WIDEST = 80
-"""Columns of sentences on a terminal."""
+"""Columns of sentences on a terminal, however wide it is."""
 
 
 def folded(text: str, stream: TextIO) -> str:

@@ -1,4 +1,5 @@
-"""`admin doctor`: what is wrong with a gateway now. Law: the status is 0 if nothing is, else 1."""
+"""`admin doctor`: everything that is wrong with a gateway now. Invariant: the exit status is 0 only if
+nothing is wrong."""
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence

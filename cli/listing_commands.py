@@ -28,7 +28,7 @@ _EXTRA_OWNERS = (
     click.Option(
         ["--extra-owner", "extra_owners"],
         multiple=True,
-        help="User id of somebody to invite. May be given several times.",
+        help="User ID of a co-owner to invite. May be given several times.",
     ),
 )
 

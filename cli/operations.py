@@ -103,7 +103,7 @@ def _of_kind(kind: str) -> Iterator[Operation]:
         ),
         (
             *(f"{kind} accept-offer", f"accept{form}Offer", "POST", f"{one}/hand-over/accept"),
-            *(f"Accept a {thing} for its heir", True),
+            *(f"Accept the offer of a {thing} for the heir", True),
         ),
         (
             *(f"{kind} end-offer", f"end{form}Offer", "DELETE", f"{one}/hand-over"),
@@ -140,7 +140,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         *("owners remove", "endExtraOwner", "DELETE", _EXTRA_OWNER),
-        "Remove an extra owner, or end an invitation",
+        "Remove a co-owner, or end an invitation",
     ),
     Operation("limits", "setLimits", "PUT", f"{_BOT}/limits", "Give a bot limits of its own", True),
     Operation("keys issue", "issueKey", "POST", f"{_BOT}/keys", "Issue an API key", True),

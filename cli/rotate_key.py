@@ -23,8 +23,8 @@ GIVEN = (
 def rotate_key(place: Place, prune: bool, as_json: bool) -> None:
     """Create a new sealing key.
 
-    A running gateway encrypts all new files with it from SIGHUP on, another one from its next start on. The
-    older keys stay, because older files need them. To drop keys with --prune, stop the gateway first.
+    A running gateway encrypts new files with it once you send SIGHUP; a stopped one does from its next start
+    on. The older keys stay, because older files need them. To drop keys with --prune, stop the gateway first.
     """
     if place.given_keys is not None:
         raise FolderUnusable(GIVEN)

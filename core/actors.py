@@ -1,8 +1,9 @@
-"""Who makes a change. Law: an actor names somebody in the past, and permits nothing.
+"""The author of a change. Invariant: an actor names somebody in the past, and permits nothing.
 
-An actor is text: "operator", "gateway" for what the gateway does by itself, "users/<id>" for a user who has
-signed in, "erased" for a user of whom nothing may be known any more. It is empty where nobody knows: records
-of older versions do not say it. "moderator" is in no record: it stands for one where others read of it.
+An actor is text: "operator", "gateway" for the gateway's own acts, "users/<id>" for a user who has signed in,
+"erased" for a user of whom nothing may be known any more. It is empty where nobody knows: records of older
+versions do not say it. No record says "moderator": it hides the moderator's name from readers who may not
+know it.
 """
 
 from typing import NewType

@@ -1,4 +1,4 @@
-"""The changes of the state, as values. Law: an event carries results, never intents.
+"""The changes of the state, as values. Invariant: an event carries results, never intents.
 
 An event says "the count is now 7, cast at 12:00", not "add one". Applied again, it sets the same values
 again, so a start may replay records, in order, over votes that already hold some of them. Each type has a
@@ -63,8 +63,8 @@ class ManagementEvent(Stamped, frozen=True, kw_only=True):
 
 class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
     """A listing was submitted or edited. `review` is `in_review`, or `approved` if it was before an edit.
-    `owner_id` is for a new listing; an edit leaves the owner as they are. `profile` and `change` are those of
-    the row from now on: a proposed change leaves the profile as it was."""
+    `owner_id` is for a new listing; an edit leaves the owner as they are. `profile` and `change` replace
+    those of the row: with a proposed change, the profile is the old one."""
 
     ref: str
     owner_id: str

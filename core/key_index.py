@@ -1,6 +1,6 @@
-"""The index of API keys. Law: grants come from the rows of listings, and a row that is not approved has none.
+"""The index of API keys. Invariant: grants come from rows of approved listings, and from nothing else.
 
-So the keys of a bot open nothing while its approval is withdrawn, and open it again once it is approved.
+So the keys of a bot are refused while its approval is withdrawn, and accepted again once it is approved.
 """
 
 from collections.abc import Mapping

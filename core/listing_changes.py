@@ -1,4 +1,5 @@
-"""The change that an event makes to the row of a listing. Law: row, event and stamp decide it, nothing else.
+"""The change that an event makes to the row of a listing. Invariant: row, event and stamp decide it, nothing
+else.
 
 A stamp is given inside a fleet only. It goes to the part of the row that the event writes, because two nodes
 may write two parts at the same time and neither change may undo the other.
@@ -117,7 +118,7 @@ def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerPro
 
 
 def _stamped_change(change: PendingChange | None, stamp: Stamp | None) -> PendingChange | None:
-    """Return the change with the time of the stamp, so that one that follows an erasure is later than it."""
+    """Return the change with the time of the stamp, so that a change after an erasure has a later time."""
     if change is None or stamp is None:
         return change
     since_ms = stamp.ms if change.since_ms == change.sent_ms else change.since_ms
@@ -218,7 +219,7 @@ def _decided(row: Listing, event: ListingReviewed | ChangeDecided, stamp: Stamp 
         return _with_act(row, event, stamp, deed, event.reason or "")
     reviewed = replace(
         row,
-        profile=row.latest,  # the owner of a listing that is not approved sees and edits one version
+        profile=row.latest,  # a listing that is not approved has one version
         change=None,
         review=event.review,
         reason=event.reason,

@@ -1,4 +1,4 @@
-"""The table of listings and its indexes. Law: rows, refs and key grants agree after every call.
+"""The table of listings and its indexes. Invariant: rows, refs and key grants agree after every call.
 
 A row is packed or unpacked. A start loads packed rows (`core/packing.py`), and the first look at a row
 unpacks it. Nobody can tell the difference, except by the time that the first look takes. Two rules keep it
@@ -101,7 +101,7 @@ class ListingTable(ListingsView):
         return self._reviews.known
 
     def count_reviews(self) -> Iterator[None]:
-        return self._reviews.count(self._refs, lambda ref: _standing_of(self.brief(ref)))
+        return self._reviews.count(self._refs, lambda ref: _brief_standing(self.brief(ref)))
 
     # -- reading ---------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class ListingTable(ListingsView):
         self._rows[row.ref] = row
         self._note_message(row)
         self._note_flags(row)
-        self._reviews.changed(row.ref, _standing(before), _standing(row))
+        self._reviews.changed(row.ref, _row_standing(before), _row_standing(row))
 
     def remove(self, ref: str) -> None:
         """Forget the row, and that the ref is an orphan."""
@@ -170,7 +170,7 @@ class ListingTable(ListingsView):
             self._untold.pop(ref, None)
             self._flagged.pop(ref, None)
             _discard(self._refs, ref)
-            self._reviews.changed(ref, _standing(row), None)
+            self._reviews.changed(ref, _row_standing(row), None)
         _discard(self._orphans, ref)
 
     def voted_for(self, ref: str) -> None:
@@ -242,9 +242,9 @@ def _discard(refs: list[str], ref: str) -> None:
         del refs[at]
 
 
-def _standing(row: Listing | None) -> Standing | None:
+def _row_standing(row: Listing | None) -> Standing | None:
     return standing_of(row.review, is_changed=row.change is not None) if row is not None else None
 
 
-def _standing_of(brief: Brief) -> Standing:
+def _brief_standing(brief: Brief) -> Standing:
     return standing_of(brief.review, is_changed=brief.changed_ms is not None)

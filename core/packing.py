@@ -1,7 +1,7 @@
 """The packed form of a listing: its bytes as a snapshot holds them.
 
 A start takes rows as they are. Making objects of all of them would take longer than the rest of the start,
-and most are asked for much later, or never. Law: code unpacks every row that code of the same shape has
+and most are asked for much later, or never. Invariant: code unpacks every row that code of the same shape has
 packed. `SHAPE` names the shape, and a snapshot holds it beside its rows.
 """
 
@@ -37,9 +37,9 @@ SHAPE = shape_of(Listing)
 
 
 class Brief(NamedTuple):
-    """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are those who are
-    asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`. A
-    change has waited since `changed_ms`."""
+    """The part of a listing that a search looks at. `owners` begins with its owner; `asked` are the users who
+    are asked to become owners. A bot has no keywords. `lost_by` is an actor, or empty: see `Takeover`. A
+    change has waited since `changed_ms`; None if there is none."""
 
     name: str
     owners: tuple[str, ...]

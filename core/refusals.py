@@ -57,6 +57,7 @@ ConflictReason = Literal[
     "owner_proven_server",
     "own_listing",
     "own_quarantine",
+    "owner_quarantined",
     "too_many_reminders",
     "owns_already",
     "too_many_owners",
@@ -129,7 +130,7 @@ class ServerCountTooFarOff(StatsRefused):
 
 class ActualCountUnknown(StatsRefused):
     def __init__(self, retry_seconds: int | None) -> None:
-        """`retry_seconds` is None unless a first answer about the bot is on its way."""
+        """`retry_seconds` is None unless the gateway waits for a first answer about the bot."""
         super().__init__(retry_seconds)
         self.retry_seconds = retry_seconds
 

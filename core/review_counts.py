@@ -1,4 +1,4 @@
-"""Numbers of listings by kind and standing. Law: once all rows are counted, nothing is ever counted again.
+"""Numbers of listings by kind and standing. Invariant: once all rows are counted, no walk counts them again.
 
 The standing is the review, or `changed` for an approved listing with a change that waits for a decision.
 
@@ -45,13 +45,13 @@ class ReviewCounts:
         if after is not None:
             self._add(ref, after, 1)
 
-    def count(self, refs: Sequence[str], standing_of: Callable[[str], Standing]) -> Iterator[None]:
+    def count(self, refs: Sequence[str], read: Callable[[str], Standing]) -> Iterator[None]:
         """Count the rows in slices. `refs` are sorted; they may come and go between two slices."""
         while not self._is_complete:
             begin = bisect_right(refs, self._counted_to)
             some = refs[begin : begin + SLICE]
             for ref in some:
-                self._add(ref, standing_of(ref), 1)
+                self._add(ref, read(ref), 1)
             if some:
                 self._counted_to = some[-1]
             else:

@@ -18,13 +18,13 @@ from core.actors import Actor, user_of
 
 Review = Literal["in_review", "approved", "denied"]
 Decision = Literal["approved", "denied", "withdrawn", "change_agreed", "change_refused"]
-"""What a moderator decides. `withdrawn`: an approval, which makes the listing a denied one. The last two are
-about the change of an approved listing."""
+"""The decisions of a moderator. A withdrawn approval makes the listing a denied one. The last two are about
+the change of an approved listing."""
 Outcome = Literal["delivered", "retry", "held", "failed"]
 """`held`: an attempt that failed and does not count as one of the delivery's tries."""
 DeliveryState = Literal["pending", "delivered", "failed"]
 WebhookEvent = Literal["vote", "review.approved", "review.denied", "vote.struck"]
-"""What an endpoint may be told of. `vote` is a vote or a test; the others are opt in."""
+"""The events that an endpoint may take. `vote` is a vote or a test; the others are opt in."""
 Dropped = Literal["expired", "overflow"]
 """`expired`: the delivery waited for too long. `overflow`: too many others waited already."""
 Deed = Literal[
@@ -105,11 +105,11 @@ class ServerProfile(
 
 
 class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """What the owners of an approved listing have changed, while no moderator has decided about it.
+    """An edit of an approved listing that waits for a moderator's decision.
 
-    The profile of a listing is always what the public sees, and `other` is the other version: the one that
-    was agreed to last if the change `is_public`, else the one that is proposed. `by` sent the newest version
-    at `sent_ms`. Some version has waited since `since_ms`. In a fleet these times are stamps.
+    The profile of a listing is always the version that the public sees. `other` is the second version: the
+    one that a moderator agreed to last if the change `is_public`, else the proposed one. `by` sent the newest
+    version at `sent_ms`. The first edit of the change came at `since_ms`. In a fleet these times are stamps.
     """
 
     other: BotProfile | ServerProfile

@@ -1,9 +1,9 @@
-"""Who is named in the row of a listing, and how a name is struck out. Law: what was done stays.
+"""The actors that the row of a listing names, and how a name is struck out. Invariant: what was done stays.
 
-A row names actors in its trail, in the notes of moderators, as the one who has claimed its review, and as the
-one who has proven to own it, as the one who lost it to another owner, as the one whom a message tells of a
-decision, as those whose votes a rule has flagged, as makers of keys, as co-owners and those who are invited,
-as the heir of a hand-over, and as the one who has changed an approved listing.
+A row names the actors of its trail, the authors of notes and of a change, the moderator who has claimed its
+review, the user who has proven to own it, the former owner who lost it, the owner whom a message tells of a
+decision, the users whose votes a rule has flagged, the makers of keys, co-owners and the users who are
+invited, and the heir of a hand-over.
 """
 
 from msgspec import UNSET

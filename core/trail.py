@@ -3,7 +3,8 @@
 So the nodes of a fleet have the same trail, whoever heard of an act first, or of the erasure of a user. All
 but its actor tells an act from others: striking a user out neither moves an act nor makes two of it. A trail
 holds the newest acts, and beside them the newest of some deeds, which no others push out: or an owner could
-wash a denial away by saving often. Pushes of counts and votes are no acts: there are too many of them.
+wash a denial away by saving often, and somebody with a stolen session the notice of a hand-over. Pushes of
+counts and votes are no acts: there are too many of them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,8 @@ APART = 10
 GROUPS: Sequence[frozenset[Deed]] = (
     frozenset({"submitted", "approved", "denied", "withdrawn", "taken_over"}),
     frozenset({"change_agreed", "change_refused"}),
+    frozenset({"votes_struck"}),
+    frozenset({"handed_over"}),
     frozenset({"key_issued", "key_rotated", "key_deleted"}),
 )
 Place = tuple[int | str, ...]

@@ -29,7 +29,7 @@ def message_text(listing: Listing, message: OwnerMessage, public_url: str) -> st
         case "withdrawn":
             head, foot = f"The approval of your {named} was withdrawn: it is not listed any more.", again
         case "change_refused":
-            foot = f"The version before is listed. You can change it again: {page}"
+            foot = f"The previous version is listed. You can change it again: {page}"
             head = f"The change of your {named} was refused."
         case _:
             assert_never(message.decision)

@@ -30,6 +30,7 @@ from handlers.debug_user import DebugUsers
 from handlers.debug_webhooks import DebugWebhooks, WebhookSources
 from handlers.failing_endpoints import FailingEndpoints
 from handlers.journal_tail import JournalTail
+from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
@@ -46,7 +47,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.scrape import Scrape
-from handlers.service import LateReply, Service
+from handlers.service import Service
 from handlers.user_views import UserViews
 from handlers.vote_feed import VoteFeed
 from journal.reading_on import JournalPages
@@ -96,7 +97,7 @@ class Life:
 
 @dataclass(frozen=True)
 class Watched:
-    """Memories of what happened lately, for the operator."""
+    """Buffers of recent activity, for the operator."""
 
     failing: FailingEndpoints
     tail: JournalTail
@@ -277,8 +278,8 @@ def all_endpoints(
     return Endpoints(
         public,
         Service(
-            LateReply(lambda: _description(policy)),
-            LateReply(lambda: _description_page(policy)),
+            Late(lambda: _description(policy)),
+            Late(lambda: _description_page(policy)),
             readiness,
         ),
         callers.operator,
@@ -302,7 +303,7 @@ def all_endpoints(
 
 
 def _description(policy: EndpointPolicy) -> Reply:
-    from openapi.document import openapi_reply  # to import and to make it takes a third of a start
+    from openapi.document import openapi_reply  # the import and the document take a third of a start
 
     return openapi_reply(policy.described)
 
@@ -373,7 +374,7 @@ def debug_endpoints(
 
 
 def gauges(store: Store, votes: VoteTally, memory: Callable[[], int | None]) -> Gauges:
-    """Return what the timeline looks at."""
+    """Return the numbers that the timeline records."""
     return Gauges(
         votes=lambda: votes.here + votes.elsewhere,
         head=lambda: store.ledger.head,

@@ -1,8 +1,7 @@
-"""The observers in the composition root: their loops, and what the operator learns of. No logic."""
+"""The observers in the composition root: their loops, and the list of concerns. No logic."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 from core.clock import Clock
 from gateway.delivery import Delivering
@@ -19,35 +18,32 @@ from handlers.slices import in_slices
 from serving.observers import Observers
 from serving.timeline import Timeline
 
+Loops = dict[str, Callable[[], Awaitable[None]]]
+"""Loops of observers, by name."""
 
-def observing(
-    observers: Observers,
-    clock: Clock,
-    store: Store,
-    life: Life,
-    timeline: Timeline,
-    public: PublicApi,
-    callers: Callers,
-    front: Front,
-    counting: Counting,
-    sites: Sites,
-) -> list[Coroutine[Any, Any, None]]:
-    """Return the loops of all observers but those of the pages."""
-    loops: dict[str, Callable[[], Awaitable[None]]] = {
+
+def process_loops(clock: Clock, store: Store, life: Life, timeline: Timeline) -> Loops:
+    """Return the observers of the process and its disk."""
+    return {
         "slow_disk": store.journal.slow_disk.run,
         "disk_space": store.space.run,
         "loop_delay": life.lag.run,
         "timeline": timeline.run,
-        "key_uses": public.uses.run,
-        "refused_addresses": callers.refused.run,
         "security_log": SecurityBounds(clock).run,
         "review_counts": lambda: in_slices(store.ledger.state.listings.count_reviews()),
     }
+
+
+def request_loops(
+    public: PublicApi, callers: Callers, front: Front, counting: Counting, sites: Sites
+) -> Loops:
+    """Return the observers of requests. `Sites.running` has those of pages."""
+    loops: Loops = {"key_uses": public.uses.run, "refused_addresses": callers.refused.run}
     if front.access is not None:
         loops["access_log"] = front.access.run
     if counting.platform is not None and sites.platform is not None:
         loops["server_counts"] = partial(counting.platform.run, sites.platform.guild_count)
-    return [observers.run(name, loop) for name, loop in loops.items()]
+    return loops
 
 
 def concern_list(
@@ -58,7 +54,7 @@ def concern_list(
     refused: RefusedAddresses,
     observers: Observers,
 ) -> ConcernList:
-    """Return what tells the operator what is wrong now."""
+    """Return the list that the operator is shown."""
     journal, ready = store.journal, readiness(store, life, fleet)
     return ConcernList(
         ConcernSources(
@@ -67,7 +63,7 @@ def concern_list(
             disk_is_behind=lambda: journal.is_behind,
             disk_is_slow=lambda: journal.slow_disk.is_slow,
             free_bytes=lambda: store.space.free_bytes,
-            needed_bytes=lambda: store.space.needed_bytes,
+            needed_bytes=store.space.needed_bytes,
             snapshot_failure=lambda: store.snapshotter.failure,
             fleet=fleet.node.standing if fleet is not None else lambda: None,
             fleet_warnings=fleet.node.concerns if fleet is not None else list,

@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -14,6 +14,7 @@ from core.ledger import Ledger
 from core.rows import Policy
 from gateway.delivery import USER_AGENT
 from gateway.endpoints import PeopleRules
+from gateway.membership import Membership
 from gateway.platform import open_platform
 from gateway.readers import PeopleReaders
 from handlers.manage_listings import KINDS
@@ -71,7 +72,7 @@ from web.people.server_lists import ServerLists
 from web.people.server_rechecks import ServerRechecks
 from web.people.server_submission import ServerSubmissionPages
 from web.people.sign_in_pages import SignInPages, SignInPlace
-from web.people.sign_in_states import FirstInFleet, SignInStates
+from web.people.sign_in_states import SignInStates
 from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
@@ -88,15 +89,14 @@ from web.templates import Templates
 from webhook.curl import curl_command
 
 SIGN_INS = Policy(20, 300)
-"""How often an address may begin a sign-in, or come back from one."""
+"""The sign-ins that an address may begin, and those that it may come back from."""
 
 
 class PeopleSite:
     """The pages of those who sign in through the chat platform.
 
     Args:
-        asks: returns True for a listing of which this node asks the platform, and no other of the fleet.
-        first_in_fleet: tells whether a value counts for the first time in the fleet; None outside of one.
+        fleet: shares checks of servers and states of sign-ins among its nodes; None outside of one.
     """
 
     def __init__(
@@ -110,8 +110,7 @@ class PeopleSite:
         platform: ChatPlatform,
         templates: Templates,
         markdown: Markdown,
-        asks: Callable[[str], bool],
-        first_in_fleet: FirstInFleet | None,
+        fleet: Membership | None,
     ) -> None:
         web, sessions, state = settings.web, rules.sessions, ledger.state
         self.readers = PeopleReaders(VotedListings(state), Catalogue(state), SearchIndex(state))
@@ -157,11 +156,12 @@ class PeopleSite:
         )
         self._cdn_url, self._approves_servers = cdn_url, servers.approve_eligible
         grace_ms = round(servers.grace_days * MS_PER_DAY)
+        asks = fleet.node.asks if fleet is not None else lambda _: True
         self._rechecks = ServerRechecks(ledger, clock, self._checking, grace_ms, asks)
         self._grace_ms = grace_ms
         self._sign_in = SignInPages(
             *(self._people, place, self._cookies, seal, SIGN_INS, clock, secrets.token_bytes),
-            *(self._lists, SignInStates(clock, first_in_fleet)),
+            *(self._lists, SignInStates(clock, fleet.claims.first_use if fleet is not None else None)),
         )
         self._mine = MyPages(ledger, clock, self._people, sessions, ownership, cooldown_ms)
         self._cooldown_ms = cooldown_ms
@@ -255,9 +255,8 @@ class PeopleSite:
         return self._site.resources(PEOPLE_PAGES, pages)
 
     async def run(self, stop: asyncio.Event, observers: Observers) -> None:
-        """Learn whose the listings are, and what everybody may see; then end sessions that are over, and
-        check servers again, until `stop` is set. Orders of lists are made, searches answered and icons asked
-        for, until nobody waits for a page."""
+        """Survey the catalogue and the owners of listings. Then end expired sessions and check servers again
+        until `stop` is set. Loops beside it make orders of lists, answer searches and ask for icons."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(observers.run("list_orders", self._keeper.run))
             tasks.create_task(observers.run("listing_icons", self._icons.run))
@@ -269,7 +268,7 @@ class PeopleSite:
             await self._sweeping.run(stop)
 
     async def _prepare(self, observers: Observers) -> None:
-        """Make the orders that the first visitor needs. Nothing else waits for them."""
+        """Make the orders of the first page. Nothing else waits for them."""
         await observers.once("list_orders", partial(self._keeper.prepare, HOME_ORDERS))
         if gc.get_freeze_count():  # the state is spared collections, and so is what was learned from it
             gc.freeze()
@@ -285,13 +284,11 @@ async def open_people_site(
     ownership: Ownership,
     templates: Templates,
     markdown: Markdown,
-    asks: Callable[[str], bool],
-    first_in_fleet: FirstInFleet | None,
+    fleet: Membership | None,
 ) -> AsyncIterator[PeopleSite]:
     """Open the pages, and the way to the chat platform."""
     opening = open_platform(settings.chat_platform, settings.web, settings.webhooks, clock)
     async with opening as platform:
         yield PeopleSite(
-            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown),
-            *(asks, first_in_fleet),
+            *(settings, ledger, clock, digester, rules, ownership, platform, templates, markdown), fleet
         )

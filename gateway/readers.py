@@ -1,8 +1,8 @@
-"""Every reader of the log, in one list. Law: nothing else in the program subscribes to the log.
+"""Every reader of the log, in one list. Invariant: nothing else in the program subscribes to the log.
 
 `Ledger.commit` tells each reader of a record when all its events are applied. A reader neither commits nor
 changes the state, so every reader finds the state that the whole record has left. The order is the order in
-which effects begin, and a bug in one reader keeps the record from those behind it, but for a bug in an
+which effects begin. A bug in a reader keeps the record from the readers behind it, unless that reader is an
 observer (`serving/observers.py`):
 
 1. The outbox is first, because a vote that it misses reaches no owner before the next start.

@@ -29,7 +29,7 @@ class Reloading:
     spawn: Callable[[Coroutine[None, None, None]], object]
 
     def reload(self, settings: Settings | None) -> None:
-        """Read everything again. Without settings that are valid, only the certificate."""
+        """Read everything again; without valid settings, the certificate alone."""
         with self.supervisor.reloading():
             self.front.reload()
             if settings is not None:

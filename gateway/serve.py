@@ -38,7 +38,7 @@ from gateway.endpoints import (
 from gateway.front import http_server, open_front
 from gateway.membership import Membership, fleet_terms
 from gateway.metering import Tallies, metrics_servers, open_metrics_address, scraping
-from gateway.observing import concern_list, observing
+from gateway.observing import concern_list, process_loops, request_loops
 from gateway.readers import Readers, subscribe
 from gateway.reloading import Reloading
 from gateway.sites import open_sites
@@ -82,7 +82,7 @@ Started = Callable[["Gateway"], Awaitable[None]]
 
 
 class Sender(Protocol):
-    """What sends to others by itself: webhooks, messages to owners, or reminders."""
+    """A loop that sends webhooks, messages to owners, or reminders."""
 
     async def run(self) -> None: ...
     def wake(self) -> None: ...
@@ -100,7 +100,7 @@ class Gateway:
     ledger: Ledger
     dispatcher: Dispatcher
     tellers: Sequence[Sender]
-    """What sends direct messages, where there is a bot token."""
+    """The senders of direct messages; none without a bot token."""
     digester: KeyDigester
     reload: Callable[[Settings | None], None]
     """Reads the certificate again and, with valid settings, the operator's tokens and the sealing keys."""
@@ -283,7 +283,9 @@ async def serve(
             tasks.create_task(working)
         more = [fleet.node.run()] if fleet is not None else []
         more += sites.running(stop, observers)
-        more += observing(*(observers, clock, store, life, timeline, public, callers, front, counting, sites))
+        observing = process_loops(clock, store, life, timeline)
+        observing |= request_loops(public, callers, front, counting, sites)
+        more += [observers.run(name, loop) for name, loop in observing.items()]
         timers = [tasks.create_task(each) for each in (store.snapshotter.run(), feed.run(stop), *more)]
         reporting = observers.run("supervisor", partial(supervisor.run, process.readiness))
         supervising = tasks.create_task(reporting)
@@ -335,8 +337,8 @@ async def _finish(
     senders: Sequence[Sender],
     seconds: ServerSettings,
 ) -> None:
-    """Let clients know for `grace_seconds`. Then accept nothing more, and end what runs: by itself within
-    `drain_seconds`, else cut off."""
+    """Tell clients of the stop for `grace_seconds`. Then accept nothing more, wait up to `drain_seconds` for
+    all that runs, and cut off the rest."""
     for server in servers:
         server.end_soon()
     await asyncio.sleep(seconds.grace_seconds)

@@ -42,7 +42,7 @@ class Sites:
 
     @property
     def readers(self) -> "PeopleReaders | None":
-        """What reads the log for pages for people."""
+        """The readers of the log that pages for people need."""
         return self.people.readers if self.people is not None else None
 
     def is_signed_in(self, request: Request) -> bool:
@@ -55,7 +55,7 @@ class Sites:
             return []
         from web.site import static_resource
 
-        resources = [static_resource(self.templates)]
+        resources = [static_resource()]
         for site in (self.debug, self.people):
             resources += site.resources(endpoints) if site is not None else []
         return resources
@@ -94,11 +94,8 @@ async def open_sites(
         return
     from gateway.people_site import open_people_site
 
-    asks = fleet.node.asks if fleet is not None else lambda _: True
-    first_in_fleet = fleet.claims.first_use if fleet is not None else None
     opening = open_people_site(
-        *(settings, ledger, clock, callers.digester, rules, ownership, templates, markdown),
-        *(asks, first_in_fleet),
+        settings, ledger, clock, callers.digester, rules, ownership, templates, markdown, fleet
     )
     async with opening as people:
         yield Sites(templates, debug, people)

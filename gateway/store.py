@@ -49,7 +49,7 @@ from votes.table import VoteTable
 
 MIN_SECRET = 16  # characters
 SEGMENTS_AHEAD = 4
-"""The segments of the journal that free space must have room for."""
+"""The number of journal segments for which the disk must have room."""
 ROOT = Path(__file__).parent.parent
 log = logging.getLogger(__name__)
 
@@ -154,7 +154,7 @@ def open_store(
         return await folded_apart(Folding(fold_command, ROOT), order)
 
     def needed_bytes() -> int:
-        """The next snapshot stands beside the newest one, and the journal grows meanwhile."""
+        """Return the room for the next snapshot, which is written beside the newest, and for the journal."""
         newest = snapshotter.last.bytes if snapshotter.last is not None else 0
         return 2 * newest + SEGMENTS_AHEAD * journaling.segment_bytes
 

@@ -1,4 +1,4 @@
-"""The actual server count of a bot, as an HTTP service of the platform tells it. Law: a number or None.
+"""The actual server count of a bot, as an HTTP service of the platform tells it. Invariant: a number or None.
 
 Whatever the service does wrong (slow, down, redirecting, wrong types or ranges), the result is None and never
 an error.
@@ -106,8 +106,7 @@ async def open_http_counts(
 
     Args:
         timeout_seconds: covers a whole exchange.
-        connector: opens the connections in place of aiohttp's own, and bounds what aiohttp does not: interim
-            answers, chunks and reads.
+        connector: opens the connections. It bounds what aiohttp does not: interim answers, chunks and reads.
     """
     headers = {"Accept-Encoding": "identity"}  # a small answer must not become a large one
     async with aiohttp.ClientSession(

@@ -1,4 +1,4 @@
-"""The actual server count of a bot, as the chat platform tells it. Law: nobody waits for the platform.
+"""The actual server count of a bot, as the chat platform tells it. Invariant: nobody waits for the platform.
 
     a push, an approval, a start -> wanted -> asked beside -> told -> the next push takes it
 
@@ -31,7 +31,7 @@ an address with 10,000 refused questions in that time, and most of these may be 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 """The pauses of a worker while the platform is away."""
 ANSWER_SECONDS = 5
-"""Within this time a question has its answer, unless others wait before it."""
+"""A question is answered within this time, unless others wait before it."""
 TRIES = 3
 FAILURES_TOLD = 3
 """Questions in a row without an answer, before the log says so."""
@@ -47,7 +47,7 @@ Ask = Callable[[str], Awaitable[int | None]]
 
 
 class _Told(NamedTuple):
-    """What the platform told: a number, or that it tells none. `at_ns` is monotonic."""
+    """The platform's answer: a number, or None if it tells none. `at_ns` is monotonic."""
 
     servers: int | None
     at_ns: int
@@ -83,7 +83,7 @@ class PlatformCounts:
         self._failures = 0
         """Questions without an answer since the last one."""
         self._pause_seconds = 0.0
-        """The pause behind the last one of these."""
+        """The pause after the last of these."""
 
     async def actual(self, ref: str) -> int | None:
         """Return the count at once. It may be asked for beside."""

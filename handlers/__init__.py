@@ -10,6 +10,6 @@ function over memory alone.
 
 Reading order: `request` and `reply` (what comes in and goes out), `views` (what the types of answers are made
 of) and the modules named after it (the types), `route` (a row) and `routes` (the table), `public` (the
-contract's two endpoints), `manage` and the modules named after it, `vote_feed`, `service`, `debug` and the
-modules named after it.
+contract's two endpoints), `manage` and the modules named after it, `vote_feed`, `late` and `service`, `debug`
+and the modules named after it.
 """

@@ -1,7 +1,7 @@
-"""What is wrong with the gateway now, for its operator. Law: there is one list of it.
+"""Concerns: everything that is wrong with the gateway now, for its operator.
 
-The banner of `/debug`, `/debug/state`, `admin doctor` and `/metrics` show this list. Each concern says what
-is wrong, what that means, and what to do next. The most urgent one comes first.
+The banner of `/debug`, `/debug/state`, `admin doctor` and `/metrics` show this one list. Each concern says
+what is wrong, what that means, and what to do next. The most urgent one comes first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Topic = Literal[
 TOPICS: tuple[Topic, ...] = get_args(Topic)
 MB = 1_000_000
 NAMED = 3
-"""The addresses that are named at most."""
+"""The most addresses that a concern names."""
 
 
 class Concern(View):
@@ -50,7 +50,7 @@ class ConcernSources:
     endpoints_suspended: Callable[[], int]
     addresses_refused: Callable[[], int]
     some_refused: Callable[[int], Sequence[str]]
-    """Returns up to so many of the addresses that are refused."""
+    """Returns the refused addresses, up to the given number."""
     failing_observers: Callable[[], Mapping[str, str]]
 
 
@@ -59,7 +59,7 @@ class ConcernList:
         self._sources = sources
 
     def __call__(self) -> tuple[Concern, ...]:
-        """Return what is wrong now; nothing if all is well."""
+        """Return all concerns; none if all is well."""
         return (
             *self._of_readiness(),
             *self._of_the_disk(),
@@ -85,8 +85,8 @@ class ConcernList:
                 topic="journal",
                 text=f"The journal takes no writes: {reason}. Votes and changes are answered 503. Vote "
                 "checks go on.",
-                action="Make room for it, and writes begin again within a second. docs/operations.md has "
-                "more under VotegateJournalNotWritable.",
+                action="Free what the reason names, and writes begin again within a second. "
+                "docs/operations.md has more under VotegateJournalNotWritable.",
             )
         if free == 0:
             yield Concern(
@@ -102,14 +102,11 @@ class ConcernList:
                 action="Free some space, or move data_dir to a larger disk, before writes are answered 503.",
             )
         if sources.disk_is_behind() or sources.disk_is_slow():
-            lost = (
-                "so much waits that some are refused"
-                if sources.disk_is_behind()
-                else "nothing is refused yet"
-            )
+            is_behind = sources.disk_is_behind()
+            effect = "so many wait that some are refused" if is_behind else "nothing is refused yet"
             yield Concern(
                 topic="disk",
-                text=f"The disk is slow: votes and changes wait for it, and {lost}.",
+                text=f"The disk is slow: votes and changes wait for it, and {effect}.",
                 action="See what else writes to it (iostat -x), or move data_dir to a quicker disk.",
             )
         if (reason := sources.snapshot_failure()) is not None:
@@ -129,8 +126,8 @@ class ConcernList:
             reason = next(iter(failing.values()))
             yield Concern(
                 topic="redis",
-                text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. This node goes "
-                "on serving; others do not hear of its votes, or it does not hear of theirs.",
+                text=f"Redis does not answer as it should ({', '.join(failing)}): {reason}. Votes "
+                "of this node do not reach the others, or theirs do not reach it.",
                 action="See that Redis runs, has memory left, and answers at redis.url. Nothing is lost; the "
                 "node catches up by itself.",
             )
@@ -158,12 +155,12 @@ class ConcernList:
         if sources.proxy_down():
             yield Concern(
                 topic="proxy",
-                text="The proxy of the webhooks fails, so that none leaves. They wait, and none is lost.",
+                text="The proxy for webhooks fails, so no webhook leaves. They wait, and none is lost.",
                 action="See that the proxy runs and answers at webhooks.proxy.",
             )
         if count := sources.endpoints_suspended():
-            one = "1 endpoint is suspended because it keeps failing. What it should get waits."
-            many = f"{count:,} endpoints are suspended because they keep failing. What they should get waits."
+            one = "1 endpoint is suspended because it keeps failing. Its webhooks wait."
+            many = f"{count:,} endpoints are suspended because they keep failing. Their webhooks wait."
             yield Concern(
                 topic="endpoints",
                 text=one if count == 1 else many,
@@ -177,8 +174,8 @@ class ConcernList:
             more = f" and {count - len(named):,} more" if count > len(named) else ""
             yield Concern(
                 topic="addresses",
-                text=f"Too many requests of {', '.join(named)}{more} have failed: somebody guesses keys or "
-                "the operator token, or a client is broken. What would fail is answered 429.",
+                text=f"Too many requests from {', '.join(named)}{more} have failed: somebody guesses keys or "
+                "the operator token, or a client is broken. Further failures are answered 429.",
                 action="/debug/limiter has the addresses. If one is your proxy, name it in "
                 "server.trusted_proxies; if one is a stranger, block it in front.",
             )
@@ -189,6 +186,6 @@ class ConcernList:
             named = "; ".join(f"{name} ({error})" for name, error in failing.items())
             yield Concern(
                 topic="observers",
-                text=f"Some numbers, logs or pages lack what they need: {named}. Votes are not affected.",
+                text=f"Observers fail: {named}. Some numbers, logs or pages are wrong. Votes go on.",
                 action="/debug/errors has the traceback. Most often no file descriptor is left.",
             )

@@ -65,9 +65,7 @@ class SeriesView(View):
     p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
     p99_ms: tuple[Amount | None, ...]
     loop_lag_ms: Annotated[tuple[Amount, ...], Meta(description="The longest delay of the event loop.")]
-    resident_bytes: Annotated[
-        tuple[Count | None, ...], Meta(description="Null while the kernel does not tell.")
-    ]
+    resident_bytes: Annotated[tuple[Count | None, ...], Meta(description="Null while it cannot be read.")]
 
 
 class Overview(Success):

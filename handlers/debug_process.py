@@ -25,7 +25,7 @@ Concerns = Annotated[
 
 
 class ConcernsNow(Success):
-    """What is wrong now."""
+    """The present concerns."""
 
     concerns: Concerns
 
@@ -108,7 +108,7 @@ class Connections(View):
 class Memory(View):
     """The memory of the process."""
 
-    resident_bytes: Annotated[Count | None, Meta(description="Null while the kernel does not tell.")]
+    resident_bytes: Annotated[Count | None, Meta(description="Null while it cannot be read.")]
 
 
 class LoopLagView(View):
@@ -161,7 +161,7 @@ class ProcessSources:
     resident_bytes: Callable[[], int | None]
     loop_lag_ms: Callable[[], dict[str, float]]
     concerns: Callable[[], tuple[Concern, ...]]
-    """What is wrong now."""
+    """Returns everything that is wrong now."""
 
 
 class DebugProcess:

@@ -56,8 +56,8 @@ DEBUG_ROUTES = (
         tag="Debug",
         summary="Say what is wrong now",
         description=(
-            "The disk, Redis and the fleet, suspended endpoints, addresses that fail too often, and what "
-            "only observes. Each with what it means, and what to do next."
+            "Problems of the disk, of Redis and the fleet, of endpoints, of client addresses and of "
+            "observers. Each says what it means and what to do next."
         ),
         answer=ConcernsNow,
         outcome="What is wrong; nothing if all is well.",

@@ -1,4 +1,4 @@
-"""What was done with a listing, and how its owner was told of the last decision."""
+"""The history of a listing, and the message to its owner about the last decision."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -24,8 +24,9 @@ class ActView(View):
 Acts = Annotated[
     tuple[ActView, ...],
     Meta(
-        description=f"The last {KEPT}, and the last {APART} that concern its review, and its keys. The "
-        "newest comes first. Votes and pushes of counts are not among them."
+        description=f"The last {KEPT}, and the last {APART} each of its reviews, decisions about changes, "
+        "strikes of votes, hand-overs, and acts on keys. The newest comes first. Votes and pushes of counts "
+        "are not among them."
     ),
 ]
 

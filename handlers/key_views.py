@@ -27,7 +27,7 @@ class KeyView(View):
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
-        Meta(description="Those who made its value, and after a rotation with overlap the old one."),
+        Meta(description="The makers of its value and, after a rotation with overlap, of the old one."),
     ]
     last_used: Annotated[
         Day | None, Meta(description="The last day on which the key was accepted; null for never.")

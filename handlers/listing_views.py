@@ -5,7 +5,7 @@ needs no line here.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
@@ -17,7 +17,6 @@ from core.rows import (
     CheckOutcome,
     HandOver,
     Listing,
-    PendingChange,
     Policy,
     Review,
     ServerProfile,
@@ -79,12 +78,12 @@ class ListingView(View):
 class ChangeView(View):
     """A change of an approved listing, about which no moderator has decided yet."""
 
-    version: Annotated[str, Meta(description="A decision names it.", examples=["5f1e9c02a7d46b83"])]
+    version: Annotated[str, Meta(description="Send it with a decision.", examples=["5f1e9c02a7d46b83"])]
     is_public: Annotated[
         bool,
         Meta(
-            description="True if everybody sees the proposed version meanwhile; false if they see the agreed "
-            "one (`review.edits`)."
+            description="True if everybody sees the proposed version until the decision; false if they see "
+            "the agreed one (`review.edits`)."
         ),
     ]
     sent_by: ActorName
@@ -100,6 +99,9 @@ class BotVersion(View):
 @including(ServerProfile, after=None)
 class ServerVersion(View):
     """A version of a server's profile."""
+
+
+C = TypeVar("C", bound=ChangeView)
 
 
 class BotChange(ChangeView):
@@ -122,8 +124,8 @@ class BotView(ListingView):
 
     change: BotChange | None
 
-    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="Those who have accepted.")]
-    invited: Annotated[tuple[Snowflake, ...], Meta(description="Those who have not; they have no rights.")]
+    extra_owners: Annotated[tuple[Snowflake, ...], Meta(description="The co-owners.")]
+    invited: Annotated[tuple[Snowflake, ...], Meta(description="Users who have not accepted yet.")]
     server_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     command_count: Annotated[Count | None, Meta(description="The last that the bot has told.")]
     counts_updated_at: Moment | None
@@ -249,7 +251,7 @@ class ServerCount(Success):
 def bot_view(listing: Listing) -> BotView:
     return BotView(
         **_shared(listing),
-        change=_bot_change(listing),
+        change=_change_view(listing, BotChange, BotVersion),
         extra_owners=listing.extra_owners,
         invited=listing.invited,
         server_count=listing.server_count,
@@ -262,7 +264,9 @@ def bot_view(listing: Listing) -> BotView:
 
 def server_view(listing: Listing) -> ServerView:
     return ServerView(
-        **_shared(listing), change=_server_change(listing), eligibility=eligibility_view(listing)
+        **_shared(listing),
+        change=_change_view(listing, ServerChange, ServerVersion),
+        eligibility=eligibility_view(listing),
     )
 
 
@@ -330,28 +334,20 @@ def _shared(listing: Listing) -> dict[str, Any]:
     }
 
 
-def _bot_change(listing: Listing) -> BotChange | None:
-    if listing.change is None:
+def _change_view(listing: Listing, view: type[C], version: type[View]) -> C | None:
+    change = listing.change
+    if change is None:
         return None
-    agreed, proposed = (BotVersion(**asdict(each)) for each in (listing.agreed, listing.latest))
-    return BotChange(**_change(listing, listing.change), agreed=agreed, proposed=proposed)
-
-
-def _server_change(listing: Listing) -> ServerChange | None:
-    if listing.change is None:
-        return None
-    agreed, proposed = (ServerVersion(**asdict(each)) for each in (listing.agreed, listing.latest))
-    return ServerChange(**_change(listing, listing.change), agreed=agreed, proposed=proposed)
-
-
-def _change(listing: Listing, change: PendingChange) -> dict[str, Any]:
-    return {
+    fields: dict[str, Any] = {
         "version": change_version(listing),
         "is_public": change.is_public,
         "sent_by": change.by,
         "sent_at": change.sent_ms,
         "waiting_since": change.since_ms,
+        "agreed": version(**asdict(listing.agreed)),
+        "proposed": version(**asdict(listing.latest)),
     }
+    return view(**fields)
 
 
 def _hand_over_view(offered: HandOver | None) -> HandOverView | None:

@@ -47,7 +47,7 @@ from listings.forms import (
 )
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
-from people.quarantine import refuse_quarantined
+from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
 
 Kind = Literal["bots", "servers"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -129,8 +129,8 @@ class ManageListings:
         now_ms, shown = self._clock.now_ms(), self._context.edits
         events = rules.edit(self._state, ref, form, now_ms, by=request.by, shown=shown)
         if any(isinstance(event, ListingSaved) for event in events):
-            for user in (user_of(request.by) or row.owner_id, row.owner_id):
-                refuse_quarantined(self._state, user, "submit", now_ms)
+            refuse_quarantined(self._state, user_of(request.by) or row.owner_id, "submit", now_ms)
+            refuse_of_quarantined_owner(self._state, row.owner_id, now_ms, by=request.by)
         return await self._context.commit(events, lambda: self._show(ref))
 
     async def remove(self, request: Request) -> Reply:

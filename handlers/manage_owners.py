@@ -1,4 +1,4 @@
-"""Management of who owns a listing: extra owners, and a hand-over.
+"""Management of who owns a listing: co-owners, and a hand-over.
 
 The operator may state a person's consent: on the platform's own site the person has pressed the button.
 """
@@ -14,6 +14,7 @@ from handlers.request import Request
 from listings import co_owners, hand_over
 from listings.forms import Heir, Nothing, read
 from listings.rules import listing_of
+from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
 
 
 class ManageOwners:
@@ -44,10 +45,14 @@ class ManageOwners:
         return await self._commit(row, hand_over.offer(row, form.heir, self._clock.now_ms(), by=request.by))
 
     async def accept_offer(self, request: Request) -> Reply:
+        """Hand the listing over, unless its heir or its owner may not submit listings."""
         row = self._row(request)
         form = read(Heir, request.json_object())
         new_id, now_ms = self._context.new_id(), self._clock.now_ms()
-        return await self._commit(row, hand_over.accept(row, form.heir, new_id, now_ms, by=request.by))
+        events = hand_over.accept(row, form.heir, new_id, now_ms, by=request.by)
+        refuse_quarantined(self._state, form.heir, "submit", now_ms)
+        refuse_of_quarantined_owner(self._state, row.owner_id, now_ms, by=request.by)
+        return await self._commit(row, events)
 
     async def end_offer(self, request: Request) -> Reply:
         row = self._row(request)

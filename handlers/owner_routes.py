@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from core.refusals import Conflict, NotFound
+from core.refusals import Conflict, NotFound, Quarantined
 from handlers.listing_views import BotAnswer, ServerAnswer
 from handlers.manage_listings import KINDS, Kind
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
@@ -22,8 +22,8 @@ _EXTRA_OWNERS = (
         tag="Listings",
         summary="Invite a user to manage a bot",
         description=f"""\
-The user has no rights until accepting, finds the invitation under `/me`, and gets no message. A bot has
-{MOST_CO_OWNERS} extra owners and invitations at most.""",
+The user has no rights before they accept. They find the invitation under `/me`: Votegate sends them no
+message. A bot has at most {MOST_CO_OWNERS} co-owners and invitations.""",
         answer=BotAnswer,
         outcome="The bot, with the user among the invited.",
         refuses=(
@@ -42,7 +42,7 @@ The user has no rights until accepting, finds the invitation under `/me`, and ge
         summary="Accept an invitation for a user",
         description="Call it when the user has agreed on a page of your own.",
         answer=BotAnswer,
-        outcome="The bot, with the user among the extra owners.",
+        outcome="The bot, with the user among its co-owners (`extra_owners`).",
         refuses=(NO_LISTING, BAD_ID, _NO_INVITATION, NO_WRITES),
         body=Nothing,
     ),
@@ -53,10 +53,10 @@ The user has no rights until accepting, finds the invitation under `/me`, and ge
         endpoint=lambda to: to.owners["bots"].end,
         access="operator",
         tag="Listings",
-        summary="Remove an extra owner, or end an invitation",
+        summary="Remove a co-owner, or end an invitation",
         description=(
-            "For a user who leaves or declines, and for an owner who takes somebody out. Keys that the user "
-            "made go on working: `made_by` in the list of keys tells which."
+            "Call it when a user leaves or declines, or when the owner removes somebody. Keys that the user "
+            "made still work: `made_by` in the list of keys shows which ones."
         ),
         answer=BotAnswer,
         outcome="The bot, without the user.",
@@ -79,8 +79,8 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Offer a {thing} to another owner",
             description=(
-                "Nothing changes until the heir accepts, within 7 days. It takes the place of an earlier "
-                f"offer. To set an owner without asking, edit the {thing}."
+                "Nothing changes until the heir accepts, within 7 days. The offer replaces an earlier one. "
+                f"To set an owner without asking, edit the {thing}."
             ),
             answer=answer,
             outcome=f"The {thing}, with the offer.",
@@ -94,14 +94,15 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             endpoint=lambda to: to.owners[kind].accept_offer,
             access="operator",
             tag="Listings",
-            summary=f"Accept a {thing} for its heir",
+            summary=f"Accept the offer of a {thing} for the heir",
             description=(
-                "Call it when the heir has agreed on a page of your own. Invitations end."
-                + (" The former owner stays as an extra owner if there is room." if kind == "bots" else "")
+                "Call it when the heir has agreed on a page of your own. All invitations end. It is refused "
+                "while the heir or the owner is under a quarantine for `submit`."
+                + (" The former owner stays as a co-owner if there is room." if kind == "bots" else "")
             ),
             answer=answer,
             outcome=f"The {thing}, with its new owner.",
-            refuses=(NO_LISTING, _NO_HAND_OVER, NO_WRITES),
+            refuses=(NO_LISTING, _NO_HAND_OVER, RefusalKind(Quarantined, "submit"), NO_WRITES),
             body=Heir,
         ),
         Route(
@@ -112,7 +113,7 @@ def _hand_over(kind: Kind) -> tuple[Route, ...]:
             access="operator",
             tag="Listings",
             summary=f"Withdraw the offer of a {thing}, or decline it",
-            description="The owner stays as they are.",
+            description="The owner stays the same.",
             answer=answer,
             outcome=f"The {thing}, without the offer.",
             refuses=(NO_LISTING, _NO_HAND_OVER, NO_WRITES),

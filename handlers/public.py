@@ -1,4 +1,4 @@
-"""The two endpoints of the contract. Law: both run the same checks in the same order.
+"""The two endpoints of the contract. Invariant: both run the same checks in the same order.
 
     Authorization missing (401) -> bot unknown (404) -> key not valid for this bot (401)
     -> rate limit (429) -> the request itself (400, 413) -> look-up (500, 400) -> commit (200, 503)
@@ -6,8 +6,8 @@
 The first three are 429 at an address that keeps failing. A valid key is served at any address, because many
 bots share the address of their host.
 
-Every answer carries the `ratelimit-*` headers of whoever was counted: the bot once its key is proven, the
-client's address before that. `voters` is the hot path: one synchronous function, straight from memory.
+Every answer carries the `ratelimit-*` headers of one bucket: the bot's once its key is proven, that of the
+client's address before. `voters` is the hot path: one synchronous function, straight from memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,10 +58,10 @@ class GuildCounts(Protocol):
         """The bot's actual server count, or None when it is not known."""
 
     def missing(self, ref: str) -> str | None:
-        """Why `actual` cannot know it and what to do, in sentences; None where it can only be tried."""
+        """Return why `actual` cannot know it and what to do, in sentences; None where only a try can tell."""
 
     def retry_seconds(self, ref: str) -> int | None:
-        """In how many seconds the first answer about a bot may be known; None if none is on its way."""
+        """Return the seconds until the first answer about a bot may be known; None if none is awaited."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class PublicApi:
                     raise ActualCountUnknown(self._guild_counts.retry_seconds(ref))
                 check_difference(update.server_count, actual, self._max_difference)
             now_ms = self._clock.now_ms()
-            # The look-up took its time: the bot or the key may be gone, or the bot listed anew by another.
+            # The look-up took its time: the bot or the key may be gone, or another owner has listed the bot.
             if ref not in self._state.listings:
                 return _BOT_NOT_FOUND
             if caller.digest is None or not is_granted(self._state, ref, caller.digest, now_ms):

@@ -273,9 +273,9 @@ _NOT_FOUND: Mapping[no.Thing, str] = {
     "user": "There is no such user.",
     "session": "The user has no such session.",
     "quarantine": "The user is under no such quarantine.",
-    "invitation": "The user is not invited, or no longer.",
-    "extra_owner": "The user is no extra owner, and is not invited.",
-    "hand_over": "The listing is not offered to the user, or no longer.",
+    "invitation": "The user has no invitation.",
+    "extra_owner": "The user is neither a co-owner nor invited.",
+    "hand_over": "The listing is not offered to this user, or the offer has lapsed.",
 }
 
 _CONFLICTS: Mapping[no.ConflictReason, str] = {
@@ -297,15 +297,21 @@ _CONFLICTS: Mapping[no.ConflictReason, str] = {
     "is_moderator": "The user moderates, too: only the operator can do that.",
     "owner_proves": "Only its owner can prove to own the listing.",
     "no_code": "The description at the chat platform does not hold the code.",
-    "owner_proven": "The present owner has proven to own the bot. Ask the people who run this site.",
+    "owner_proven": (
+        "The present owner has proven that they own the bot. If that is wrong, ask the people who run "
+        "this site."
+    ),
     "owner_proven_server": (
-        "The present owner has proven to manage the server. Only the owner of the server at the chat "
-        "platform can take the listing over."
+        "The present owner has proven that they manage the server. Only the owner of the server at the "
+        "chat platform can take the listing over."
     ),
     "own_listing": "The listing is yours already.",
     "own_quarantine": "Nobody imposes or lifts a quarantine of their own.",
+    "owner_quarantined": (
+        "The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it."
+    ),
     "owns_already": "The user owns the listing already.",
-    "too_many_owners": "A listing has {most} extra owners and invitations at most; take one out first.",
+    "too_many_owners": "A listing has at most {most} co-owners and invitations. Remove one first.",
     "too_many_reminders": "A user has {most} reminders at most; turn one off first.",
     "nothing_to_probe": "No delivery waits that could probe the endpoint; send a test.",
 }

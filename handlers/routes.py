@@ -183,7 +183,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             tag="Listings",
             summary=f"Submit a {thing}",
             description=f"The {thing} is in review until it is approved or denied."
-            + (" Its extra owners are invited." if is_bot else ""),
+            + (" The users in `extra_owners` are invited." if is_bot else ""),
             answer=answer,
             outcome=f"The {thing}, in review.",
             refuses=(RefusalKind(Conflict, "listing_exists"), NO_WRITES),
@@ -243,8 +243,8 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description=(
                 "Replaces what its owner wrote. An approved one stays approved, and has a `change` until a "
                 "moderator decides about it; `review.edits` says what everybody sees meanwhile. A denied one "
-                "is in review again. While its owner may not submit listings, nobody edits it. Another "
-                "`owner_id` is the owner at once: to ask them first, offer the "
+                "is in review again. While its owner is under a quarantine to submit, nobody can edit it. A "
+                "new `owner_id` takes effect at once. To ask the new owner first, offer the "
                 f"{thing} to them."
             ),
             answer=answer,

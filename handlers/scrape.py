@@ -1,4 +1,4 @@
-"""The endpoint that Prometheus reads. Law: the format is what the request accepts, and plain text else.
+"""The endpoint that Prometheus reads. Invariant: the format is one that the request accepts, else plain text.
 
 Every Prometheus since 2.5 asks for OpenMetrics. A person who asks with a browser gets text.
 """
@@ -10,7 +10,7 @@ from handlers.reply import Reply
 from handlers.request import Request
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
-"""The text format of Prometheus, for who asks for nothing else."""
+"""The text format of Prometheus, for a request that asks for no other."""
 
 
 class Exposed(NamedTuple):

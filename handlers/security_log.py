@@ -1,18 +1,20 @@
-"""The log of security events: who came in, who was refused, and who changed the rights of others.
+"""The log of security events: sign-ins, refusals, and changes of the rights of others.
 
-Law: an event is one line with the actor, the client's address and the request's id, and nothing that somebody
-sent: no token, no key, no text. Changes are told from their events in the journal, refusals where they are.
-The lines are written whatever `log.level` and `server.access_log` say.
+Invariant: an event is one line with the actor, the client's address and the request's id, and nothing that
+somebody sent: no token, no key, no text. Lines about changes come from the events in the journal. Lines about
+refusals come from the code that refuses. `log.level` and `server.access_log` do not silence them.
 
-Each event has so many lines a minute (`SecurityBounds`), and then one line with the number of those left out.
+The lines of an event are bounded in each minute (`SecurityBounds`). One more line then says how many were
+left out.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
 from typing import NamedTuple
 
-from core.actors import GATEWAY, user_actor
+from core.actors import GATEWAY, UNKNOWN, user_actor
 from core.clock import NS_PER_SECOND, Clock
 from core.events import (
     CoOwnerSaved,
@@ -20,6 +22,7 @@ from core.events import (
     Event,
     KeyDeleted,
     KeySaved,
+    ListingRemoved,
     ListingTakenOver,
     OwnerSet,
     QuarantineSet,
@@ -27,7 +30,7 @@ from core.events import (
     SessionsEnded,
     UserSignedIn,
 )
-from core.request_id import ADDRESS, REQUEST_ID
+from core.request_id import ADDRESS
 
 LOGGER = "votegate.security"
 log = logging.getLogger(LOGGER)
@@ -35,13 +38,13 @@ log = logging.getLogger(LOGGER)
 OF_STRANGERS = frozenset({"wrong_operator_token", "sign_in_failed", "form_refused"})
 """The events that anybody can cause."""
 STRANGERS_LINES, LINES = 100, 1_000
-"""The lines of one event in a minute: of those events, and of all others."""
+"""The most lines of one event in a minute: of an event of strangers, and of any other."""
 MINUTE_NS = 60 * NS_PER_SECOND
 LEFT_OUT = "left_out"
 
 
 def tell(event: str, **facts: str) -> None:
-    """Write a line. `facts` are ids, refs, actors and words of ours; empty ones are left out."""
+    """Write a line. `facts` are ids, refs, actors and our own names; empty ones are left out."""
     if log.isEnabledFor(logging.INFO):
         known = {name: fact for name, fact in {**facts, "address": ADDRESS.get()}.items() if fact}
         text = " ".join((event, *(f"{name}={fact}" for name, fact in known.items())))
@@ -49,7 +52,7 @@ def tell(event: str, **facts: str) -> None:
 
 
 def on_record(_: int, events: Sequence[Event]) -> None:
-    """Tell the security events of a committed record. A reader of the log."""
+    """Log the security events of a committed record."""
     for event in events:
         told = _TOLD.get(type(event))
         if told is not None:
@@ -61,7 +64,7 @@ def _signed_in(event: UserSignedIn) -> None:
 
 
 def _sessions_ended(event: SessionsEnded) -> None:
-    if event.by != GATEWAY:  # else their time was over
+    if event.by != GATEWAY:  # it ends sessions that have expired
         tell("sessions_ended", by=event.by, user=event.ref, sessions=f"{len(event.digests)}")
 
 
@@ -86,7 +89,8 @@ def _key_deleted(event: KeyDeleted) -> None:
 
 
 def _owner_set(event: OwnerSet) -> None:
-    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
+    heir = event.hand_over.heir if event.hand_over is not None else ""
+    tell(event.deed, by=event.by, listing=event.ref, owner=user_actor(event.owner_id), heir=heir)
 
 
 def _co_owner_saved(event: CoOwnerSaved) -> None:
@@ -102,6 +106,11 @@ def _taken_over(event: ListingTakenOver) -> None:
     tell("taken_over", by=event.by, listing=event.ref, owner=user_actor(event.owner_id))
 
 
+def _removed(event: ListingRemoved) -> None:
+    if event.by != UNKNOWN:  # else another node did it, and has told it
+        tell("listing_removed", by=event.by, listing=event.ref)
+
+
 _TOLD: Mapping[type, Callable[..., None]] = {
     UserSignedIn: _signed_in,
     SessionsEnded: _sessions_ended,
@@ -113,6 +122,7 @@ _TOLD: Mapping[type, Callable[..., None]] = {
     CoOwnerSaved: _co_owner_saved,
     CoOwnersEnded: _co_owners_ended,
     ListingTakenOver: _taken_over,
+    ListingRemoved: _removed,
 }
 
 
@@ -142,7 +152,7 @@ class SecurityBounds(logging.Filter):
         return minute.times <= _most(event)
 
     def step(self) -> None:
-        """Tell how many lines were left out in the minutes that are over."""
+        """Log how many lines were left out in the minutes that are over."""
         now_ns = self._clock.monotonic_ns()
         for event, minute in [*self._minutes.items()]:
             if now_ns - minute.began_ns >= MINUTE_NS:
@@ -151,10 +161,8 @@ class SecurityBounds(logging.Filter):
     def _end(self, event: str) -> None:
         left_out = self._minutes.pop(event).times - _most(event)
         if left_out > 0:
-            before = ADDRESS.set(""), REQUEST_ID.set("")  # those of the next event
-            tell(LEFT_OUT, of=event, lines=f"{left_out}")
-            for each, token in zip((ADDRESS, REQUEST_ID), before, strict=True):
-                each.reset(token)
+            # In a context of its own: the present request is that of another event.
+            Context().run(tell, LEFT_OUT, of=event, lines=f"{left_out}")
 
     async def run(self) -> None:
         """Bound the lines until cancelled."""

@@ -1,25 +1,11 @@
 """The endpoints that anyone may call: the API's description, and the health of the process."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from handlers.late import Late
 from handlers.reply import NotReady, Reply, success
 from handlers.request import Request
-
-
-class LateReply:
-    """A reply that is made in a thread when it is first asked for, and kept. A start does not wait for it."""
-
-    def __init__(self, make: Callable[[], Reply]) -> None:
-        self._make = make
-        self._made: asyncio.Future[Reply] | None = None
-
-    async def get(self) -> Reply:
-        """Return the reply. Calls meanwhile wait for the same one."""
-        if self._made is None:
-            self._made = asyncio.ensure_future(asyncio.to_thread(self._make))
-        return await asyncio.shield(self._made)
 
 
 @dataclass(frozen=True)
@@ -32,8 +18,8 @@ class Service:
         readiness: returns None when the gateway is ready, else why it is not.
     """
 
-    description: LateReply
-    page: LateReply
+    description: Late[Reply]
+    page: Late[Reply]
     readiness: Callable[[], str | None]
 
     async def describe(self, _: Request) -> Reply:

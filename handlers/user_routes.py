@@ -66,8 +66,9 @@ USER_ROUTES: tuple[Route, ...] = (
         summary="Forget a user",
         description=(
             "Removes all that is known of the user, the user's votes, and every delivery that names the "
-            "user, everywhere. An extra owner is taken out of listings. A quarantine in force stays until "
-            "it ends: lift it first. The user may vote again at once. Succeeds for an unknown user, too."
+            "user, everywhere. The user stops being a co-owner of listings. A quarantine in force stays "
+            "until it ends: lift it first. The user may vote again at once. Succeeds for an unknown user, "
+            "too."
         ),
         answer=Success,
         outcome="The user's votes, and the deliveries that name the user, are gone.",

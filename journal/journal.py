@@ -1,4 +1,5 @@
-"""Appending to the journal. Law: a position is durable only after the fdatasync that covers it returned.
+"""Appending to the journal. Invariant: a position is durable only after the fdatasync that covers it
+returned.
 
 `append` only remembers a record. `run` writes all pending records as one frame, in one thread, one batch at a
 time, and then wakes everyone who waits: many records share one fdatasync.
@@ -75,7 +76,7 @@ class Journal:
         self.batches = 0
         """The frames with records that this process has written."""
         self.syncs = DurationCounts()
-        """How long the syncs of written frames took."""
+        """The durations of the syncs of written frames."""
 
         self._pending: list[bytes] = []
         self._pending_bytes = 0

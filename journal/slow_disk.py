@@ -1,10 +1,10 @@
-"""A disk that is slow, in the operator's log. Law: one line when it begins, and one when it ends.
+"""Lines about a slow disk in the operator's log. Invariant: one line when it begins, and one when it ends.
 
-Whoever changes something waits until the disk has it. A disk that takes seconds refuses nothing, so without
-a line nobody would see why every vote and every push takes so long.
+A change is answered once the disk has it. A disk that takes seconds refuses nothing, so without a line nobody
+would see why every vote and every push takes so long.
 
-The journal only notes when a write begins and ends. What follows from that is the work of `step`, which is an
-observer's: it cannot fail a write.
+The journal only notes when a write begins and ends. `step` draws the conclusions in an observer's loop, so
+that it cannot fail a write.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ class SlowDisk:
         self._began_ns: int | None = None
         self._slow_since_ns: int | None = None
         self._quick_at_ns: int | None = None
-        """When a quick write has ended behind a slow one."""
+        """The end of a quick write after a slow one."""
         self._quiet_since_ns = 0
         self._is_told = False
 
     @property
     def is_slow(self) -> bool:
-        """True from the line that tells the beginning to the one that tells the end."""
+        """True from the line that logs the beginning to the line that logs the end."""
         return self._is_told
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""The listings that everybody may see, by kind, category and keyword. Law: known without a walk
+"""The listings that everybody may see, by kind, category and keyword. Invariant: known without a walk
 through all listings, and what is not approved, or is hidden, is not in it.
 
 A start leaves rows packed, so the first look walks through all of them once, in slices; after that the log
@@ -34,7 +34,7 @@ _CHANGING = (
 )
 _DAILY = FREQUENT - {VoteCast}
 Moved = Callable[["Shelf", str, int], None]
-"""Is told that a ref came to a shelf (1), or left it (-1)."""
+"""Called with the shelf, the ref, and 1 if it came to the shelf or -1 if it left."""
 
 
 class Shelf(msgspec.Struct, frozen=True, gc=False):

@@ -42,8 +42,8 @@ ChangeVersion = Annotated[
     str,
     Field(
         pattern=r"^[0-9a-f]{16}$",
-        description="The `version` of the change that you have seen: two moderators, or the owner, may be "
-        "faster.",
+        description="The `version` of the change that you have seen. If it is another one by now, the answer "
+        "is 409.",
         examples=["5f1e9c02a7d46b83"],
     ),
 ]

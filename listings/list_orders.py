@@ -1,18 +1,18 @@
-"""Orders of the catalogue: by votes of the month, by votes in all, newest first, by name. Law: no order is
-made in one piece, none is made again while nothing has changed, and a page reads one that is frozen.
+"""Orders of the catalogue: by votes of the month, by votes in all, newest first, by name. Invariant: no order
+is made in one piece, none is made again while nothing has changed, and a page reads one that is frozen.
 
 Thousands of votes a second may come in. So nothing is sorted when a vote comes: an *edition* is an order as
 it was at one moment. A new one is made, in slices, when somebody asks and the last one is some seconds old.
 
 A cursor names an edition, and a place in it. Editions do not change and stay for a while after their last
-use. So whoever pages through a list meets every listing once, whatever votes come in meanwhile; what is no
+use. So a reader of a list meets every listing once, whatever votes come in meanwhile; what is no
 longer approved is left out. An edition that is gone, after a long pause or a restart, or at another node, is
 replaced by the newest: the list goes on behind the key (the votes, the time or the name) of the last listing
 that was shown, as it was when it was shown. Only then may a listing that has overtaken others meanwhile be
 shown twice or be missed.
 
-A list counts what its readers meet: the listings of the edition that are still on the shelf. So a count and
-its rows never differ, although the catalogue is ahead of both.
+The total of a list is the number of its rows: the listings of the edition that are still on the shelf. The
+catalogue may be ahead of both.
 
 Equal ones stand in the order of their ids. The order by votes of the month is that of the month in which it
 was made.
@@ -37,7 +37,7 @@ from listings.long_lists import LongList
 Sort = Literal["month", "votes", "newest", "name"]
 SORTS: tuple[Sort, ...] = ("month", "votes", "newest", "name")
 FRESH_SECONDS = 5
-"""No order is made anew sooner than that; `web/people/list_keeper.py` may take longer, to spare the loop."""
+"""No order is made again sooner than that; `web/people/list_keeper.py` may wait longer, to spare the loop."""
 STALE_SECONDS = 60
 """An order that is older is shown to nobody who begins to read a list."""
 KEPT_SECONDS = 600
@@ -48,7 +48,7 @@ first."""
 MOST_EDITIONS = 10_000
 """An edition takes about 1 KB beside its places, and there is one for each keyword that was asked for."""
 RUN, SLICE = 1_000, 250
-"""How many keys are sorted, and how many are merged, in one piece: well below a millisecond."""
+"""The keys that are sorted, and that are merged, in one piece: well below a millisecond."""
 SKIPPED = 1_000
 """The longest gap of listings that are gone in one page."""
 
@@ -156,7 +156,7 @@ class ListOrders:
         self._kept: OrderedDict[int, tuple[Edition, int]] = OrderedDict()
         """Editions with the monotonic time of their last use, the least recently used first."""
         self._tallies: dict[Shelf, list[EditionTally]] = {}
-        """Of the kept editions, and of those that are being made."""
+        """Tallies of the kept editions, and of those that are being made."""
         self.places = 0
 
     def moved(self, shelf: Shelf, ref: str, step: int) -> None:
@@ -196,7 +196,7 @@ class ListOrders:
         self._tallies.setdefault(order.shelf, []).append(tally)
         try:
             edition = yield from self._made(order, tally, month, now_ns)
-        except BaseException:  # given up
+        except BaseException:  # also when the iterator is closed before its end
             self._forget(order.shelf, tally)
             raise
         for gone in self._keep(edition, now_ns):
@@ -224,8 +224,8 @@ class ListOrders:
             keys.extend([key] * len(some))  # type: ignore[list-item] # all keys have one type
             if number % SLICE == 0:
                 yield
-        self._number += 1
-        return Edition(self._number - 1, order, ids, keys, tally, changes, month, now_ns, is_whole)
+        number, self._number = self._number, self._number + 1
+        return Edition(number, order, ids, keys, tally, changes, month, now_ns, is_whole)
 
     def _key(self, sort: Sort, ref: str, month: int) -> Key:
         """Return what a listing is sorted by: the least first."""

@@ -1,5 +1,5 @@
-"""Which listings are whose, which wait for a decision, who has claimed them, and which got one lately. Law:
-known without a walk through all listings.
+"""The owners of listings, the queue of those that wait for a decision, their claims, and recent decisions.
+Invariant: all of it is known without a walk through all listings.
 
 So is the time that a decision usually takes: the last decisions that hold tell it.
 
@@ -35,7 +35,8 @@ from listings.review import claim_of, place_ms, waited_ms
 USUAL_OF, USUAL_FROM = 20, 5
 """The usual wait is the median of that of so many decisions, and is unknown with fewer than that."""
 DECIDED_KEPT = 100
-"""How many decisions are known. One that is taken back leaves a gap, because older ones are forgotten."""
+"""The most decisions that are known. One that is taken back leaves a gap, because older ones are
+forgotten."""
 _CHANGING = (
     *(ListingSaved, ListingReviewed, ListingRemoved, ListingMerged, ListingClaimed, ListingTakenOver),
     *(EligibilityChecked, OwnerSet, CoOwnerSaved, CoOwnersEnded, ChangeDecided),
@@ -97,7 +98,7 @@ class Ownership:
         self._claimers: dict[str, Actor] = {}
         self._decided = _ByTime(DECIDED_KEPT)
         self._waits: Sequence[int] | None = None
-        """How long the last decisions took; None until somebody asks again."""
+        """The durations of the last decisions; None until somebody asks again."""
         self.is_complete = False
 
     def refs_of(self, user_id: str) -> Sequence[str]:
@@ -116,9 +117,9 @@ class Ownership:
 
     @property
     def queue(self) -> Sequence[tuple[int, str]]:
-        """The listings in review, and the approved ones with a change that waits: since when (Unix ms), and
-        ref; the one that waits for longest first. A new server that meets every condition stands before all
-        others, at an earlier time (`review.place_ms`)."""
+        """The listings in review, and the approved ones with a change: the time since which each waits (Unix
+        ms), and its ref. The longest wait comes first. A new server that meets every condition comes before
+        all others, with an earlier time (`review.place_ms`)."""
         return self._waiting.order
 
     def claimed(self, by: Actor) -> list[tuple[int, str]]:
@@ -140,8 +141,7 @@ class Ownership:
 
     @property
     def usual_wait_ms(self) -> int | None:
-        """How long a decision usually takes: half of the last ones came sooner. None while too few are
-        known."""
+        """The median time of the last decisions. None while too few are known."""
         if not self.is_complete:
             return None
         if self._waits is None:

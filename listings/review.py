@@ -1,19 +1,20 @@
-"""The rules of the review desk. Law: a claim tells moderators who is at it, and forbids nothing to others.
+"""The rules of the review desk. Invariant: a claim tells moderators who is at it, and forbids nothing to
+others.
 
-A listing waits for a decision while it is in review, or while it is approved and has a change. A claim or a
-note is for moderators alone. What is decided, `rules` decides: two moderators never decide one submission
-twice, because it is in review once only, and the same holds for a change.
+A listing waits for a decision while it is in review, or while it is approved and has a change. Claims and
+notes are for moderators alone. The decisions themselves are in `rules`: a submission is in review once only,
+so two moderators never decide it twice, and the same holds for a change.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import UNSET
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import Event, ListingClaimed, NoteAdded, OwnershipProven
 from core.refusals import Conflict, Invalid
-from core.rows import Act, Claim, Deed, Listing
+from core.rows import Act, Claim, Decision, Deed, Listing
 from core.state import State
 from listings.rules import listing_of
 
@@ -22,9 +23,9 @@ _SENDING: Collection[Deed] = ("submitted", "edited")
 """The deeds that send a listing to review, unless it is approved."""
 REVIEWS: Collection[Deed] = ("approved", "denied", "withdrawn")
 """The deeds that decide about a listing as a whole."""
-_DECISIONS: Collection[Deed] = (*REVIEWS, "change_agreed", "change_refused")
+_DECISIONS: Collection[Deed] = get_args(Decision)
 DENIALS: Collection[Deed] = ("denied", "withdrawn", "change_refused")
-"""The deeds that say no, with a reason."""
+"""The deeds that refuse something, with a reason."""
 
 
 class PresetReason(NamedTuple):
@@ -56,7 +57,7 @@ PRIORITY_MS = 1_000_000_000_000
 
 
 def place_ms(row: Listing) -> int:
-    """Return the time by which a listing stands in the queue: the least comes first."""
+    """Return the time that orders the queue: the least comes first."""
     since_ms = waiting_since(row)
     is_eligible = (
         row.review == "in_review" and row.eligibility is not UNSET and row.eligibility.outcome == "pass"
@@ -65,8 +66,8 @@ def place_ms(row: Listing) -> int:
 
 
 def waited_ms(row: Listing) -> int | None:
-    """Return how long the owner waited for the decision that holds; None if nothing tells, if nobody waited
-    for it, or if the gateway decided by itself."""
+    """Return how long the owner waited for the decision that holds; None if that is not known, if nobody
+    waited for it, or if the gateway decided."""
     if row.review == "in_review" or row.reviewed_ms is None:
         return None
     decision = review_of(row)

@@ -1,18 +1,18 @@
-"""The rules of a listing's life. Law: a rule reads the state and returns events, or refuses.
+"""The rules of a listing's life. Invariant: a rule reads the state and returns events, or refuses.
 
-The events say `by` whom; whether that one may do it, the caller has checked.
+Events name their actor in `by`. The caller has checked that the actor has the right.
 
     submitted -> in_review -> approved -> withdrawn, which is denied
                     |  ^-------- edited ---------,
                     `-> denied ------------------'
 
 An approved listing stays approved when it is edited. A moderator looks at the change, and agrees to it or
-refuses it. Meanwhile everybody sees it, or the version agreed to last: the deployment says which
-(`EditsShown`). Several edits are one change. One that goes back to the version agreed to last ends it.
+refuses it. Meanwhile everybody sees the change, or the version agreed to last: the deployment says which
+(`EditsShown`). Several edits are one change. An edit back to the version agreed to last ends it.
 
 A moderator decides on the version that they have seen: `version` names it.
 
-A decision and what tells of it are one record: a message, and a delivery if the listing's endpoint takes
+A decision is one record with its message to the owner, and with a delivery if the listing's endpoint takes
 decisions. The message goes to the owner alone.
 """
 
@@ -50,13 +50,14 @@ from listings import hand_over
 from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
 
 EditsShown = Literal["after", "before"]
-"""A moderator looks at an edit of an approved listing after everybody sees it, or before."""
+"""When a moderator looks at an edit of an approved listing: after everybody sees it, or before."""
 DECISION_EVENTS: Mapping[Decision, WebhookEvent] = {
     "approved": "review.approved",
     "denied": "review.denied",
     "withdrawn": "review.denied",
 }
-"""What an endpoint is told of. A change is told to the owner alone: the listing stays approved."""
+"""The decisions that an endpoint gets. One about a change goes to the owner alone: the listing stays
+approved."""
 
 
 def listing_of(state: State, ref: str) -> Listing:
@@ -108,7 +109,7 @@ def approve(
     listing = listing_of(state, ref)
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
-    told_of = _told(state, listing, "approved", None, now_ms, tells_owner, deliveries)
+    told_of = _told(state, listing, "approved", None, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "approved", None, now_ms, by=by), *told_of]
 
 
@@ -128,7 +129,7 @@ def deny(
         raise Conflict("is_approved")
     if listing.review != "in_review":
         raise Conflict("not_in_review", review=listing.review)
-    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner, deliveries)
+    told_of = _told(state, listing, "denied", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries)
     return [ListingReviewed(ref, "denied", reason, now_ms, by=by), *told_of]
 
 
@@ -142,12 +143,14 @@ def withdraw(
     tells_owner: bool = False,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and open nothing until
+    """Withdraw the approval of a listing, which is denied from now on. Its keys stay, and are refused until
     it is approved again. Without `deliveries` no endpoint is told."""
     listing = listing_of(state, ref)
     if listing.review != "approved":
         raise Conflict("not_approved")
-    told_of = _told(state, listing, "withdrawn", reason, now_ms, tells_owner, deliveries)
+    told_of = _told(
+        state, listing, "withdrawn", reason, now_ms, tells_owner=tells_owner, deliveries=deliveries
+    )
     return [ListingReviewed(ref, "denied", reason, now_ms, withdraws=True, by=by), *told_of]
 
 
@@ -156,7 +159,7 @@ def agree(
 ) -> list[Event]:
     """Agree to the change of an approved listing: everybody sees it from now on."""
     listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner)
+    told_of = _told(state, listing, "change_agreed", None, now_ms, tells_owner=tells_owner)
     return [ChangeDecided(ref, listing.latest, True, None, now_ms, by=by), *told_of]
 
 
@@ -165,12 +168,12 @@ def refuse(
 ) -> list[Event]:
     """Refuse the change of an approved listing: everybody sees the version agreed to last."""
     listing = _with_change(state, ref, version)
-    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner)
+    told_of = _told(state, listing, "change_refused", reason, now_ms, tells_owner=tells_owner)
     return [ChangeDecided(ref, listing.agreed, False, reason, now_ms, by=by), *told_of]
 
 
 def change_version(listing: Listing) -> str:
-    """Return the name of a listing's change, as it is now: that of both versions together."""
+    """Return the name of a listing's change as it is now: a digest of both versions."""
     both = msgspec.json.encode((listing.agreed, listing.latest))
     return hashlib.blake2b(both, digest_size=8).hexdigest()
 
@@ -221,10 +224,11 @@ def _told(
     decision: Decision,
     reason: str | None,
     now_ms: int,
+    *,
     tells_owner: bool,
     deliveries: NewDeliveries | None = None,
 ) -> list[Event]:
-    """Return what tells the owner and the listing's endpoint of a decision."""
+    """Return the events that tell the owner and the listing's endpoint of a decision."""
     events = list[Event]()
     if tells_owner:
         owner = user_actor(listing.owner_id)

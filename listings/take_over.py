@@ -22,7 +22,7 @@ from listings.review import is_proven
 from listings.rules import listing_of
 
 Evidence = Literal["code", "server owner", "server manager"]
-"""What a claimant has shown, by the platform's own answer."""
+"""The proof that a claimant has given, from an answer of the platform."""
 _REFUSED_BY_PROOF: Mapping[Evidence, ConflictReason] = {
     "code": "owner_proven",
     "server manager": "owner_proven_server",

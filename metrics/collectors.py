@@ -1,6 +1,6 @@
-"""All numbers of a gateway, as families. Law: a number is read where it is kept.
+"""All numbers of a gateway, as families. Invariant: a number is read where it is kept.
 
-Rates, ages that grow, shares and maxima over time are left to who asks: they follow from these.
+Rates, ages that grow, shares and maxima over time are left to Prometheus: they follow from these.
 """
 
 import sys
@@ -11,7 +11,6 @@ from typing import Any
 from core import version
 from core.clock import Clock
 from core.ledger import Ledger
-from core.review_counts import KINDS
 from direct_messages.message_tally import MessageTally
 from handlers.concerns import TOPICS, Concern
 from handlers.public import PublicLimits
@@ -105,7 +104,7 @@ class Collectors:
             self._of_snapshots,
             self._of_webhooks,
             self._of_messages,
-            self._of_fleet,
+            lambda: _of_fleet(self._sources.fleet()),
             self._of_observers,
             self._of_concerns,
         )
@@ -174,7 +173,7 @@ class Collectors:
         yield gauge("votes", "Users' votes that are known, one for each user and listing.", len(state.votes))
         listings = state.listings.by_review or {}  # at a start they are still being counted
         changes: dict[LabelValues, float] = {
-            (kind,): listings.get((kind, "changed"), 0) for kind in KINDS if listings
+            (kind,): number for (kind, standing), number in listings.items() if standing == "changed"
         }
         samples: dict[LabelValues, float] = {
             (kind, review): number + (changes[(kind,)] if review == "approved" else 0)
@@ -214,21 +213,18 @@ class Collectors:
     def _of_disk(self) -> Iterator[Family]:
         space = self._sources.space
         samples: dict[LabelValues, float] = {} if space.free_bytes is None else {(): space.free_bytes}
-        yield gauge("disk_free_bytes", "What may still be written to the disk of the data folder.", samples)
+        yield gauge("disk_free_bytes", "Space on the disk of the data folder that is free to use.", samples)
         yield gauge(
             "disk_needed_bytes",
-            "The room that the next snapshot and the journal need, about; with less, space runs out soon.",
-            space.needed_bytes,
+            "About the space that the next snapshot and the journal need; with less, it is nearly full.",
+            space.needed_bytes(),
         )
-
-    def _of_fleet(self) -> Iterator[Family]:
-        yield from _of_fleet(self._sources.fleet())
 
     def _of_concerns(self) -> Iterator[Family]:
         found = [concern.topic for concern in self._sources.concerns()]
         yield gauge(
             "concerns",
-            "What is wrong now, by topic, as /debug and `admin doctor` say it in words.",
+            "Present concerns by topic. /debug and `admin doctor` show them in words.",
             {(topic,): found.count(topic) for topic in TOPICS},
             ("topic",),
         )
@@ -236,7 +232,7 @@ class Collectors:
     def _of_observers(self) -> Iterator[Family]:
         yield counter(
             "observer_failures",
-            "Failures of what only observes. Everything else goes on meanwhile.",
+            "Failures of observers, which only measure, count, log or show. Everything else goes on.",
             {(name,): number for name, number in self._sources.observers.failures.items()},
             ("observer",),
         )

@@ -1,9 +1,9 @@
-"""Families as text, by prometheus_client. Law: a start does not import this module.
+"""Families as text, by prometheus_client. Invariant: a start does not import this module.
 
 The library takes a tenth of a second to import. The kernel's numbers of the process (memory, processor time,
 file descriptors) come from the library's own collector, which reads /proc.
 
-Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and, for who accepts it,
+Formats: https://prometheus.io/docs/instrumenting/exposition_formats/ and, for a request that accepts it,
 https://prometheus.io/docs/specs/om/open_metrics_spec/
 """
 

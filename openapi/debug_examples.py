@@ -85,7 +85,7 @@ _NODE = FleetNodeView(
 _CONCERNS = (
     Concern(
         topic="endpoints",
-        text="1 endpoint is suspended because it keeps failing. What it should get waits.",
+        text="1 endpoint is suspended because it keeps failing. Its webhooks wait.",
         action="/debug/webhooks has the reasons.",
     ),
 )

@@ -181,7 +181,7 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("noSuchSession", "The user has no such session", no.NotFound("session")),
         _Case("noSuchQuarantine", "The act is not forbidden to the user", no.NotFound("quarantine")),
         _Case("noInvitation", "The user is not invited", no.NotFound("invitation")),
-        _Case("noExtraOwner", "The user is neither an extra owner nor invited", no.NotFound("extra_owner")),
+        _Case("noExtraOwner", "The user is neither a co-owner nor invited", no.NotFound("extra_owner")),
         _Case("noHandOver", "Nothing is offered to the user", no.NotFound("hand_over")),
         _Case("ownsAlready", "The user is the owner", no.Conflict("owns_already")),
         _Case(
@@ -193,7 +193,7 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         _Case("notInReview", "It was decided before", no.Conflict("not_in_review", review="approved")),
         _Case("isApproved", "It is approved", no.Conflict("is_approved")),
         _Case("notApproved", "It is not approved", no.Conflict("not_approved")),
-        _Case("noChange", "Nothing has changed", no.Conflict("no_change")),
+        _Case("noChange", "No change waits", no.Conflict("no_change")),
         _Case("otherVersion", "It was changed meanwhile", no.Conflict("other_version")),
         _Case("keysNeedApproval", "The listing is not approved", no.Conflict("keys_need_approval")),
         _Case(
@@ -209,7 +209,7 @@ def _cases(deployment: Deployment) -> tuple[_Case, ...]:
         ),
         _Case(
             "ownerQuarantined",
-            "Its owner may not submit listings",
+            "Its owner, or its heir, may not submit listings",
             no.Quarantined("submit", "You submitted malware.", QUARANTINE.until_ms),
         ),
         _Case(

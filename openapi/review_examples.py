@@ -21,7 +21,7 @@ _WAITING = replace(
 
 REVIEW_ANSWERS: Mapping[str, tuple[str, Struct]] = {
     "queue": (
-        "One bot, which somebody is at, and a change",
+        "A claimed bot, and a change",
         QueuePage(
             usual_wait_ms=6 * 3_600_000,
             queue=(waiting_listing(_WAITING), waiting_listing(CHANGED_BOT)),

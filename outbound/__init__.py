@@ -11,5 +11,5 @@ Reading order: `client` (one exchange from start to end), `result` and `failures
 `ranges` and `local_addresses` (the guard), `resolver`, `dial` and `proxies` (connecting), `tls_stream`,
 `tls_records` and `handshakes` (TLS), `http1` and `pool` (HTTP over a connection, and idle connections),
 `slots` (how many attempts are under way). `tunnel_connector` lends the tunnels to aiohttp, for questions to
-services that the operator chooses, and `bounded_answers` bounds what it reads.
+services that the operator chooses, and `bounded_answers` bounds the answers that aiohttp reads.
 """

@@ -1,9 +1,10 @@
-"""Bounds for the answers that aiohttp reads. Law: an answer costs the loop what its bytes cost, about.
+"""Bounds for the answers that aiohttp reads. Invariant: the loop's time for an answer is in proportion to its
+bytes.
 
 aiohttp bounds the lines of a head, and its callers bound the body and the time. It does not bound interim
-answers, chunks, chunk extensions or reads: an answer of one byte a chunk, or one byte a read, costs a hundred
-times what its bytes do. Here each answer has as many of them as a real one could need, in proportion to its
-size. Whoever goes beyond loses the connection.
+answers, chunks, chunk extensions or reads: an answer of one byte a chunk, or one byte a read, takes a hundred
+times as long as its bytes do at once. Here each answer may have as many of them as a real one could need, in
+proportion to its size. An answer with more loses its connection.
 """
 
 import asyncio
@@ -21,17 +22,17 @@ MAX_INTERIM = 8
 MAX_HEADERS = 100
 """The most header lines of an answer. aiohttp allows 128."""
 FRAMED_BYTES = 4 << 20
-"""The longest answer with its framing. Callers allow bodies of a part of it."""
+"""The longest answer with its framing. Callers allow only shorter bodies."""
 FREE = 64
-"""The chunks, and the reads, that an answer has whatever its size."""
+"""The chunks, and the reads, that an answer may have whatever its size."""
 BYTES_EACH = 512
-"""The bytes for which an answer has one more of each. A packet of the network has more."""
+"""The bytes that allow one more chunk and one more read. A packet of the network has more."""
 SLICE = 4 * 1024
 """The most bytes that the parser gets before the chunks are counted: about 700 chunks."""
 
 
 class BoundedHandler(ResponseHandler):
-    """A connection of aiohttp that counts what an answer is made of."""
+    """A connection of aiohttp that counts the parts of each answer."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
@@ -46,7 +47,7 @@ class BoundedHandler(ResponseHandler):
         self._bytes = self._head_bytes = self._reads = self._chunks = self._heads = 0
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take a head. aiohttp calls this for each, those of interim answers among them."""
+        """Take a head. aiohttp calls this for each head, also for those of interim answers."""
         self._heads += 1
         super().feed_data(data, size)
 
@@ -65,7 +66,7 @@ class BoundedHandler(ResponseHandler):
                 return
 
     def _chunks_begun(self) -> int:
-        """Return the chunks of the body that nobody has read yet."""
+        """Return the number of chunks of the body that nobody has read yet."""
         if self._payload is None or self._payload is EMPTY_PAYLOAD:
             return 0
         return len(self._payload._http_chunk_splits or ())
@@ -85,13 +86,13 @@ class BoundedHandler(ResponseHandler):
 
 
 def bounded(loop: asyncio.AbstractEventLoop) -> partial[ResponseHandler]:
-    """Return what makes the connections of a connector, in place of aiohttp's own."""
+    """Return the factory of a connector's connections, in place of aiohttp's own."""
     handler: type[ResponseHandler] = BoundedHandler
     return partial(handler, loop=loop)
 
 
 class BoundedConnector(aiohttp.TCPConnector):
-    """Connections of aiohttp's own, with bounded answers."""
+    """aiohttp's own connector, with bounded answers."""
 
     def __init__(self) -> None:
         super().__init__()

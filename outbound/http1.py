@@ -1,5 +1,5 @@
-"""HTTP/1.1 over one connection, one exchange at a time. Law: the client reads a bounded part of what the peer
-sends, and nothing after the result is known.
+"""HTTP/1.1 over one connection, one exchange at a time. Invariant: the client reads a bounded part of what
+the peer sends, and nothing after the result is known.
 
 Responses follow RFC 9112, parsed by llhttp (httptools) without its lenient modes. The status counts as soon
 as the head is complete. The way in which the body ends only decides if the connection can be used again. The
@@ -45,7 +45,7 @@ MAX_CHUNKS = 100
 """The most chunks, the empty last one included."""
 MAX_PIECES = 24
 """The most reads from the socket for one response: each costs about as much as 20 header lines. A server that
-writes each of its headers by itself stays below, and of a body in more pieces the rest is not read."""
+writes each header in a packet of its own stays below. The rest of a body in more pieces is not read."""
 _SLICE = 4 * 1024
 """The most bytes that the parser gets at once. The event loop may deliver 256 KiB at once."""
 

@@ -1,4 +1,4 @@
-"""Who may do what with a listing: one table. Law: what is not in it is not allowed.
+"""The permissions on listings, in one table. Invariant: what is not in it is not allowed.
 
     owner         everything that an owner does
     extra owner   the same, but for the owners and the removal; may leave
@@ -8,17 +8,17 @@
 
 An owner names the invited, so their other rights stay as they are: nobody can shut a moderator out.
 
-Who is an owner of a listing and a moderator may do both, but decides nothing about that listing. The
-operator may do everything, and is not asked about.
+A moderator who also owns a listing has both rights, but decides nothing about that listing. The operator may
+do everything, and is not asked about.
 
 Owners, and users under quarantine, read that a moderator decided, never which one: nobody can take revenge.
 """
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from core.actors import MODERATOR, Actor, user_of
-from core.rows import Deed, Listing
+from core.rows import Decision, Deed, Listing
 
 Relation = Literal["owner", "extra owner", "invited", "moderator"]
 Right = Literal[
@@ -44,10 +44,8 @@ RIGHTS: Mapping[Right, frozenset[Relation]] = {
     "decide": _MODERATOR,
 }
 
-DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset(
-    {"approved", "denied", "withdrawn", "change_agreed", "change_refused", "votes_struck"}
-)
-"""The deeds in the trail of a listing that take the right `decide`."""
+DEEDS_OF_MODERATORS: frozenset[Deed] = frozenset({*get_args(Decision), "votes_struck"})
+"""The deeds in the trail of a listing for which a moderator needs the right `decide`."""
 
 
 def relations(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Relation]:
@@ -72,5 +70,5 @@ def rights(user_id: str, row: Listing, *, is_moderator: bool) -> frozenset[Right
 
 
 def unnamed(moderator: Actor) -> Actor:
-    """Return the actor of a moderator's deed as others read it. The operator's stays."""
+    """Return the actor of a moderator's deed as others read it. The operator stays named."""
     return MODERATOR if user_of(moderator) is not None else moderator

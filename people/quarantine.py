@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from core.actors import GATEWAY, Actor, user_actor
+from core.actors import GATEWAY, OPERATOR, Actor, user_actor
 from core.events import Event, QuarantineSet, SessionsEnded, UserDropped
 from core.refusals import Conflict, Invalid, NotFound, Quarantined
 from core.rows import UNSTAMPED
@@ -30,6 +30,19 @@ def refuse_quarantined(state: State, user_id: str, act: QuarantinedAct, now_ms: 
     quarantine = row.quarantine(act, now_ms) if row is not None else None
     if quarantine is not None:
         raise Quarantined(act, quarantine.reason, quarantine.until_ms)
+
+
+def refuse_of_quarantined_owner(state: State, owner_id: str, now_ms: int, *, by: Actor) -> None:
+    """Refuse to change a listing whose owner may not submit listings.
+
+    Raises Quarantined for the owner and the operator, and Conflict for others, who do not read the reason.
+    """
+    try:
+        refuse_quarantined(state, owner_id, "submit", now_ms)
+    except Quarantined:
+        if by in {user_actor(owner_id), OPERATOR}:
+            raise
+        raise Conflict("owner_quarantined") from None
 
 
 def impose(

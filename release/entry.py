@@ -1,8 +1,8 @@
 """The start of the binary, in its second process: `server.py`, for every way to start it.
 
-The binary's first process makes a folder for temporary files and unpacks Python into it, starts this one,
-forwards signals to it and removes the folder behind it. systemd knows the first process only. This one
-unpacks the rest when it needs it: see unpacking.py.
+The binary's first process makes a folder for temporary files, unpacks Python into it, starts this process and
+forwards signals to it. After its end it removes the folder. systemd knows the first process only. This
+process unpacks the rest when it is needed: see unpacking.py.
 """
 
 import contextlib

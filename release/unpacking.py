@@ -1,10 +1,10 @@
 """Libraries and files that the binary's second process unpacks when it imports what needs them.
 
-PyInstaller's own program unpacks Python alone: it writes in pieces of 4 KB, and to write everything took
-most of the time of a command. `serve` unpacks the rest before anything else, and a command just what it uses.
+PyInstaller's own program unpacks Python alone: it writes in pieces of 4 KB, and most of a command's time went
+into files that it did not use. `serve` unpacks the rest first, and any other command just the files it needs.
 
-Law: modules and files come from the file that this process was started from. An upgrade puts another file at
-its path, so this process keeps the old one open.
+Invariant: modules and files come from the file that this process was started from. An upgrade puts another
+file at its path, so this process keeps the old one open.
 """
 
 import _thread
@@ -19,11 +19,11 @@ import pyimod01_archive  # type: ignore[import-not-found]  # PyInstaller's reade
 import pyimod02_importers  # type: ignore[import-not-found]
 
 TABLE = 12
-"""Where the header of the modules says where the table of files is: see votegate.spec."""
+"""The place in the header of the modules that holds the position of the table of files: see votegate.spec."""
 
 
 class Program:
-    """The binary that runs, opened. Each has a position of its own, because threads import."""
+    """The running binary, opened. Each instance has a position of its own, because threads import."""
 
     try:
         descriptor = os.open("/proc/self/exe", os.O_RDONLY)
@@ -47,7 +47,7 @@ class Program:
 
 
 class Unpacking:
-    """Stands before all finders of modules. A file is there before the module that needs it is looked for."""
+    """The first finder of modules. It unpacks the files of a module before others look for the module."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -61,7 +61,7 @@ class Unpacking:
         self._one_at_a_time = _thread.allocate_lock()
 
     def find_spec(self, module: str, *_: object) -> Any:
-        """Unpack the files of a module. Only of one that is a file itself it says where it is."""
+        """Unpack the files of a module. Return its spec if it is a library itself, else None."""
         if (names := self._needed.get(module)) is None:
             return None
         self.unpack(names)

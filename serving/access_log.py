@@ -1,4 +1,4 @@
-"""The access log. Law: no response waits for the log.
+"""The access log. Invariant: no response waits for the log.
 
 The event loop only collects what it has answered. A few times a second, a thread formats the collected lines,
 without queries and secrets, and writes them at once.
@@ -98,13 +98,11 @@ class AccessLog:
         batch, self._waiting = self._waiting, []
         dropped, self._dropped = self._dropped, 0
         now_ms = self._clock.now_ms()
+        loop = asyncio.get_running_loop()
         try:
-            writing = asyncio.get_running_loop().run_in_executor(
-                self._thread, self._write, batch, dropped, now_ms
-            )
-            is_written = await asyncio.shield(
-                writing
-            )  # a stop must not cancel a batch that the thread writes
+            writing = loop.run_in_executor(self._thread, self._write, batch, dropped, now_ms)
+            # A stop must not cancel a batch that the thread writes.
+            is_written = await asyncio.shield(writing)
         except Exception:
             self._dropped += len(batch) + dropped
             raise

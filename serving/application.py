@@ -1,4 +1,4 @@
-"""The Tornado application. Law: it translates requests and replies, and decides nothing.
+"""The Tornado application. Invariant: it translates requests and replies, and decides nothing.
 
 One handler class serves every route. `set_default_headers` sets the headers that every response must have,
 because Tornado's `send_error` clears all others.
@@ -43,8 +43,8 @@ DISCARD_BYTES = 4 << 20
 STALLED_SECONDS = 30
 """The longest wait for a client to read one piece of a stream."""
 HTTPS_ALONE = f"max-age={365 * 86_400}"
-"""A year (RFC 6797), for this host alone: names below it may be served by others. No browser asks for a vote
-check, which goes without it."""
+"""A year (RFC 6797), for this host alone: others may serve the names below it. No browser asks for vote
+checks, so their answers do without it."""
 _WITHOUT_BODY = {204, 304}
 _NO_ADDRESS = {"", "0.0.0.0"}  # noqa: S104 (what Tornado calls the peer of a Unix socket)
 CUT_OFF: tuple[type[Exception], ...] = (OSError, *SPOKEN)
@@ -106,7 +106,6 @@ class EndpointHandler(RequestHandler):
     def initialize(self, policy: ApplicationPolicy, resource: Resource = UNKNOWN) -> None:
         self.path_args: list[str] = []  # Tornado sets them too late if it refuses the method itself
         self._policy = policy
-        self._keep_https()
         self._resource = resource
         self._size = 0
         self._pieces: list[bytes] = []
@@ -123,11 +122,7 @@ class EndpointHandler(RequestHandler):
         self.set_header("Server", SERVER)
         self.set_header("X-Request-Id", self.request_id)
         self.set_header("Cache-Control", "no-store")
-        if hasattr(self, "_policy"):  # not yet at the first call, which comes before `initialize`
-            self._keep_https()
-
-    def _keep_https(self) -> None:
-        if self._policy.is_https:
+        if self.settings["is_https"]:  # of the application: `initialize` comes after the first call
             self.set_header("Strict-Transport-Security", HTTPS_ALONE)
 
     async def prepare(self) -> None:
@@ -318,4 +313,5 @@ def make_application(resources: Sequence[Resource], policy: ApplicationPolicy) -
         default_handler_class=EndpointHandler,
         default_handler_args={"policy": policy},
         log_function=log_answer,
+        is_https=policy.is_https,
     )

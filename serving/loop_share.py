@@ -21,7 +21,7 @@ from core.clock import NS_PER_MS
 
 T = TypeVar("T")
 TURN_NS = NS_PER_MS
-"""The time behind which no step begins in the same turn."""
+"""The time after which no step begins in the same turn."""
 WOKEN = 16
 """Requests that are woken for a turn. Those for which it has no time keep their places in the queue."""
 
@@ -44,7 +44,7 @@ class LoopShare:
         while True:
             try:
                 yield from self._turn(request)
-            except BaseException as error:  # it is cancelled, which the work itself has to see
+            except BaseException as error:  # a cancellation, which the work itself has to see
                 thrown = error
             began_ns = self._monotonic_ns()
             try:

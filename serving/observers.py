@@ -1,13 +1,13 @@
-"""The parts that only observe the gateway: they measure, count, log and show. Law: when one of them fails,
-nothing else does.
+"""The parts that only observe the gateway: they measure, count, log and show. Invariant: when one of them
+fails, nothing else does.
 
-An observer may lack what the machine does not give: `/proc`, a file descriptor, a thread. It may also have a
-bug. Every observer therefore runs through here: as a loop, or as a call, such as a reader of the log or a
-question for a number. A failure becomes a line of the log with a traceback, at most one a minute for each
-observer, a count in `/metrics`, and a concern on `/debug`. The observer goes on.
+The machine may refuse an observer `/proc`, a file descriptor or a thread. An observer may also have a bug.
+Every observer therefore runs through here: as a loop, or as a call, such as a reader of the log or a look at
+a number. A failure becomes a line of the log with a traceback, at most one a minute for each observer, a
+count in `/metrics`, and a concern on `/debug`. The observer goes on.
 
-The other loops and readers are no observers, because votes and replies depend on them: they still end the
-process. `docs/architecture.md` says which are which, under "What may fail".
+The other loops and readers are no observers, because votes and replies depend on them: their failure ends the
+process. `docs/architecture.md` lists both, under "What may fail".
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from typing import ParamSpec, TypeVar
 from core.clock import NS_PER_SECOND, Clock
 
 PAUSE_SECONDS = 1.0
-"""The time between the failure of a loop and its next trial."""
+"""The time between the failure of a loop and its next run."""
 FAILING_SECONDS = 60
-"""How long an observer counts as failing after its newest failure."""
+"""The period after its newest failure in which an observer counts as failing."""
 _FAILING_NS = FAILING_SECONDS * NS_PER_SECOND
 log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -38,7 +38,7 @@ class Observers:
         self._told_ns: dict[str, int] = {}
         """When the newest line about an observer was logged."""
         self._newest: dict[str, tuple[int, str]] = {}
-        """The newest failure of an observer: when it was, and its error."""
+        """The newest failure of an observer: its time, and its error."""
 
     @property
     def failures(self) -> Mapping[str, int]:
@@ -56,7 +56,7 @@ class Observers:
             await asyncio.sleep(self._pause_seconds)
 
     async def once(self, name: str, work: Callable[[], Awaitable[None]]) -> bool:
-        """Do some work. Return False if it failed."""
+        """Do some work. Return False if it fails."""
         self._failures.setdefault(name, 0)
         try:
             await work()
@@ -66,7 +66,7 @@ class Observers:
         return True
 
     def calling(self, name: str, call: Callable[P, T]) -> Callable[P, T | None]:
-        """Return a call that answers None where the given one fails."""
+        """Return a call that returns None where the given one fails."""
         self._failures.setdefault(name, 0)
         return partial(self._call, name, call)
 
@@ -80,7 +80,7 @@ class Observers:
     def _note(self, name: str, error: Exception) -> None:
         now_ns = self._clock.monotonic_ns()
         self._failures[name] += 1
-        # Only an error of the system is quoted: another one may quote a secret.
+        # Only an error of the system is quoted: the text of any other may hold a secret.
         self._newest[name] = (now_ns, str(error) if isinstance(error, OSError) else type(error).__name__)
         told_ns = self._told_ns.get(name)
         if told_ns is None or now_ns - told_ns >= _FAILING_NS:

@@ -1,7 +1,7 @@
-"""Messages to the supervisor that started the process: systemd, as sd_notify(3) has it.
+"""Messages to the supervisor that started the process: systemd, in the format of sd_notify(3).
 
-The supervisor hears when the gateway is ready, why it is not, that it reads files again, that it stops, and
-that its event loop still runs (the watchdog). A gateway that nobody supervises sends nothing.
+They say when the gateway is ready, why it is not, that it reads files again, that it stops, and that its
+event loop still runs (the watchdog). A gateway that nobody supervises sends nothing.
 
 Invariant: no failure to send reaches the caller. A supervisor that is gone never ends the gateway.
 """
@@ -18,15 +18,15 @@ from core.clock import NS_PER_SECOND, Clock
 STEP_SECONDS = 0.25
 US_PER_SECOND = 1_000_000
 LONGER_US = 60 * US_PER_SECOND
-"""How much longer a start may take while the loop runs: a new node of a fleet waits for a copy."""
+"""The time that each message of a start asks for: a new node of a fleet waits for a copy."""
 log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """The process's way to its supervisor, and what it has said so far."""
+    """The socket of the supervisor, and the state that it was told."""
 
     def __init__(self, environment: MutableMapping[str, str], clock: Clock) -> None:
-        """Take what it said out of `os.environ`, so that no child process believes it is meant."""
+        """Take the supervisor's variables out of `os.environ`: child processes must not send messages too."""
         self._clock = clock
         self._address = _address(environment.pop("NOTIFY_SOCKET", ""))
         self._watchdog_ns = _watchdog_ns(
@@ -79,11 +79,11 @@ class Supervisor:
             self._tell({"READY": "1"})
 
     def stopping(self) -> None:
-        """Report that the gateway stops. The next step says so in words."""
+        """Report that the gateway stops. The next step gives the reason as a status."""
         self._tell({"STOPPING": "1"})
 
     def _tell(self, said: dict[str, str]) -> bool:
-        """Return true if it is sent."""
+        """Send a message. Return true if the supervisor's socket took it."""
         if self._address is None or not said:
             return False
         text = "\n".join(f"{name}={value}" for name, value in said.items())
@@ -92,11 +92,11 @@ class Supervisor:
                 sender.sendto(text.encode(), self._address)
         except OSError as error:
             if not self._has_failed:
-                log.warning("the supervisor cannot be told: %s", error)
+                log.warning("the supervisor cannot be notified: %s", error)
             self._has_failed = True
             return False
         if self._has_failed:
-            log.info("the supervisor is told again")
+            log.info("the supervisor is notified again")
         self._has_failed = False
         return True
 

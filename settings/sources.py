@@ -1,4 +1,4 @@
-"""The sources of settings, merged. Law: nothing here knows a setting; names and values pass unchanged.
+"""The sources of settings, merged. Invariant: nothing here knows a setting; names and values pass unchanged.
 
 A flag overrides the environment, which overrides the YAML file.
 """
@@ -65,8 +65,8 @@ class SetTwice(NamedTuple):
 def set_twice(
     config: Path | None, environment: Mapping[str, str], secrets: Collection[str]
 ) -> Iterator[SetTwice]:
-    """Yield the secrets with two sources. People who replace the one that is not used wonder why the old
-    value still works. Raises SourceUnreadable."""
+    """Yield the secrets with two sources: people may replace the unused one, and the old value still counts.
+    Raises SourceUnreadable."""
     tree = _from_yaml(config) if config is not None else {}
     variables = {_setting_of(variable): variable for variable in environment if variable.startswith(PREFIX)}
     for name in sorted(secrets):
@@ -128,11 +128,11 @@ def _from_yaml(path: Path) -> dict[str, Any]:
 
 
 _OF_THE_PARSER = re.compile(r"""(?:[^'"]|'(?:<[a-z ]+>|\\t|[^\w\s'"])')*""")
-"""The part of a parser's message that quotes nothing of the file but marks of YAML: `','` or `'<scalar>'`."""
+"""The start of a parser's message that quotes only marks of YAML, such as `','` or `'<scalar>'`."""
 
 
 def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
-    """Return what the parser says, without words of the file: they may be a secret."""
+    """Return the parser's message without words of the file: they may be a secret."""
     context, begins = _unquoted(error.context or ""), error.context_mark
     if begins is not None:
         context += f" that begins in line {begins.line + 1}"
@@ -140,7 +140,7 @@ def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
 
 
 def _place(line: int, column: int) -> str:
-    """Both count from 0, as those of the parser do."""
+    """Return the place in words. Line and column count from 0, as the parser's do."""
     return f"line {line + 1}, column {column + 1}"
 
 

@@ -1,4 +1,5 @@
-"""Snapshots and backups while the gateway serves. Law: never fork, hold the loop, or outrun the journal.
+"""Snapshots and backups while the gateway serves. Invariant: never fork, hold the loop, or outrun the
+journal.
 
 The loop copies the state in small steps (`snapshot/state_copy.py`). A thread seals and writes the chunks and
 syncs every few megabytes, so that the journal's own syncs never wait for many dirty pages. The file counts
@@ -64,7 +65,7 @@ class Snapshotter:
         """The newest snapshot of this process."""
         self.failures = 0
         self.failure: str | None = None
-        """The reason why the newest trial has failed; None if it has not."""
+        """The reason why the newest attempt failed; None if it did not."""
         self._folder = folder
         self._ledger = ledger
         self._journal = journal

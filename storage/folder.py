@@ -1,4 +1,4 @@
-"""The data folder. Law: one process at a time, no files but ours, secrets for one user only."""
+"""The data folder. Invariant: one process at a time, no files but ours, secrets for one user only."""
 
 import errno
 import fcntl
@@ -119,14 +119,14 @@ def made_folder(path: Path, disk: Disk = OS_DISK) -> None:
 def refuse_fileless(path: Path) -> None:
     """Raise FolderUnusable if the path is in a file system that the kernel makes up, such as /proc or /sys.
 
-    These have room for no block and no file. Any other error of the path is left to who uses it.
+    Such a file system has no blocks and no files. Any other error of the path is left to the caller.
     """
     whole = path.absolute()
     with suppress(OSError):
         room = os.statvfs(next(folder for folder in (whole, *whole.parents) if folder.is_dir()))
         if room.f_blocks == room.f_files == 0:
             raise FolderUnusable(
-                f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+                f"{path}: its file system stores no files, like /proc and /sys; choose another folder"
             )
 
 

@@ -1,6 +1,6 @@
-"""The free space of the data folder's disk. Law: the event loop never waits for the disk.
+"""The free space of the data folder's disk. Invariant: the event loop never waits for the disk.
 
-A disk that hangs answers no question, so a thread asks. The numbers are those of the last answer.
+A disk may hang, so a thread asks it. The number is that of the last answer.
 """
 
 import asyncio
@@ -12,25 +12,17 @@ LOOK_SECONDS = 5.0
 
 
 class DiskSpace:
-    """Asks the file system every few seconds.
+    """The free space, read every few seconds, and the space that is needed.
 
     Args:
-        needed: returns how many bytes the gateway needs to go on as it is; with fewer, space runs out soon.
+        needed_bytes: returns the bytes that the gateway needs to go on; with fewer, space runs out soon.
     """
 
-    def __init__(self, folder: Path, needed: Callable[[], int]) -> None:
+    def __init__(self, folder: Path, needed_bytes: Callable[[], int]) -> None:
         self._folder = folder
-        self._needed = needed
+        self.needed_bytes = needed_bytes
         self.free_bytes: int | None = None
-        """What this process may still write; None while that is unknown."""
-
-    @property
-    def needed_bytes(self) -> int:
-        return self._needed()
-
-    @property
-    def is_low(self) -> bool:
-        return self.free_bytes is not None and self.free_bytes < self._needed()
+        """The bytes that this process may still write; None while that is unknown."""
 
     async def run(self) -> None:
         while True:

@@ -62,7 +62,7 @@ def test_a_start_warns_of_a_secret_that_is_set_twice_and_shows_neither(tmp_path:
     first, *_ = refused.stderr.splitlines()
     assert first.endswith(
         "WARNING votegate: operator.token is set twice: "
-        "VOTEGATE_OPERATOR__TOKEN counts, not VOTEGATE_OPERATOR__TOKEN_FILE"
+        "VOTEGATE_OPERATOR__TOKEN is used, VOTEGATE_OPERATOR__TOKEN_FILE is ignored"
     )
     assert "the-token-of" not in refused.stderr
 
@@ -72,7 +72,7 @@ def test_a_data_folder_where_no_files_are_kept_is_refused_before_a_port_is_taken
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
         assert refusal(Path(path), "--port", str(port)) == (
-            f"{path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+            f"{path}: its file system stores no files, like /proc and /sys; choose another folder"
         )
 
 

@@ -21,11 +21,11 @@ _SENTENCES = (
     Text("There is no such user."),
     Text("The user has no such session."),
     Text("The user is under no such quarantine."),
-    Text("The user is not invited, or no longer."),
-    Text("The user is no extra owner, and is not invited."),
-    Text("The listing is not offered to the user, or no longer."),
+    Text("The user has no invitation."),
+    Text("The user is neither a co-owner nor invited."),
+    Text("The listing is not offered to this user, or the offer has lapsed."),
     Text("The user owns the listing already."),
-    Text("A listing has {most} extra owners and invitations at most; take one out first."),
+    Text("A listing has at most {most} co-owners and invitations. Remove one first."),
     Text("A listing with this id exists."),
     Text("The listing is approved, not in review."),
     Text("The listing is denied, not in review."),
@@ -44,14 +44,18 @@ _SENTENCES = (
     Text("The user moderates, too: only the operator can do that."),
     Text("Only its owner can prove to own the listing."),
     Text("The description at the chat platform does not hold the code."),
-    Text("The present owner has proven to own the bot. Ask the people who run this site."),
     Text(
-        "The present owner has proven to manage the server. Only the owner of the server at the chat "
-        "platform can take the listing over."
+        "The present owner has proven that they own the bot. If that is wrong, ask the people who run "
+        "this site."
+    ),
+    Text(
+        "The present owner has proven that they manage the server. Only the owner of the server at the "
+        "chat platform can take the listing over."
     ),
     Text("The listing is yours already."),
     Text("A user has {most} reminders at most; turn one off first."),
     Text("Nobody imposes or lifts a quarantine of their own."),
+    Text("The owner of the listing may not submit listings now. Meanwhile nobody can edit or inherit it."),
     Text("No delivery waits that could probe the endpoint; send a test."),
     Text("This user can vote again in {seconds} seconds."),
     Text("The user is under quarantine: {reason}"),

@@ -1,4 +1,5 @@
-"""The kinds of visitor. Law: whatever the pages of two kinds do differently stands in one value of each."""
+"""The kinds of visitor. Invariant: whatever the pages of two kinds do differently stands in one value of
+each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ class Audience(Generic[V]):
         act: is called before a visitor changes something that takes a sign-in. It may refuse that.
         stranger: the refusal of a stranger.
         origins: returns the origins of these pages.
-        notices: bring what an action did to the page that comes after it.
+        notices: bring the notice of an action to the page that comes after it.
         sign_in: the path to which a stranger is sent.
         home: the path of the first page.
         home_link: the text of a link to it.

@@ -1,10 +1,10 @@
-"""Cookies. Law: this module alone names them, no script reads one, and no other host gets one.
+"""Cookies. Invariant: this module alone names them, no script reads one, and no other host gets one.
 
 `__Host-` makes browsers refuse a cookie unless it is Secure, has Path=/ and no Domain (RFC 6265bis, 4.1.3.2).
-Only for people's pages over plain http, if a deployment asks for them, there is neither.
-SameSite is Lax: with Strict, a link from an alert to a page would show the sign-in to whoever is signed in,
-and the chat platform could not send a browser back. But for that way back no GET changes anything, so Lax
-gives nothing away.
+Only for people's pages over plain http, if a deployment asks for them, there is neither. SameSite is Lax:
+with Strict, a link from an alert to a page would show the sign-in to a user who is signed in, and the chat
+platform could not send a browser back. But for that way back no GET changes anything, so Lax gives nothing
+away.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import NamedTuple
 SIGN_IN_SECONDS = 600
 """How long a sign-in may take at the chat platform."""
 NOTICE_SECONDS = 60
-"""How long the notice of an action waits for the page that says it."""
+"""The time in which a page may still say the notice of an action."""
 LANGUAGE_SECONDS = 31_536_000
 """How long a browser keeps the choice of a language: a year."""
 _LOCAL = ("localhost", "127.0.0.1", "[::1]")
@@ -93,7 +93,7 @@ def keeps_cookies(headers: Mapping[str, str]) -> bool:
 
 
 def is_on_this_machine(host: str) -> bool:
-    """Tell whether a `Host` names the machine of the browser, to which it trusts also without https."""
+    """Return true if a `Host` names the browser's own machine, which browsers trust without https."""
     host = host.lower()
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return name in _LOCAL or name.endswith(".localhost")

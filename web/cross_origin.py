@@ -1,6 +1,7 @@
-"""Protection from forms of other sites. Law: a cookie counts on forms of our pages alone.
+"""Protection from forms of other sites. Invariant: a cookie counts on forms of our pages alone.
 
-The rule is Tornado's `cross_origin_protection`, with two more. A browser says where a request comes from:
+The rule is Tornado's `cross_origin_protection`, with two additions: the scheme counts, and so does the
+cookie. A browser says where a request comes from:
 
     Sec-Fetch-Site: same-origin or none    ours, or typed by the user     allowed
     Sec-Fetch-Site: anything else          another site                   refused
@@ -12,7 +13,7 @@ address in the settings: theirs is the `Host`, over https or on this machine. A 
 there alone.
 
 It is not Tornado's own switch, because that one would look at the JSON endpoints too: they ignore cookies, so
-whoever calls them from another site needs a key of their own.
+a caller from another site needs a key of their own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +27,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class WebOrigin(NamedTuple):
-    """An origin (RFC 6454) in its one spelling."""
+    """An origin (RFC 6454), with its port also where that is the default."""
 
     scheme: str
     host: str
@@ -34,7 +35,7 @@ class WebOrigin(NamedTuple):
 
 
 OwnOrigins = Callable[[Mapping[str, str]], Iterable[WebOrigin]]
-"""Returns the origins of the pages that a request with these headers may come from."""
+"""Takes the headers of a request; returns the origins of our pages."""
 
 
 def web_origin(url: str) -> WebOrigin | None:
@@ -50,13 +51,13 @@ def web_origin(url: str) -> WebOrigin | None:
 
 
 def origin_of_site(public_url: str) -> OwnOrigins:
-    """Return the origin of the pages at a URL of the settings."""
+    """Return the origins of pages whose URL the settings have."""
     own = web_origin(public_url)
     return lambda _: (own,) if own is not None else ()
 
 
 def origins_of_host(headers: Mapping[str, str]) -> list[WebOrigin]:
-    """Return the origins of pages that are wherever a browser finds them and keeps a Secure cookie."""
+    """Return the origins at which a browser finds pages of this `Host` and keeps a Secure cookie for them."""
     host = headers.get("Host", "")
     schemes = ("https", "http") if is_on_this_machine(host) else ("https",)
     return [own for scheme in schemes if (own := web_origin(f"{scheme}://{host}")) is not None]

@@ -1,7 +1,8 @@
-"""Notices: what an action did, said by the page that comes after it.
+"""Notices: the outcome of an action, said by the page that comes after it.
 
-Law: a notice is said once, by the page to which its action led, and no address makes one. The answer to the
-form brings it in a sealed cookie. The page that says it takes the cookie away. After a minute, no page does.
+Invariant: a notice is said once, by the page to which its action led, and no address makes one. The answer to
+the form brings it in a sealed cookie. The page that says it takes the cookie away. After a minute, no page
+says it.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from core.clock import Clock
 from handlers.request import Request
 from web.cookies import NOTICE_SECONDS, Cookie
 from web.pages import Notice
-from web.sealed_values import NONCE_BYTES, ValueSeal
+from web.sealed_values import NONCE_BYTES, ValueSeal, is_fresh
 from web.texts import Text
 
 LONGEST = 800
@@ -37,7 +38,7 @@ class Notices:
 
     Args:
         secret: bytes that all nodes of a deployment share, and nobody else knows.
-        random: returns so many random bytes.
+        random: returns the given number of random bytes.
     """
 
     def __init__(self, cookie: Cookie, secret: bytes, clock: Clock, random: Callable[[int], bytes]) -> None:
@@ -46,7 +47,7 @@ class Notices:
         self._clock = clock
         self._random = random
         self.taken = cookie.cleared()
-        """The `Set-Cookie` of the page that has said a notice."""
+        """The `Set-Cookie` of the page that says a notice."""
 
     def given(self, notice: Notice, to: str) -> str:
         """Return the `Set-Cookie` that brings a notice to the page at an address."""
@@ -58,13 +59,11 @@ class Notices:
         )
 
     def of(self, request: Request) -> Notice | None:
-        """Return the notice that the page of a request says."""
+        """Return the notice that the page for a request says; None if there is none."""
         plain = self._seal.opened(self._cookie.value(request.headers)) if request.method == "GET" else None
         if plain is None:
             return None
         sealed = msgspec.msgpack.decode(plain, type=_Sealed)
-        # The clock of another node may be ahead of this one.
-        is_fresh = abs(self._clock.now_ms() - sealed.at_ms) < NOTICE_SECONDS * 1_000
-        if sealed.path != request.path or not is_fresh:
+        if sealed.path != request.path or not is_fresh(sealed.at_ms, self._clock.now_ms(), NOTICE_SECONDS):
             return None
         return Notice(Text(sealed.words) if sealed.is_ours else sealed.words, sealed.is_problem)

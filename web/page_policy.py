@@ -1,7 +1,7 @@
-"""The headers of pages. Law: a page runs our scripts alone, and is framed by nobody.
+"""The headers of pages. Invariant: a page runs our scripts alone, and nobody frames it.
 
-It talks to us alone, but for pictures and the way of a form where an audience names the origin. Its policy of
-trusted types is that of htmx (`static/site.js`), which takes markup as our templates write it.
+It talks to us alone. An audience may name origins for pictures, and for the targets of forms. Scripts may set
+markup by one policy of trusted types, that of htmx (`static/site.js`): it takes the markup of our templates.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Pages as values, and the rows of their tables. Law: a page is made without knowing how it is drawn.
+"""Pages as values, and the rows of their tables. Invariant: a page is made without knowing how it is drawn.
 
 A view is a function from a visit to a page, a redirect or any other reply. `Site` (site.py) checks who asks,
 calls the view, and draws its page whole, or as the fragment that htmx swaps in.
@@ -17,7 +17,7 @@ V = TypeVar("V")
 """A kind of visitor who has signed in (audiences.py)."""
 
 Access = Literal["anyone", "operator", "signed in", "moderator"]
-"""Who sees a page. Each kind of visitor has some of them."""
+"""The visitors who see a page. Each kind of visitor has some of them."""
 
 
 class Visit(NamedTuple, Generic[V]):
@@ -56,7 +56,7 @@ class Notice(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A form that was taken: the browser gets the page at `path` next, which says the notice once."""
+    """An accepted form: the browser goes on to the page at `path`, which says the notice once."""
 
     path: str
     notice: Notice
@@ -82,7 +82,7 @@ class PageRow(NamedTuple):
     Args:
         view: picks the function that makes the page.
         access: who sees it.
-        gives_back: true for a form of long texts. Whoever is not signed in any more gets them back.
+        gives_back: true for a form of long texts. A visitor whose session has ended gets them back.
     """
 
     method: str

@@ -1,11 +1,11 @@
-"""Values that a browser keeps for us. Law: what was not sealed here, for this purpose, is nothing.
+"""Values that a browser keeps for us. Invariant: only a value that was sealed here, for its purpose, opens.
 
     base64url( nonce 12s | ciphertext | tag 16s )
 
 The cipher is AES-256-GCM (NIST SP 800-38D). Its key is derived by HKDF-SHA256 (RFC 5869) from a secret of
 the deployment, for one purpose alone. Nonces are random, which is safe for 2^32 values with one secret:
-40 a second for three years. The browser keeps all there is, so a value survives a restart, and another node
-of a fleet opens it.
+40 a second for three years. Nothing is kept here, so a value survives a restart, and another node of a fleet
+opens it.
 """
 
 import binascii
@@ -38,7 +38,7 @@ class ValueSeal:
         return _text(nonce + self._cipher.encrypt(nonce, plain, self._purpose))
 
     def opened(self, value: str | None) -> bytes | None:
-        """Return what was sealed; None if there is nothing that was sealed here for this."""
+        """Return the sealed bytes; None for a value that was not sealed here for this purpose."""
         sealed = _bytes(value) if value is not None else None
         if sealed is None:
             return None
@@ -48,12 +48,17 @@ class ValueSeal:
             return None
 
 
+def is_fresh(sealed_ms: int, now_ms: int, seconds: int) -> bool:
+    """Return true if a value is younger than that. The clock of another node may be ahead of this one."""
+    return abs(now_ms - sealed_ms) < seconds * 1_000
+
+
 def _text(sealed: bytes) -> str:
     return urlsafe_b64encode(sealed).rstrip(b"=").decode()
 
 
 def _bytes(value: str) -> bytes | None:
-    """Return the bytes of a text; None if it is not the one way to write them."""
+    """Return the bytes of a text; None if it is not the only spelling of them."""
     if len(value) > MOST_CHARACTERS:
         return None
     try:

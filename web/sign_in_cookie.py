@@ -1,4 +1,4 @@
-"""A sign-in that is under way, as a browser keeps it. Law: one that was not sealed here for this is none."""
+"""A sign-in that is under way, as a browser keeps it in a sealed cookie."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ import msgspec
 
 from chatplatform.authorization import SignIn
 from web.cookies import SIGN_IN_SECONDS
-from web.sealed_values import ValueSeal
+from web.sealed_values import ValueSeal, is_fresh
 
 _PURPOSE = b"votegate sign-in cookie"
 
@@ -35,6 +35,4 @@ class SignInSeal:
         if plain is None:
             return None
         under_way = msgspec.msgpack.decode(plain, type=SignInUnderWay)
-        # The clock of another node may be ahead of this one.
-        is_fresh = abs(now_ms - under_way.began_ms) < SIGN_IN_SECONDS * 1_000
-        return under_way if is_fresh else None
+        return under_way if is_fresh(under_way.began_ms, now_ms, SIGN_IN_SECONDS) else None

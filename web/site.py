@@ -1,4 +1,5 @@
-"""The site: from a request to the bytes of a page. Law: every page passes the same checks in the same order.
+"""The site: from a request to the bytes of a page. Invariant: every page passes the same checks in the same
+order.
 
     a form from another site (403) -> a stranger (303 to the sign-in; 401 for a fragment, and for long texts,
     which come back)
@@ -15,6 +16,7 @@ from urllib.parse import quote, urlencode
 from msgspec.structs import replace
 
 from core.clock import Clock
+from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, FromElsewhere, NotPermitted, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
@@ -25,6 +27,7 @@ from web.error_pages import error_page
 from web.json_answers import AnswerRefused
 from web.pages import Done, Instead, Page, PageRow, Shown, V, View, Visit, see_other
 from web.static_files import PATH as STATIC_PATH
+from web.static_files import read_static_files
 from web.templates import Drawing, Templates
 from web.texts import Text
 
@@ -88,11 +91,11 @@ class Site(Generic[V]):
             if isinstance(shown, Page):
                 drawing = await self._templates.load(self._audience.language(visitor, request))
                 return self._drawn(drawing, request, visitor, shown)
-            return self._with_headers(self._led_on(shown) if isinstance(shown, Done) else shown)
+            return self._with_headers(self._redirected(shown) if isinstance(shown, Done) else shown)
 
         return serve
 
-    def _led_on(self, done: Done) -> Reply:
+    def _redirected(self, done: Done) -> Reply:
         notice = self._audience.notices.given(done.notice, done.path)
         return see_other(done.path, done.headers, (*done.cookies, notice))
 
@@ -215,12 +218,12 @@ class Site(Generic[V]):
         return no_such_path()
 
 
-def static_resource(templates: Templates) -> Resource:
+def static_resource() -> Resource:
     """Return the path of the styles and scripts, which all sites of a gateway share."""
+    files = Late(read_static_files)
 
     async def serve(request: Request) -> Reply:
-        drawing = await templates.load()
-        return drawing.files.reply(request)
+        return (await files.get()).reply(request)
 
     return Resource(STATIC_PATH, {"GET": serve}, names={"GET": PAGE})
 

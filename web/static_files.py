@@ -1,12 +1,14 @@
-"""Styles and scripts. Law: an address holds the digest of its file, so that a browser may keep it for ever.
+"""Styles and scripts. Invariant: an address holds the digest of its file, so that a browser may keep the file
+for ever.
 
-The files are read once, before the first page, and packed once. What `vendor/` holds is of others:
-`web/vendor/package-lock.json` pins it, and `THIRD_PARTY.md` names its licences.
+The files are read and packed once, when the first page or the first file is asked for. Those in `vendor/` are
+the work of others: `web/vendor/package-lock.json` pins them, and `THIRD_PARTY.md` names their licences.
 """
 
 import gzip
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +62,7 @@ class StaticFiles:
         return Reply(200, file.content, HEADERS, content_type=file.content_type)
 
 
+@cache
 def read_static_files() -> StaticFiles:
     files = {}
     for path in sorted(FOLDER.rglob("*")):

@@ -1,22 +1,23 @@
-"""Templates. Law: every value is escaped, and a value that is missing is an error.
+"""Templates. Invariant: every value is escaped, and a value that is missing is an error.
 
 Jinja2 and the templates are loaded with the first page, in a thread: a gateway whose pages nobody asks for
-pays nothing for them. All templates of the operator's pages, or of people's, are compiled then, once for all
-languages, and none is read again. With the first page in a language its catalog is read, in a thread, too.
+pays nothing for them. Then all templates of the operator's pages, or of people's pages, are compiled, once
+for all languages, and none is read again. The catalog of a language is read with the first page in it, in a
+thread too.
 """
 
-import asyncio
 import threading
 from collections.abc import Callable, Mapping, MutableMapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from core.rows import Language
+from handlers.late import Late
 from web.api_texts import api_text
 from web.links import link
-from web.static_files import StaticFiles, read_static_files
+from web.static_files import read_static_files
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -43,17 +44,17 @@ FRAME = "base.html"
 OPERATORS = None
 """Stands for the English of the operator's pages where a language is asked for."""
 FOR_OPERATORS, FOR_PEOPLE = "debug", "people"
-"""The folders of templates that only one of both draws. A stop waits for what a first page compiles."""
+"""The folders of the operator's own templates and of people's own. A first page compiles one of them: a stop
+waits for that."""
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class Drawing:
-    """The templates in one language, and the files that they name."""
+    """The templates in one language."""
 
-    def __init__(self, environment: "Environment", files: StaticFiles) -> None:
+    def __init__(self, environment: "Environment") -> None:
         self._environment = environment
         self._frame = {*environment.get_template(FRAME).blocks} - {BLOCK}
-        self.files = files
 
     def whole(self, template: str, values: Mapping[str, Any]) -> str:
         return self._environment.get_template(template).render(values)
@@ -70,28 +71,18 @@ class Templates:
     """The drawings, once they were asked for."""
 
     def __init__(self) -> None:
-        self._drawings: dict[Language | None, Drawing] = {}
-        self._loading: dict[Language | None, asyncio.Future[Drawing]] = {}
+        self._drawings: dict[Language | None, Late[Drawing]] = {}
 
     def loaded(self, language: Language | None) -> Drawing | None:
         """Return the drawing of a language if it is there."""
-        return self._drawings.get(language)
+        known = self._drawings.get(language)
+        return known.value if known is not None else None
 
     async def load(self, language: Language | None = OPERATORS) -> Drawing:
-        """Return a drawing. The first call loads it; calls meanwhile wait for the same one."""
-        if (drawing := self._drawings.get(language)) is not None:
-            return drawing
-        if language not in self._loading:
-            self._loading[language] = asyncio.ensure_future(asyncio.to_thread(load_drawing, language))
-        drawing = self._drawings[language] = await asyncio.shield(self._loading[language])
-        return drawing
-
-
-class _Shipped(NamedTuple):
-    """What the program ships with: its templates compiled, its files packed."""
-
-    codes: Mapping[str, CodeType]
-    files: StaticFiles
+        """Return a drawing. The first call loads it."""
+        if language not in self._drawings:
+            self._drawings[language] = Late(partial(load_drawing, language))
+        return await self._drawings[language].get()
 
 
 def load_drawing(language: Language | None) -> Drawing:
@@ -113,7 +104,7 @@ def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
     """Return the drawing that speaks as it is told."""
     from jinja2 import BaseLoader, Environment, Template
 
-    ours = shipped(folder)
+    codes = compiled(folder)
 
     class CompiledLoader(BaseLoader):
         def load(
@@ -122,35 +113,34 @@ def drawing_with(spoken: "Localization", folder: str = FOR_PEOPLE) -> Drawing:
             name: str,
             globals: MutableMapping[str, Any] | None = None,
         ) -> Template:
-            return Template.from_code(environment, ours.codes[name], {} if globals is None else globals)
+            return Template.from_code(environment, codes[name], {} if globals is None else globals)
 
-    environment = _environment(spoken, ours.files)
+    environment = _environment(spoken)
     environment.loader = CompiledLoader()
     for name, macros in MACROS.items():
-        if macros in ours.codes:
+        if macros in codes:
             environment.globals[name] = environment.get_template(macros).module
     for name, macro in KEPT:
         if (module := environment.globals.get(name)) is not None:
             setattr(module, macro, lru_cache(MOST_KEPT)(getattr(module, macro)))
-    return Drawing(environment, ours.files)
+    return Drawing(environment)
 
 
 @cache
-def shipped(folder: str) -> _Shipped:
-    """Read and compile the templates of a folder, and those of all pages. They know no language: they ask
+def compiled(folder: str) -> Mapping[str, CodeType]:
+    """Read and compile the templates of a folder, and those for all pages. They know no language: they ask
     their environment."""
     from web.localization import for_operators
 
-    files = read_static_files()
-    environment = _environment(for_operators(), files)
+    environment = _environment(for_operators())
     codes = {}
     for path in sorted([*FOLDER.glob("*.html"), *(FOLDER / folder).glob("*.html")]):
         name = str(path.relative_to(FOLDER))
         codes[name] = environment.compile(path.read_text("utf-8"), name)
-    return _Shipped(codes, files)
+    return codes
 
 
-def _environment(spoken: "Localization", files: StaticFiles) -> "Environment":
+def _environment(spoken: "Localization") -> "Environment":
     from jinja2 import Environment, StrictUndefined
     from jinja2.ext import InternationalizationExtension
     from jinja2.runtime import Context
@@ -177,6 +167,6 @@ def _environment(spoken: "Localization", files: StaticFiles) -> "Environment":
     environment.policies["ext.i18n.trimmed"] = True
     environment.extend(newstyle_gettext=True)  # values are given to the functions, which escape them
     environment.globals |= {"_": spoken.gettext, "gettext": spoken.gettext, "ngettext": spoken.ngettext}
-    environment.globals |= {"static": files.address, "language": spoken.language}
+    environment.globals |= {"static": read_static_files().address, "language": spoken.language}
     environment.filters |= {"api_text": api_text, "url": link, "said": spoken.say, **spoken.filters}
     return environment

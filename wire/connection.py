@@ -1,5 +1,5 @@
-"""One client's connection: its bytes become requests, and its answers go back in their order. Law: nothing is
-answered twice, and nothing that was asked as a whole is left unanswered, whatever comes behind it.
+"""One client's connection: its bytes become requests, and its answers go back in their order. Invariant:
+nothing is answered twice, and nothing that was asked as a whole is left unanswered, whatever comes behind it.
 
 A connection composes four parts, and is itself only the phase that they are in together (`phases.py`):
 
@@ -78,10 +78,10 @@ class ServerSide(Protocol):
     ending: bool
     """Each answer is to be the last of its connection."""
     draining: bool
-    """Connections that are not asked anything more are to end soon."""
+    """Connections end soon unless they bring another request."""
     loop: asyncio.AbstractEventLoop
     idle_deadline: float
-    """The deadline of who begins to be idle now."""
+    """The deadline of a connection that becomes idle now."""
 
     @property
     def now(self) -> float: ...
@@ -91,7 +91,7 @@ class ServerSide(Protocol):
         """Return the whole answer to a request that gets no further."""
 
     def go_on_later(self, connection: "Connection", /) -> None:
-        """Call `go_on` when others have had their turn; once, however often it is asked for."""
+        """Call `go_on` once after others have had their turn, however often this is called."""
 
     def disconnected(self, connection: "Connection", /) -> None: ...
 
@@ -309,7 +309,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _takes_bytes(self) -> bool:
-        """The next bytes have their turn, and somebody to take them."""
+        """It is the turn of the next bytes, and something takes them."""
         if self._phase is BODY and self._turn is not None:
             return not self._turn.blocked and not self._channel.blocked
         return self._phase in AT_ONCE
@@ -565,6 +565,11 @@ class Connection(asyncio.Protocol):
         self._server.admission.begins(self, self._server.now)
         self._channel.linger()
 
+    def hasten(self) -> None:
+        """Close if only the client's own close is waited for, and the client has received every answer."""
+        if self._phase is LINGERING and self._channel.quiet and not self._channel.unsent:
+            self.abort()
+
     def abort(self) -> None:
         """Close now, opened or not; what is not sent yet never will be."""
         if self._phase is OPENING:
@@ -583,7 +588,7 @@ class Connection(asyncio.Protocol):
         self.abort()
 
 
-def _slice_of(data: bytes | bytearray) -> int:
+def _slice_of(data: bytearray) -> int:
     """Return how many of these bytes are parsed together: to the end of the first head, if it is near."""
     end = data.find(HEAD_END, 0, SLICE_BYTES)
     return end + len(HEAD_END) if end >= 0 else min(len(data), SLICE_BYTES)

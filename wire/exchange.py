@@ -1,5 +1,6 @@
-"""One request and its answer, as Tornado's applications know them. Law: the application sees exactly what it
-would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then one end.
+"""One request and its answer, as Tornado's applications know them. Invariant: the application sees exactly
+what it would see on Tornado's own server: headers, the body in pieces at the pace that it takes them, then
+one end.
 
 There the end of what a client sends is the end of the connection. Here such a client still gets its answer,
 unless that is a stream of events, which has no end of its own: its client is taken to be gone.
@@ -56,7 +57,7 @@ class Speaker(Protocol):
 
     @property
     def holds_bytes(self) -> bool:
-        """More bytes of the client are there. They are not parsed yet."""
+        """More bytes of the client are here that are not parsed yet."""
 
     def write(self, data: bytes) -> "asyncio.Future[None]": ...
     def go_on(self) -> None:
@@ -228,7 +229,7 @@ class Exchange(HTTPConnection):
                 headers["Transfer-Encoding"] = "chunked"
             else:
                 self.keep_alive = False
-        # What has not come of the request when its answer leaves is not waited for.
+        # The rest of a request is not waited for once its answer leaves.
         self.keep_alive = self.keep_alive and self.whole and not self._connection.closing
         if not self.keep_alive:
             headers["Connection"] = "close"

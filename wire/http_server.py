@@ -1,5 +1,5 @@
-"""Accepts connections and watches over them. Law: nobody is turned away while there is room or somebody is
-idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
+"""Accepts connections and watches over them. Invariant: nobody is turned away while there is room or somebody
+is idle, and what runs out (file descriptors, memory for sockets) stops the accepting for a moment, never the
 serving.
 
 It does what Tornado's HTTPServer does (`add_sockets`, `stop`, `close_all_connections`), on any asyncio loop;
@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.5
 """The precision of time-outs and of the Date of answers."""
+STOP_TICK_SECONDS = 0.05
+"""The same while a stop waits for connections."""
 ACCEPTS_AT_ONCE = 64
 ROUNDS = 64  # of those, at most, that a stop accepts
 RETRY_SECONDS = 0.2
@@ -76,7 +78,7 @@ class WireServer:
         self._warn_at = 0.0
         self._connections: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
-        self._later: OrderedDict[Connection, None] = OrderedDict()  # have more to parse; in turn
+        self._later: OrderedDict[Connection, None] = OrderedDict()  # with more to parse, in their order
         self._round: asyncio.Handle | None = None
         self._empty = asyncio.Event()
         shortest = min(limits.header_seconds, limits.body_seconds, limits.idle_seconds, limits.write_seconds)
@@ -113,6 +115,9 @@ class WireServer:
         self.draining = True
         for connection in list(self._connections):
             connection.drain()
+        self._timer.cancel()
+        self._tick_seconds = min(self._tick_seconds, STOP_TICK_SECONDS)
+        self._tick()
         self.loop.call_later(DRAIN_SECONDS, self._end_handshakes)
         self._tell_if_empty()
 
@@ -132,7 +137,7 @@ class WireServer:
             if not connection.opened:
                 connection.abort()
 
-    # What connections ask and tell.
+    # For connections.
 
     @property
     def now(self) -> float:
@@ -255,4 +260,7 @@ class WireServer:
         self.status_lines.clear()
         for connection in [each for each in self._connections if each.deadline <= now]:
             connection.expired()
+        if self.draining:
+            for connection in list(self._connections):
+                connection.hasten()
         self.admission.step(now)

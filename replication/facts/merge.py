@@ -405,7 +405,7 @@ def tenure(row: Listing) -> tuple[Stamp, int]:
 
 
 def _taken(one: Takeover | UnsetType, other: Takeover | UnsetType) -> Takeover | UnsetType:
-    """Of one take-over, that with an erased user wins."""
+    """Return the later take-over. Of two records of one take-over, the one with an erased user wins."""
     if one is UNSET or other is UNSET:
         return other if one is UNSET else one
     return max(one, other, key=lambda each: (each.stamp, each.at_ms, each.lost_by == ERASED, each.lost_by))

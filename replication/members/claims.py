@@ -1,6 +1,6 @@
-"""Claims: leases on votes, so that a user votes once in the whole fleet; and on values that count once.
+"""Claims: leases on votes, so that a user votes once in the whole fleet, and marks on values that count once.
 
-Law: a vote waits briefly for its claim.
+Invariant: a vote waits briefly for its claim.
 
 A node claims a vote in Redis before it takes it: of two nodes that are asked at once, one gets the claim. The
 claim is short at first, so that a node that dies with it keeps nobody from voting, and lasts as long as the
@@ -108,7 +108,7 @@ class Claims:
             self._spawn(self._in_time(self._keep(key, claim)))
 
     async def first_use(self, digest: str, seconds: float) -> bool:
-        """Tell whether no node has used the value with this digest before, as far as Redis answers."""
+        """Return True if no node has used the value with this digest before, or if Redis does not answer."""
         if self._clock.monotonic_ns() < self._paused_until_ns:
             return True
         try:

@@ -1,5 +1,5 @@
-"""Warnings to operators that last for a while. Law: the log has one line when a warning begins, and one of
-the level INFO when it ends.
+"""Warnings to operators that last for a while. Invariant: the log has one line when a warning begins, and one
+at the level INFO when it ends.
 
 `/debug/state` shows the present ones as `concerns`, in words for people.
 """

@@ -35,7 +35,7 @@ def test_it_names_what_is_wrong_and_what_to_do_and_ends_with_1(guessed: ThreadGa
     result = doctor(guessed.base_url)
     assert result.exit_code == 1
     said, action = result.output.splitlines()
-    assert said.startswith(f"addresses: Too many requests of {ADDRESS} have failed: somebody guesses keys")
+    assert said.startswith(f"addresses: Too many requests from {ADDRESS} have failed: somebody guesses keys")
     assert action.startswith("  /debug/limiter has the addresses.")
 
 

@@ -48,9 +48,13 @@ def test_a_user_is_struck_out_alike_before_and_after_two_trails_are_joined(
 
 
 @pytest.mark.parametrize(
-    "deed", ["submitted", "approved", "denied", "key_issued", "key_rotated", "key_deleted"]
+    "deed",
+    [
+        *("submitted", "approved", "denied", "votes_struck", "handed_over"),
+        *("key_issued", "key_rotated", "key_deleted"),
+    ],
 )
-def test_no_other_acts_push_out_what_was_decided_and_done_with_keys(deed: Deed) -> None:
+def test_no_other_acts_push_out_what_was_decided_and_done_with_keys_and_owners(deed: Deed) -> None:
     kept = [Act(NOW_MS + number, OTHER, deed) for number in range(APART + 1)]
     edits = [Act(NOW_MS + 100 + number, ME, "edited") for number in range(KEPT + 5)]
     assert newest((*kept, *edits)) == (*kept[1:], *edits[5:])

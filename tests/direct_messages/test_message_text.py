@@ -68,7 +68,7 @@ def test_a_decision_about_a_change_says_which_version_is_listed() -> None:
     assert read(message_text(BOT, replace(DENIED, decision="change_refused", reason="Spam."), URL)) == (
         "The change of your bot Test bot was refused.\n\n"
         "Spam.\n\n"
-        f"The version before is listed. You can change it again: <{URL}/{BOT_REF}/manage>"
+        f"The previous version is listed. You can change it again: <{URL}/{BOT_REF}/manage>"
     )
 
 

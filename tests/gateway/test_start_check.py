@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_is_a_mistake(folder: Path, monkeypatch:
 @pytest.mark.parametrize("path", ["/proc/x", "/proc/self", "/sys/x/y"])
 def test_a_folder_where_no_files_are_kept_is_a_mistake(path: str) -> None:
     assert mistake(Path(path)) == (
-        f"data_dir: {path}: its file system keeps no files, as /proc and /sys do not; choose another folder"
+        f"data_dir: {path}: its file system stores no files, like /proc and /sys; choose another folder"
     )
 
 
@@ -301,8 +301,8 @@ def test_a_secret_that_is_set_twice_is_a_warning(folder: Path, tmp_path: Path) -
     result = checked(DATA_DIR=str(folder), SERVER__PORT="0", **twice)
     assert result.exit_code == 0
     assert (
-        "warning: operator.token: is set twice; VOTEGATE_OPERATOR__TOKEN counts, not "
-        "VOTEGATE_OPERATOR__TOKEN_FILE" in result.output.splitlines()
+        "warning: operator.token: is set twice; VOTEGATE_OPERATOR__TOKEN is used, "
+        "VOTEGATE_OPERATOR__TOKEN_FILE is ignored" in result.output.splitlines()
     )
     assert PASSWORD not in result.output
 

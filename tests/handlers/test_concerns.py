@@ -27,7 +27,7 @@ WELL = ConcernSources(
 
 
 def concerns(**wrong: Any) -> tuple[Concern, ...]:
-    """What is wrong when these sources say this."""
+    """Return the concerns when these sources say this."""
     return ConcernList(replace(WELL, **{name: partial(_told, answer) for name, answer in wrong.items()}))()
 
 
@@ -53,7 +53,7 @@ CAUSES: list[tuple[str, dict[str, Any], str]] = [
         "200 MB are free, and the next snapshot and the journal need about 300",
     ),
     ("disk", {"disk_is_slow": True}, "nothing is refused yet"),
-    ("disk", {"disk_is_behind": True}, "so much waits that some are refused"),
+    ("disk", {"disk_is_behind": True}, "so many wait that some are refused"),
     ("snapshots", {"snapshot_failure": "File too large"}, "No snapshot could be taken: File too large."),
     ("redis", {"fleet": fleet(failing={"publishing": "it is away"})}, "(publishing): it is away."),
     ("fleet", {"fleet": fleet(holds_name=False)}, "does not hold its name"),
@@ -63,7 +63,7 @@ CAUSES: list[tuple[str, dict[str, Any], str]] = [
         {"fleet_warnings": ["node oslo has said nothing for 30 s"]},
         "node oslo has said nothing for 30 s",
     ),
-    ("proxy", {"proxy_down": True}, "none leaves"),
+    ("proxy", {"proxy_down": True}, "no webhook leaves"),
     ("endpoints", {"endpoints_suspended": 1}, "1 endpoint is suspended"),
     ("endpoints", {"endpoints_suspended": 1_200}, "1,200 endpoints are suspended"),
     ("addresses", {"addresses_refused": 3}, "192.0.2.7, 192.0.2.8, 192.0.2.9 have failed"),

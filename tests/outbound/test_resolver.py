@@ -56,6 +56,25 @@ def test_of_very_many_addresses_a_few_are_enough(run: Run) -> None:
     assert len(run(resolved(addresses))) == MAX_ADDRESSES
 
 
+def test_the_rest_of_a_truncated_answer_is_not_asked_for(run: Run) -> None:
+    """A TCP answer may hold 4,000 addresses, and the owner of the name chooses how many."""
+    addresses = [f"192.0.{third}.{fourth}" for third in (2, 3) for fourth in range(1, 251)]
+    connections = []
+
+    async def ask(resolver: Resolver, server: NameServer) -> Found:
+        host, _, port = server.address.partition(":")
+
+        def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connections.append(writer)
+            writer.close()
+
+        async with await asyncio.start_server(connected, host, int(port)):
+            return await found(resolver)
+
+    assert len(run(asked(addresses, ask))) == MAX_ADDRESSES
+    assert not connections
+
+
 @pytest.mark.parametrize("addresses", [["192.0.2.1"], ["2001:db8::1"]])
 def test_one_family_is_enough(run: Run, addresses: list[str]) -> None:
     assert run(resolved(addresses)) == addresses

@@ -19,13 +19,12 @@ from serving.loop_share import TURN_NS, WOKEN, LoopShare
 from serving.traffic import Traffic
 from tests.support.gateways import WAIT_SECONDS
 from tests.support.raw_http_client import request
-from tests.support.wire_stories import LIMITS, DirectNumber, refuse
+from tests.support.server_in_loop import ROOM
+from tests.support.wire_stories import DirectNumber, refuse
 from wire.http_server import WireServer
-from wire.limits import ConnectionLimits
 from wire.listening import listen
 
 TURN_MS = TURN_NS // NS_PER_MS
-ROOM = ConnectionLimits(**{**vars(LIMITS), "connections": 100, "connections_per_address": 100})
 
 
 class Share:
@@ -35,7 +34,7 @@ class Share:
         self.clock = FakeClock()
         self.share = LoopShare(self.clock.monotonic_ns)
         self.steps: list[tuple[str, int]] = []
-        """Who took a step, in which turn of the loop."""
+        """The request of each step, and the turn of the loop in which it began."""
         self._turn = 0
 
     def count_turns(self) -> None:

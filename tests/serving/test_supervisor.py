@@ -1,4 +1,4 @@
-"""What the supervisor is told, on real sockets, by a clock that the test moves."""
+"""serving/supervisor.py: messages to the supervisor, on real sockets, by a clock that the test moves."""
 
 import asyncio
 import contextlib
@@ -133,7 +133,8 @@ def test_a_supervisor_that_does_not_read_holds_nothing_up_and_hears_the_rest_lat
         if caplog.messages:
             break
     supervisor.step(None)
-    assert caplog.messages == ["the supervisor cannot be told: [Errno 11] Resource temporarily unavailable"]
+    reason = "[Errno 11] Resource temporarily unavailable"
+    assert caplog.messages == [f"the supervisor cannot be notified: {reason}"]
     while next_of(heard):
         pass
     supervisor.step(None)

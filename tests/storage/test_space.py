@@ -11,27 +11,18 @@ from storage.space import DiskSpace
 
 def test_the_free_space_is_what_the_file_system_tells(tmp_path: Path) -> None:
     space = DiskSpace(tmp_path, lambda: 1)
-    assert (space.free_bytes, space.is_low) == (None, False)
+    assert space.free_bytes is None
     asyncio.run(space.step())
     found = os.statvfs(tmp_path)
     assert 0 < (space.free_bytes or 0) <= found.f_blocks * found.f_frsize
-    assert not space.is_low
-
-
-def test_it_is_low_when_what_is_needed_has_no_room(tmp_path: Path) -> None:
-    space = DiskSpace(tmp_path, lambda: 1 << 62)
-    asyncio.run(space.step())
-    assert space.is_low
-    assert space.needed_bytes == 1 << 62
 
 
 def test_what_the_file_system_does_not_tell_is_unknown(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
-    space = DiskSpace(folder, lambda: 1 << 62)
+    space = DiskSpace(folder, lambda: 1)
     asyncio.run(space.step())
     folder.rmdir()
     with pytest.raises(FileNotFoundError):
         asyncio.run(space.step())
     assert space.free_bytes is None
-    assert not space.is_low

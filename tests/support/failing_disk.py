@@ -68,7 +68,7 @@ KILLS_OF_THE_JOURNAL = (
     pytest.param(Point.JOURNAL_SYNC, Moment.BEFORE, id="sync-before", marks=pytest.mark.long),
     pytest.param(Point.JOURNAL_SYNC, Moment.AFTER, id="sync-after"),
 )
-"""What a kill leaves is not written before the write, and written at the other three."""
+"""Steps at which a process is killed: the record is not on disk at the first, and is at the other three."""
 
 
 class Action(StrEnum):

@@ -96,7 +96,7 @@ class Client:
         return response.json()
 
     def concerns(self, topic: str) -> list[str]:
-        """What the operator is told to be wrong now, in words."""
+        """Return the concerns that the operator reads, in words."""
         found = self.done("GET", "/debug/state")["concerns"]
         return [concern["text"] for concern in found if concern["topic"] == topic]
 

@@ -1,5 +1,5 @@
-"""Clients that keep their connections. Law: a request that was sent is never sent again, so each one that is
-lost is counted."""
+"""Clients that keep their connections. Invariant: no client sends a request again, so each lost one is
+counted."""
 
 import itertools
 import select
@@ -18,7 +18,7 @@ class Keeping:
     def __init__(self, url: str, requests: Sequence[bytes], pause_seconds: float) -> None:
         self.answered = 0
         self.last_answers = 0
-        """Those that said that they were the last."""
+        """Answers that said that they were the last."""
         self.lost: list[str] = []
         self._url = url
         self._requests = itertools.cycle(requests)

@@ -7,6 +7,9 @@ from ipaddress import ip_address
 from typing import cast
 
 KINDS = {1: "A", 28: "AAAA"}
+TRUNCATED = 0x0200
+FIT = 60
+"""The most addresses of an answer. One with more of them is truncated, and says so."""
 RCODES = {"SERVFAIL": 2, "NXDOMAIN": 3, "REFUSED": 5}
 
 Says = list[str] | str | None
@@ -43,7 +46,9 @@ class NameServer(asyncio.DatagramProtocol):
         rcode = RCODES[says] if isinstance(says, str) else 0
         records = [] if isinstance(says, str) else [ip_address(address).packed for address in says]
         records = [record for record in records if len(record) == (4 if kind == "A" else 16)]
-        answer = data[:2] + (0x8180 | rcode).to_bytes(2, "big")
+        flags = 0x8180 | rcode | (TRUNCATED if len(records) > FIT else 0)
+        records = records[:FIT]
+        answer = data[:2] + flags.to_bytes(2, "big")
         answer += b"\x00\x01" + len(records).to_bytes(2, "big") + bytes(4) + data[12 : at + 5]
         for record in records:
             answer += b"\xc0\x0c" + data[at + 1 : at + 5] + self.ttl.to_bytes(4, "big")

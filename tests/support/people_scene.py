@@ -186,7 +186,7 @@ class PeopleSite(Client):
         templates = Templates()
         site = Site(templates, audience, self.clock)
         rows = (*SIGN_IN_PAGES, *SOME_PAGES)
-        return [static_resource(templates), *site.resources(rows, SimpleNamespace(sign_in=sign_in))]
+        return [static_resource(), *site.resources(rows, SimpleNamespace(sign_in=sign_in))]
 
 
 class PeopleVisitor(PageVisitor):

@@ -1,4 +1,4 @@
-"""What a scrape of a gateway says, read by the library's own parsers."""
+"""A scrape of a gateway, read by the library's own parsers."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ class Scraped:
 
 
 def scraped(gateway: Client) -> Scraped:
-    """What the operator is told on the main address, as OpenMetrics: it names families without suffixes."""
+    """Return a scrape of the main address as OpenMetrics, which names families without suffixes."""
     headers = {"Authorization": f"Bearer {gateway.operator_token}", "Accept": "application/openmetrics-text"}
     return read(gateway.request("GET", METRICS, headers=headers))
 

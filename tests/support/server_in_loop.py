@@ -1,5 +1,5 @@
-"""A server of `wire/` whose clients share its loop. Law: nothing happens while a test prepares what the
-server will find."""
+"""A server of `wire/` whose clients share its loop. Invariant: the server takes no turn while a test prepares
+requests for it."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A value in a browser is what was sealed here, for this purpose; anything else is nothing."""
+"""web/sealed_values.py: a value that was sealed here, for its purpose, opens; any other is nothing."""
 
 import base64
 import string

@@ -40,6 +40,14 @@ def test_a_file_is_served_for_ever_under_its_digest(gate: ThreadGateway, path: P
     assert (plain.content, plain.headers.get("Content-Encoding")) == (path.read_bytes(), None)
 
 
+def test_a_file_waits_for_no_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[object] = []
+    monkeypatch.setattr("web.templates.load_drawing", loaded.append)
+    with running(tmp_path / "data") as gateway:
+        assert gateway.request("GET", read_static_files().address("site.css")).status_code == 200
+    assert loaded == []
+
+
 @pytest.mark.parametrize(
     "path", ["0" * 16 + "/site.css", "x/../../server.py", "x/..%2F..%2Fserver.py", "x/y"]
 )

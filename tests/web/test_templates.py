@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError
 
-from web.templates import FOLDER, FOR_OPERATORS, FOR_PEOPLE, OPERATORS, load_drawing, shipped
+from web.templates import FOLDER, FOR_OPERATORS, FOR_PEOPLE, OPERATORS, compiled, load_drawing
 
 TEMPLATES = sorted(FOLDER.rglob("*.html"))
 TAG = re.compile(r"<[a-zA-Z](?:[^<>\"]|\"[^\"]*\")*>")
@@ -110,7 +110,7 @@ def test_a_value_that_is_missing_is_an_error() -> None:
 
 def test_a_first_page_compiles_the_templates_of_its_own_side_alone() -> None:
     """A stop waits for a page under way, and a first page for what is compiled."""
-    sides = [{name for name in shipped(side).codes if "/" in name} for side in (FOR_OPERATORS, FOR_PEOPLE)]
+    sides = [{name for name in compiled(side) if "/" in name} for side in (FOR_OPERATORS, FOR_PEOPLE)]
     assert all(name.startswith("debug/") for name in sides[0])
     assert all(name.startswith("people/") for name in sides[1])
     assert sides[0] | sides[1] == {str(path.relative_to(FOLDER)) for path in FOLDER.glob("*/*.html")}

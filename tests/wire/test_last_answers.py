@@ -139,6 +139,24 @@ def test_a_stop_waits_a_moment_for_clients_that_ask_nothing_and_no_longer(
     run(story)
 
 
+def test_a_stop_waits_for_no_client_that_has_its_last_answer_and_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wire.connection.LINGER_SECONDS", 3_600)
+
+    async def story(place: Place) -> None:
+        client = await place.client()
+        client.send(asking(1).replace(b"\r\n\r\n", b"\r\n" + CLOSES + b"\r\n"))
+        received, loop = b"", asyncio.get_running_loop()
+        while piece := await loop.sock_recv(client, 1_000):
+            received += piece
+        assert received.count(ANSWER) == 1
+        place.server.stop()
+        await place.server.finished()
+
+    run(story)
+
+
 def test_a_request_that_is_there_when_the_time_of_its_connection_is_over_is_answered() -> None:
     async def story(place: Place) -> None:
         client = await place.client()

@@ -150,7 +150,7 @@ OF_LISTINGS = (
         "Withdraw the approval",
         "Withdraw it",
         "withdraw{form}",
-        "It is denied: nobody sees it or votes for it, and the API keys of a bot open nothing until it is "
+        "It is denied: nobody sees it or votes for it, and the API keys of a bot do not work until it is "
         "approved again. Its owner sees the reason and can send it again.",
         _said("The approval is withdrawn. Its owner sees the reason."),
         (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),

@@ -1,4 +1,4 @@
-"""The operator as a visitor of pages. Law: whoever is not the operator sees the sign-in alone."""
+"""The operator as a visitor of pages. Invariant: any other visitor sees the sign-in alone."""
 
 from core.actors import OPERATOR as ACTOR
 from handlers.reply import OperatorTokenRequired

@@ -1,5 +1,5 @@
-"""Keeps the orders of lists, while the gateway serves. Law: one order is made at a time, a reader waits only
-where there is none that may be shown, and orders that nobody waits for take a small part of the time.
+"""Keeps the orders of lists, while the gateway serves. Invariant: one order is made at a time, a reader waits
+only where there is none that may be shown, and orders that nobody waits for take a small part of the time.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ class ListKeeper:
         return self._orders.page(edition, after, most, self._clock.monotonic_ns())
 
     def total(self, order: ListOrder) -> int | None:
-        """Return how many listings a reader who begins now would meet; None if the list is to be made."""
+        """Return the total of a list for a reader who begins now; None if its order is not made yet."""
         edition, _ = self._orders.newest(order, month_of(self._clock.now_ms()), self._clock.monotonic_ns())
         return edition.tally.present if edition is not None else None
 

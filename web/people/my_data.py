@@ -35,7 +35,7 @@ from web.texts import Text
 DOWNLOADS = Policy(4, 3_600)
 """How often a person may download: each time takes up to a second of the processor, in slices."""
 STALE = Text(
-    "You signed in more than an hour ago. To be forgotten cannot be undone, so it takes a fresh sign-in. "
+    "You signed in more than an hour ago. An erasure cannot be undone, so sign in again to confirm it. "
     "Nothing has changed yet."
 )
 WORD = "erase"

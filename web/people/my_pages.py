@@ -26,7 +26,7 @@ from web.texts import Text, Words
 LISTINGS = 100
 """Those on one page."""
 INVITATIONS = 20
-"""Those that are shown at once. Strangers make them, and each that is declined makes room for another one."""
+"""The most invitations on the page. Strangers make them; after one is answered, the page shows the next."""
 
 
 class OwnListing(NamedTuple):

@@ -26,8 +26,8 @@ from web.texts import Text
 NOTHING_TYPED: Mapping[str, str] = {"user": "", "heir": ""}
 """The fields that somebody fills in."""
 LEAVING = Text(
-    "You lose your rights on this listing at once. API keys that you made go on working: its owner sees "
-    "them, and can revoke them. To come back you need a new invitation."
+    "You lose your rights on this listing at once. API keys that you made still work: the owner sees them, "
+    "and can revoke them. To come back, you need a new invitation."
 )
 
 

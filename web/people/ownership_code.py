@@ -1,4 +1,4 @@
-"""The code by which a user proves to control a bot: it stands in the application's public description."""
+"""The code by which a user proves to control a bot: it is in the application's public description."""
 
 from collections.abc import Callable
 

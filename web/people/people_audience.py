@@ -1,4 +1,4 @@
-"""People as visitors of pages. Law: whoever is signed in is a person, and some persons are moderators."""
+"""People as visitors of pages. Invariant: a visitor who is signed in is a person, or also a moderator."""
 
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
@@ -35,15 +35,19 @@ NOTICES: Mapping[str, Notice] = {
     "sent-again": Notice(Text("It is saved, and waits for another look of a moderator.")),
     "proven": Notice(Text("It is proven that the bot is yours. You can take the code out again.")),
     "taken-over": Notice(
-        Text("It is yours now. Its API keys and its webhook have ended: make new ones where you need them.")
+        Text("It is yours now. Its API keys and its webhook were removed: make new ones if you need them.")
     ),
-    "invited": Notice(Text("The person is invited. Send them the link: they get no message from here.")),
-    "co-owner-removed": Notice(Text("This person has no rights here any more.")),
+    "invited": Notice(
+        Text("The person is invited. Send them the link below: this site sends them no message.")
+    ),
+    "co-owner-removed": Notice(Text("This person has no rights on the listing any more.")),
     "offered": Notice(
-        Text("The listing is offered. Send the link: the new owner gets no message from here.")
+        Text(
+            "The ownership is offered. Send the link below to the new owner: this site sends them no message."
+        )
     ),
     "offer-withdrawn": Notice(Text("The offer is withdrawn. You stay the owner.")),
-    "keys-revoked": Notice(Text("The keys are deleted. They open nothing any more.")),
+    "keys-revoked": Notice(Text("The keys are deleted. They do not work any more.")),
     "joined": Notice(Text("You are a co-owner now.")),
     "inherited": Notice(Text("The listing is yours now.")),
     "declined": Notice(Text("You declined. Nothing has changed.")),
@@ -81,7 +85,7 @@ NOTICES: Mapping[str, Notice] = {
     ),
     "lifted": Notice(Text("The quarantine is lifted.")),
 }
-"""What a page says of the last action."""
+"""The notices of all actions, by name."""
 
 FIELD_LABELS: Mapping[str, Text] = {
     **LABELS,
@@ -136,7 +140,7 @@ def signed_in(visit: PersonVisit) -> Person:
 def done(
     path: str, notice: str, headers: Mapping[str, str] = NO_HEADERS, cookies: tuple[str, ...] = ()
 ) -> Done:
-    """Return the way to the page that says a notice of `NOTICES`."""
+    """Return the outcome of a form that leads to a page. `notice` is a name in `NOTICES`."""
     return Done(path, NOTICES[notice], headers, cookies)
 
 

@@ -1,9 +1,9 @@
-"""The profile of a listing, for those who may change it. Law: it is changed whole, and its owners stay.
+"""The profile of a listing, for users who may change it. Invariant: it is changed whole, and its owners stay.
 
 A preview is a POST that saves nothing. Saving a denied listing sends it to the moderators again. An approved
-one stays approved, and they look at the change: the form shows the version saved last, whichever the public
-sees. It says which version it was drawn from, so that of two owners who edit at once neither undoes in
-silence what the other has saved.
+one stays approved, and they look at the change. The form shows the version saved last, whichever the public
+sees. It names that version, so that of two owners who edit at once, neither overwrites the other's version
+unseen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ OVERTAKEN = Text(
 
 
 class Draft(NamedTuple):
-    """What a form holds, and the version of the profile that it was drawn from."""
+    """The values of a form, and the version of the profile that it was drawn from."""
 
     profile: Mapping[str, Any]
     version: str

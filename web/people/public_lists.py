@@ -1,4 +1,4 @@
-"""The first page, and the lists of bots and servers, for everybody. Law: a page shows its JSON.
+"""The first page, and the lists of bots and servers, for everybody. Invariant: a page shows its JSON.
 
 Lists are those of the catalogue (`listings/list_orders.py`); a search has its own order, the best first.
 """
@@ -42,14 +42,14 @@ ON_FIRST = 8
 FOUND = 48
 """The most that a search shows."""
 LONGEST = 200
-"""How many characters of a search count."""
+"""The characters of a search that count."""
 LOOKED_THROUGH = 250
-"""How many results are looked through for those of a category or with a keyword."""
+"""The results that are looked through for those of a category or with a keyword."""
 PREFIXES: Mapping[Kind, str] = {"bots": BOTS, "servers": SERVERS}
 HOME_ORDERS = tuple(
     ListOrder(Shelf(prefix), sort) for prefix in PREFIXES.values() for sort in ("month", "newest")
 )
-"""The orders of the first page, which whoever comes first after a start finds made."""
+"""The orders of the first page. They are made at a start."""
 ABOUT = Text(
     "Owners list their bots and servers here, users vote for them, and every vote reaches its owner."
 )
@@ -67,7 +67,7 @@ NO_INDEX = {"x-robots-tag": "noindex"}
 
 
 class Wanted(NamedTuple):
-    """What a list was asked for. `q` is a search."""
+    """The query of a list. `q` is a search."""
 
     kind: Kind
     category: str
@@ -152,20 +152,17 @@ class PublicLists:
 
     async def _list(self, visit: PersonVisit, wanted: Wanted, most: int | None = None) -> PublicList:
         shelf = Shelf(PREFIXES[wanted.kind], category=wanted.category, keyword=folded(wanted.keyword))
+        refs: Sequence[str] = ()
+        following: str | None = None
         total: int | None = None
         if wanted.q and self._search is not None:
             asker = address_key(visit.request.address)
             refs = await self._found(self._search, wanted, shelf, min(most or FOUND, FOUND), asker)
-            following = None
         elif not self._catalogue.on_shelf(shelf):
-            refs, following, total = (
-                [],
-                None,
-                0,
-            )  # anybody may ask for any keyword: no order is made and kept for it
+            total = 0  # anybody may ask for any keyword: no order is made and kept for it
         else:
             page = await self._keeper.page(ListOrder(shelf, wanted.sort), wanted.after, most or LISTED)
-            refs, following, total = [*page.refs], page.next, page.total
+            refs, following, total = page
         return PublicList(
             kind=wanted.kind,
             category=wanted.category or None,
@@ -207,7 +204,7 @@ class PublicLists:
         return found
 
     def _total(self, order: ListOrder) -> int:
-        """Return how many listings the first page of a list would count."""
+        """Return the total that the first page of a list would show."""
         known = self._keeper.total(order)
         return known if known is not None else len(self._catalogue.on_shelf(order.shelf))
 

@@ -15,6 +15,10 @@ from web.people.questions import REFUSALS, refused_by
 from web.people.review_desk import LENGTHS, OWN, ReviewDesk
 from web.texts import Text
 
+OTHER_OWNER = Text(
+    "The listing has another owner than the one that you saw. Look at it again. Nothing has changed for "
+    "either."
+)
 _FIELDS = {"reason": "quarantine"}
 """The fields of the form whose names differ from those of the endpoint's body: another form has a reason."""
 
@@ -45,6 +49,8 @@ class QuarantinePages:
         if "decide" not in access.rights:
             return await desk.page(visit, access, form, {"": OWN}, 403)
         owner, act = access.row.owner_id, form.text("act")
+        if form.text("owner") not in {"", owner}:
+            return await desk.page(visit, access, form, {"": OTHER_OWNER}, 409)
         try:
             self._moderators.refuse_moderator(owner)
             await desk.answers.reply(operation, visit.request, owner, act, body=body)

@@ -1,6 +1,7 @@
-"""The page on which a moderator decides. Law: one submission is decided once, by somebody who has seen it.
+"""The page on which a moderator decides. Invariant: one submission is decided once, by somebody who has seen
+it.
 
-A decision is asked of the same endpoints as the operator's. The page sends the version that it showed, or the
+Decisions go through the same endpoints as the operator's. The page sends the version that it showed, or the
 time of it, so nobody decides on a version that they have not seen: an owner may edit meanwhile, and another
 moderator may be faster. Nobody decides on a listing of their own.
 """
@@ -77,50 +78,56 @@ class ReviewPages:
 
     async def withdraw(self, visit: PersonVisit) -> Shown:
         """Withdraw the approval of a listing."""
-        access, form = self._desk.listing(visit), visit.form()
-        reason = self._reason(access, form, "withdraw_")
-        if not reason and "decide" in access.rights:
-            return await self._desk.page(visit, access, form, {"withdraw_reason": NO_REASON}, 400)
-        return await self._on_approved(visit, access, "withdraw{}", {"reason": reason}, "withdrawn")
+        access, prefix = self._desk.listing(visit), "withdraw_"
+        body = {"reason": self._reason(access, visit.form(), prefix)}
+        operation = _operation("withdraw", access.row)
+        return await self._on_approved(visit, access, operation, body, "withdrawn", prefix)
 
     async def agree(self, visit: PersonVisit) -> Shown:
         """Agree to the change of an approved listing."""
         access, body = self._desk.listing(visit), {"version": visit.form().get("seen", "")}
-        return await self._on_approved(visit, access, "agreeTo{}Change", body, "agreed")
+        operation = f"{_operation('agreeTo', access.row)}Change"
+        return await self._on_approved(visit, access, operation, body, "agreed")
 
     async def refuse(self, visit: PersonVisit) -> Shown:
         """Refuse the change of an approved listing."""
         access, form = self._desk.listing(visit), visit.form()
-        reason = self._reason(access, form)
-        if not reason and "decide" in access.rights:
-            return await self._desk.page(visit, access, form, {"reason": NO_REASON}, 400)
-        body = {"version": form.get("seen", ""), "reason": reason}
-        return await self._on_approved(visit, access, "refuse{}Change", body, "refused")
+        body = {"version": form.get("seen", ""), "reason": self._reason(access, form)}
+        operation = f"{_operation('refuse', access.row)}Change"
+        return await self._on_approved(visit, access, operation, body, "refused")
 
     def _reason(self, access: Access, form: FormPost, prefix: str = "") -> str:
-        """Return the reason that a form gives: a chosen one, own words, or both."""
+        """Return the reason that a form gives: a chosen one, own words, or both. Empty if it gives none."""
         reasons = self._desk.reasons_for(kind_of_ref(access.row.ref))
         preset = next((each for each in reasons if each.key == form.text(f"{prefix}reason")), None)
         words = form.text(f"{prefix}words")
-        return denial_text(*((preset.title, preset.text) if preset is not None else ()), words)
+        return denial_text(preset.title, preset.text, words) if preset is not None else denial_text(words)
 
     async def _on_approved(
-        self, visit: PersonVisit, access: Access, name: str, body: Mapping[str, Any], notice: str
+        self,
+        visit: PersonVisit,
+        access: Access,
+        operation: str,
+        body: Mapping[str, str],
+        notice: str,
+        prefix: str = "",
     ) -> Shown:
         """Decide about an approved listing. If it is not as the moderator has seen it, the page shows it as
         it is now, with the words that were typed.
 
         Args:
-            name: the name of the endpoint, with a place for the kind.
+            operation: the name of the endpoint.
+            prefix: the beginning of the names of the form's fields.
         """
         row, form = access.row, visit.form()
         if "decide" not in access.rights:
             return await self._desk.page(visit, access, form, {"": OWN}, 403)
+        if body.get("reason") == "":
+            return await self._desk.page(visit, access, form, {f"{prefix}reason": NO_REASON}, 400)
         try:
-            operation = name.format("Bot" if kind_of_ref(row.ref) == "bots" else "Server")
             await self._answers.reply(operation, visit.request, row.id, body=body)
         except REFUSALS as error:
-            fields = {"reason": "withdraw_words" if "version" not in body else "words", "version": ""}
+            fields = {"reason": f"{prefix}words", "version": ""}
             return await self._again(visit, access, form, error, fields)
         return done("/review", notice)
 

@@ -1,4 +1,5 @@
-"""Signing in through the chat platform, and out. Law: a session opens only in the browser that asked for it.
+"""Signing in through the chat platform, and out. Invariant: a session opens only in the browser that asked
+for it.
 
     GET /signin -> POST /signin -> (the user decides at the platform) -> GET /signin/callback -> page wanted
 
@@ -18,6 +19,7 @@ from chatplatform.authorization import (
     RANDOM_BYTES,
     Failure,
     SignInFailed,
+    is_answer_to,
     new_sign_in,
     read_callback,
     sign_in_url,
@@ -132,8 +134,8 @@ class SignInPages:
     Args:
         attempts: how often an address may start a sign-in or come back from one.
         random: returns so many random bytes.
-        lists: take the servers of whoever comes to list one.
-        states: those of the sign-ins that came back.
+        lists: keep the servers of a user who comes to list one.
+        states: the states of sign-ins that came back.
     """
 
     def __init__(
@@ -166,9 +168,9 @@ class SignInPages:
         return see_other(to) if visit.visitor is not None else self._form(visit, to)
 
     def start(self, visit: PersonVisit) -> Shown:
-        """Send the browser to the platform. For whoever is signed in already it is a new sign-in.
+        """Send the browser to the platform. For a user who is signed in already it is a new sign-in.
 
-        The platform lets those pass who are signed in here, if it still knows them. After an attempt that
+        The platform lets users pass who are signed in here, if it still knows them. After an attempt that
         failed it asks them, because a refusal to let them pass would be repeated for ever.
         """
         to = way_back(visit.form().text("to"), HOME)
@@ -188,7 +190,7 @@ class SignInPages:
         return see_other(at_platform, cookies=(self._cookies.sign_in.opened(value),))
 
     async def finish(self, visit: PersonVisit) -> Shown:
-        """Sign in whoever comes back from the platform."""
+        """Sign in a user who comes back from the platform."""
         value = self._cookies.sign_in.value(visit.request.headers)
         under_way = self._seal.opened(value, self._clock.now_ms())
         to = under_way.return_to if under_way is not None else HOME
@@ -196,18 +198,17 @@ class SignInPages:
         if under_way is not None:  # any page of the web can send a browser here without one
             attempt = self._attempt(self._finished, visit)
             if not attempt.allowed:
-                return self._failed("often", self._outcomes["often"], to, cleared, attempt)
+                return self._failed("often", to, cleared, attempt)
         try:
             session = await self._session(visit, under_way)
         except SignInFailed as failed:
-            return self._failed(failed.why, self._outcomes[failed.why], to, cleared)
+            return self._failed(failed.why, to, cleared)
         except PlatformAway as away:
-            outcome = self._outcomes["away"]
-            return self._failed("away", outcome, to, cleared, retry_seconds=away.retry_seconds)
+            return self._failed("away", to, cleared, retry_seconds=away.retry_seconds)
         except Unavailable:
-            return self._failed("unsaved", self._outcomes["unsaved"], to, cleared)
+            return self._failed("unsaved", to, cleared)
         except Refusal as refusal:  # of the rules on users
-            return self._failed(None, _refused(reply_to(refusal)), to, cleared)
+            return _failure(_refused(reply_to(refusal)), to, cleared)
         return see_other(to, cookies=(self._cookies.session.opened(session), *cleared))
 
     async def sign_out(self, visit: PersonVisit) -> Shown:
@@ -222,9 +223,10 @@ class SignInPages:
         """
         headers = visit.request.headers
         request = under_way.request if under_way is not None else None
-        code = read_callback(visit.request.query, request)
-        if request is None or not await self._states.take(request.state):
+        query = visit.request.query
+        if request is None or not (is_answer_to(query, request) and await self._states.take(request.state)):
             raise SignInFailed("state")
+        code = read_callback(query, request)  # after that: a refusal uses the state up, too
         platform = self._place.platform
         token = await platform.token(token_form(code, self._place.redirect_uri, request))
         user = await platform.user(token)
@@ -260,25 +262,31 @@ class SignInPages:
 
     def _failed(
         self,
-        why: Why | None,
-        outcome: Outcome,
+        why: Why,
         to: str,
         cookies: tuple[str, ...],
         limits: Decision | None = None,
         retry_seconds: float | None = None,
     ) -> Page:
-        if why is not None:  # else it is told, with the user
-            tell("sign_in_failed", why=why)
-        values = {
-            "why": outcome.why,
-            "what_to_do": outcome.what_to_do,
-            "wait_seconds": limits.reset_seconds if limits is not None else retry_seconds,
-            "to": to,
-        }
-        headers = {"retry-after": str(ceil(retry_seconds))} if retry_seconds is not None else NO_HEADERS
-        return Page(
-            "people/sign_in_failed.html", outcome.title, values, outcome.status, headers, limits, cookies
-        )
+        tell("sign_in_failed", why=why)
+        return _failure(self._outcomes[why], to, cookies, limits, retry_seconds)
+
+
+def _failure(
+    outcome: Outcome,
+    to: str,
+    cookies: tuple[str, ...],
+    limits: Decision | None = None,
+    retry_seconds: float | None = None,
+) -> Page:
+    values = {
+        "why": outcome.why,
+        "what_to_do": outcome.what_to_do,
+        "wait_seconds": limits.reset_seconds if limits is not None else retry_seconds,
+        "to": to,
+    }
+    headers = {"retry-after": str(ceil(retry_seconds))} if retry_seconds is not None else NO_HEADERS
+    return Page("people/sign_in_failed.html", outcome.title, values, outcome.status, headers, limits, cookies)
 
 
 def _refused(refused: Reply) -> Outcome:

@@ -1,8 +1,8 @@
-"""The states of sign-ins that came back. Law: a state counts once, whatever becomes of its sign-in.
+"""The states of sign-ins that came back. Invariant: a state counts once, whatever becomes of its sign-in.
 
 This node remembers a state until its sign-in would be too old. In a fleet, Redis remembers it for all nodes.
 Two gaps remain, in which a state may count twice: at one node before and after its restart, and at two nodes
-while Redis is away. The platform refuses the same code again all the same.
+while Redis is away. Even then the platform refuses a code that was used before.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from web.cookies import SIGN_IN_SECONDS
 MOST_STATES = 100_000
 """With more sign-ins in ten minutes, the oldest state is forgotten."""
 FirstInFleet = Callable[[str, float], Awaitable[bool]]
-"""Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it."""
+"""Takes a digest and the seconds to remember it; returns false if a node of the fleet has taken it before."""
 
 
 class SignInStates:
@@ -22,13 +22,13 @@ class SignInStates:
         self._clock = clock
         self._first_in_fleet = first_in_fleet
         self._used: dict[str, int] = {}
-        """When a state may be forgotten (monotonic nanoseconds), by its digest, the oldest first."""
+        """The time at which a state may be forgotten (monotonic ns), by its digest, the oldest first."""
 
     def __len__(self) -> int:
         return len(self._used)
 
     async def take(self, state: str) -> bool:
-        """Return true if the state is used for the first time."""
+        """Remember the state. Return true if it is used for the first time."""
         used, now_ns = self._used, self._clock.monotonic_ns()
         digest = hashlib.sha256(state.encode()).hexdigest()
         if digest in used:

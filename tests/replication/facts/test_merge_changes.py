@@ -1,6 +1,6 @@
 """replication/facts/merge.py: edits of approved listings and decisions about them at several nodes.
 
-Profile, change and review are one part: what stands is what some node wrote as a whole.
+Profile, change and review are one part: they are always those that one node wrote together.
 """
 
 from typing import Any

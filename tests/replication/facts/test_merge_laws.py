@@ -366,7 +366,7 @@ def assert_parts(row: Listing, life: Life, book: Book) -> None:
 
 
 def unsent(written: list[Any]) -> list[Any]:
-    """What was written, without who sent a change: that one may be erased."""
+    """Return the written fields without the sender of a change, who may be erased."""
     return [replace(each, by="") if isinstance(each, PendingChange) else each for each in written]
 
 

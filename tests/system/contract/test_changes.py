@@ -32,7 +32,7 @@ KEYS = f"{BOT_PATH}/keys"
 
 @pytest.fixture(params=["after", "before"])
 def mode(request: pytest.FixtureRequest) -> str:
-    """What `review.edits` says."""
+    """The value of `review.edits`."""
     mode: str = request.param
     return mode
 

@@ -36,7 +36,7 @@ def test_an_extra_owner_is_invited_accepts_and_leaves(gateway: ThreadGateway) ->
 
 def test_nobody_becomes_an_extra_owner_without_an_invitation(gateway: ThreadGateway) -> None:
     refused = gateway.operate("POST", f"{MEMBER}/accept", {})
-    assert (refused.status_code, refused.json()["error"]) == (404, "The user is not invited, or no longer.")
+    assert (refused.status_code, refused.json()["error"]) == (404, "The user has no invitation.")
 
 
 @pytest.mark.parametrize("user", ["1", "me", OWNER + "0000"])
@@ -85,3 +85,18 @@ def test_the_list_of_keys_says_who_made_them(gateway: ThreadGateway) -> None:
     gateway.done("POST", f"{BOTS}/keys", {"name": "second"})
     keys = gateway.done("GET", f"{BOTS}/keys")["keys"]
     assert [key["made_by"] for key in keys] == [["operator"]] * len(keys)
+
+
+@pytest.mark.parametrize("one", [BOTS, SERVERS])
+@pytest.mark.parametrize("who", [OWNER, USER], ids=["owner", "heir"])
+def test_nobody_inherits_while_owner_or_heir_may_not_submit(
+    gateway: ThreadGateway, one: str, who: str
+) -> None:
+    gateway.done("PUT", f"{one}/hand-over", {"heir": USER})
+    quarantine = f"/manage/users/{who}/quarantines/submit"
+    gateway.done("PUT", quarantine, {"reason": "Spam."})
+    refused = gateway.operate("POST", f"{one}/hand-over/accept", {"heir": USER})
+    assert (refused.status_code, refused.json()["error"]) == (403, "The user is under quarantine: Spam.")
+    assert gateway.done("GET", one)["owner_id"] == OWNER
+    gateway.done("DELETE", quarantine)
+    assert gateway.done("POST", f"{one}/hand-over/accept", {"heir": USER})["owner_id"] == USER

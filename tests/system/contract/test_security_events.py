@@ -173,8 +173,22 @@ def test_who_becomes_an_owner_is_told(gateway: PeopleGateway, told: Told) -> Non
     assert (invited["event"], joined["event"]) == ("co_owner_invited", "co_owner_joined")
     assert joined["user"] == f"users/{CLEO}"
     offered = gateway.operate("PUT", f"/manage/{BOT}/hand-over", {"heir": ADA})
-    assert told.only(offered)["event"] == "hand_over_offered"
+    line = told.only(offered)
+    assert (line["event"], line["owner"], line["heir"]) == (
+        "hand_over_offered",
+        f"users/{OWNER}",
+        f"users/{ADA}",
+    )
     gateway.done("POST", f"/manage/{BOT}/hand-over/accept", {"heir": ADA})
     line, kept = told.lines()
     assert (line["event"], line["owner"]) == ("handed_over", f"users/{ADA}")
     assert (kept["event"], kept["user"]) == ("co_owner_joined", f"users/{OWNER}")
+
+
+def test_a_listing_that_is_removed_with_its_keys_is_told(gateway: PeopleGateway, told: Told) -> None:
+    list_bot(gateway, decision="approve")
+    ada = gateway.person(ADA)
+    told.lines()
+    removed = ada.post(f"/{BOT}/manage/danger", {"name": "Test bot"})
+    assert removed.status_code == 303
+    assert told.only(removed) == {"event": "listing_removed", "by": f"users/{ADA}", "listing": BOT}

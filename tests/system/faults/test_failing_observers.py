@@ -1,4 +1,4 @@
-"""What only observes a gateway may lack everything: vote checks and votes go on, and the process lives."""
+"""Observers of a gateway may lack everything: vote checks and votes go on, and the process lives."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ from tests.support.raw_http_client import OPERATOR, calling, request
 from tests.support.webhook_receiver import Receiver
 
 POINTS = 1
-"""How many times the timeline must look and find nothing to read: it looks every two seconds."""
+"""The times that the timeline must look and find nothing to read: it looks every two seconds."""
 WITHOUT_PROC = 'mount -t tmpfs -o ro none /proc && exec "$@"'
 
 

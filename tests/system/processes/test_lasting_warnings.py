@@ -1,5 +1,5 @@
-"""What lasts for a while is in the log twice: as a warning when it begins and at the level INFO when it
-is over, without secrets.
+"""A trouble that lasts is in the log twice: as a warning when it begins, and at the level INFO when it is
+over, without secrets.
 
 tests/system/fleet/test_warnings.py does the same with a node of a fleet that is behind.
 """

@@ -29,11 +29,11 @@ def test_the_overview_shows_the_process(gateway: ThreadGateway, visitor: PageVis
 def test_a_banner_says_what_is_wrong_now_as_the_api_does(
     gateway: ThreadGateway, visitor: PageVisitor
 ) -> None:
-    assert "Wrong now" not in words(visitor.page("/debug"))
+    assert "Concerns" not in words(visitor.page("/debug"))
     for _ in range(301):
         gateway.voters("vg_" + "k" * 43)
     (concern,) = gateway.done("GET", "/debug/state")["concerns"]
-    assert f"Wrong now {concern['text']} {concern['action']}" in words(visitor.page("/debug"))
+    assert f"Concerns {concern['text']} {concern['action']}" in words(visitor.page("/debug"))
     assert gateway.done("GET", "/debug/overview.json")["concerns"] == [concern]
 
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.support.owned_listings import list_bot, list_server
+from core.trail import KEPT
+from tests.support.gateways import BOT_SUBMISSION
+from tests.support.owned_listings import forbid_to_submit, list_bot, list_server
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
 from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
@@ -30,7 +32,7 @@ def test_who_is_invited_finds_it_and_accepts(gateway: PeopleGateway, ben: Person
     assert "Test bot : you are invited to be a co-owner" in words(mine)
     assert f'href="{HERE}"' in mine
     page = words(ben.page(HERE))
-    assert f"Ada, who owns bots {ADA} invites you to manage Test bot together." in page
+    assert f"Ada, who owns bots {ADA} invites you to become a co-owner of Test bot ." in page
     assert "You are a co-owner now." in words(ben.acted(HERE, {"act": "join"}))
     assert gateway.done("GET", f"/manage/bots/{READY}")["extra_owners"] == [BEN]
     assert "Test bot has a new co-owner." in words(gateway.person(ADA).page("/me/notices"))
@@ -47,7 +49,7 @@ def test_who_declines_has_nothing_and_the_owner_is_told(gateway: PeopleGateway, 
     assert ben.get(HERE).status_code == 404
     told = words(gateway.person(ADA).page("/me/notices"))
     assert "Somebody declined to be a co-owner of Test bot ." in told
-    assert "The new owner declined Test bot . It stays yours." in told
+    assert "Your offer to hand over Test bot was declined. You stay the owner." in told
 
 
 @pytest.mark.parametrize("act", ["join", "take", "decline", "decline_offer", "", "x"])
@@ -99,3 +101,31 @@ def test_of_many_invitations_the_first_are_shown(gateway: PeopleGateway, ben: Pe
     assert "There are 2 more." in words(page)
     for bot in bots:
         gateway.done("DELETE", f"/manage/bots/{bot}")
+
+
+@pytest.mark.parametrize("who", [ADA, BEN], ids=["owner", "heir"])
+def test_nobody_inherits_while_owner_or_heir_may_not_submit(gateway: PeopleGateway, who: str) -> None:
+    gateway.clock.advance(600)
+    list_bot(gateway)
+    gateway.done("PUT", f"/manage/bots/{READY}/hand-over", {"heir": BEN})
+    ben = gateway.person(BEN)
+    forbid_to_submit(gateway, who, 60)
+    refused = ben.post(HERE, {"act": "take"})
+    assert (refused.status_code, "It was" in words(refused.text)) == (
+        (403, True) if who == BEN else (409, False)
+    )
+    assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == ADA
+    gateway.clock.advance(61)
+    ben.acted(HERE, {"act": "take"})
+    assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == BEN
+
+
+def test_a_new_owner_who_saves_often_washes_no_notice_away(gateway: PeopleGateway, ben: Person) -> None:
+    list_bot(gateway)
+    gateway.done("PUT", f"/manage/bots/{READY}/hand-over", {"heir": BEN})
+    ben.acted(HERE, {"act": "take"})
+    form = {name: value for name, value in BOT_SUBMISSION.items() if name != "id"} | {"owner_id": BEN}
+    for number in range(KEPT + 1):
+        gateway.clock.advance(1)
+        gateway.done("PUT", f"/manage/bots/{READY}", {**form, "name": f"Version {number}"})
+    assert f"Version {KEPT} has a new owner." in words(gateway.person(ADA).page("/me/notices"))

@@ -152,7 +152,7 @@ def test_an_erasure_is_no_way_out_of_a_quarantine(gateway: PeopleGateway, ben: P
 
 def test_a_listing_stays_when_its_owner_is_forgotten_and_the_page_says_so(gateway: PeopleGateway) -> None:
     ada = gateway.person(ADA)
-    assert "You own 1 listing. It stays, with your id as its owner" in words(ada.page("/me/data"))
+    assert "You own 1 listing. It stays, with your user ID as its owner" in words(ada.page("/me/data"))
     ada.acted("/me/data", {"word": "erase"})
     assert gateway.done("GET", f"/manage/bots/{BOT}")["owner_id"] == ADA
 
@@ -161,7 +161,7 @@ def test_to_be_forgotten_takes_a_fresh_sign_in(gateway: PeopleGateway, ben: Pers
     gateway.clock.advance(3_600)
     answer = ben.post("/me/data", {"word": "erase"})
     assert (answer.status_code, "Is it still you?" in answer.text) == (403, True)
-    assert "To be forgotten cannot be undone" in answer.text
+    assert "An erasure cannot be undone" in answer.text
     assert ben.get("/me/data").status_code == 200
     assert ben.sign_in_as(BEN, "/me/data").headers["Location"] == "/me/data"
     assert ben.post("/me/data", {"word": "erase"}).status_code == 303
@@ -174,7 +174,7 @@ def test_who_is_forgotten_is_in_no_listing_of_others(gateway: PeopleGateway, ben
     let_join(gateway, OTHER_BOT, BEN, CLEO)
     gateway.done("POST", f"/manage/bots/{OTHER_BOT}/deny", {"reason": "It is too quiet."})
     text = words(ben.page("/me/data"))
-    assert "You are an extra owner of 1 listing. You are taken out of it" in text
+    assert "You are a co-owner of 1 listing. You stop being one" in text
     assert "You own" not in text
     assert ben.post("/me/data", {"word": "erase"}).status_code == 303
     row = gateway.gateway.ledger.state.listings[f"bots/{OTHER_BOT}"]

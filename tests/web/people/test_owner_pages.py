@@ -112,7 +112,7 @@ def test_the_keys_of_who_was_taken_out_are_listed_and_revoked(gateway: PeopleGat
     theirs = [issue(gateway, BEN, name) for name in ("first of Ben", "second of Ben", "third of Ben")]
     assert "Keys of former owners" not in ada.page(HERE)
     page = ada.acted(HERE, {"act": "remove", "user": BEN})
-    assert "This person has no rights here any more." in words(page)
+    assert "This person has no rights on the listing any more." in words(page)
     assert ("of Ada" in page, page.count("of Ben</th>")) == (False, 3)
     ids = re.findall(r'name="key" value="([0-9a-f]{24})"', page)
     assert [gateway.voters(key, READY).status_code for key in (mine, *theirs)] == [200] * 4
@@ -156,7 +156,7 @@ def test_a_listing_is_handed_over_when_the_heir_accepts(
     assert "You stay the owner unless they accept." in words(page)
     ben = gateway.person(BEN)
     assert (shown(gateway, one)["owner_id"], ben.get(f"{one}/manage").status_code) == (ADA, 404)
-    assert "it is offered to you" in words(ben.page("/me"))
+    assert "you are offered the ownership" in words(ben.page("/me"))
     assert "The listing is yours now." in words(ben.acted(f"{one}/invitation", {"act": "take"}))
     assert shown(gateway, one)["owner_id"] == BEN
     assert ben.get(f"{one}/manage/owners").status_code == 200
@@ -179,7 +179,7 @@ def test_an_offer_is_withdrawn_and_lapses(gateway: PeopleGateway, ada: Person) -
     gateway.clock.advance(7 * 86_400)
     ben, ada = gateway.person(BEN), gateway.person(ADA)
     assert "The offer lapsed" in words(ben.page(INVITATION))
-    assert "offered to you" not in words(ben.page("/me"))
+    assert "offered the ownership" not in words(ben.page("/me"))
     assert ben.post(INVITATION, {"act": "take"}).status_code == 404
     assert "Offer the ownership" in ada.page(HERE)
     assert owners(gateway) == (ADA, [], [])

@@ -1,5 +1,6 @@
 """web/people/quarantine_pages.py: moderators forbid owners something for a time, on a whole gateway."""
 
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from people.quarantine import MOST_CHARACTERS
 from tests.support.gateways import BOT_SUBMISSION
 from tests.support.page_visitor import words
 from tests.support.people_gateway import PeopleGateway, Person
-from tests.support.platform_stand_in import ADA, CLEO, DAN, READY
+from tests.support.platform_stand_in import ADA, BEN, CLEO, DAN, READY
 
 HERE = f"/review/bots/{READY}"
 DAY_SECONDS = 86_400
@@ -106,3 +107,18 @@ def test_moderators_have_no_power_over_moderators_and_themselves(
     row = gateway.gateway.ledger.state.users.get(user_ref(other))
     assert row is None or row.quarantines == ()
     assert cleo.get("/me").status_code == 200
+
+
+def test_whoever_becomes_the_owner_meanwhile_is_not_meant(gateway: PeopleGateway, cleo: Person) -> None:
+    seen = re.findall(r'name="owner" value="([0-9]+)"', cleo.page(HERE))
+    assert seen == [ADA]
+    owned_by(gateway, BEN)
+    refused = cleo.post(f"{HERE}/quarantine", {**TERMS, "owner": ADA})
+    assert (refused.status_code, "another owner than the one that you saw" in refused.text) == (409, True)
+    assert TERMS["quarantine"] in refused.text
+    assert in_force(cleo) == []
+    cleo.acted(f"{HERE}/quarantine", {**TERMS, "owner": BEN})
+    refused = cleo.post(f"{HERE}/lift", {"act": TERMS["act"], "owner": ADA})
+    assert (refused.status_code, len(in_force(cleo))) == (409, 1)
+    cleo.acted(f"{HERE}/lift", {"act": TERMS["act"], "owner": BEN})
+    assert in_force(cleo) == []

@@ -110,7 +110,7 @@ def test_a_swapped_profile_is_public_at_once_or_not_before_a_moderator_agrees(
     swap(gateway)
     indexed(gateway, stranger)
     for visitor in (stranger, ben):
-        gateway.clock.advance(60)  # lists are made anew
+        gateway.clock.advance(60)  # lists are made again
         visitor.get("/bots.json")
         found = seen_by(visitor)
         assert (BAD in found, GOOD in found) == (shows_at_once, not shows_at_once)
@@ -151,7 +151,7 @@ def test_its_owner_reads_what_everybody_sees(
     assert "change waits" in words(ada.page(MANAGE))
     form = ada.page(f"{MANAGE}/profile")
     assert f'value="{BAD}"' in form
-    expected = "Everybody sees your last change" if shows_at_once else "Until then everybody sees the version"
+    expected = "Everybody sees your last change" if shows_at_once else "everybody sees the previous version"
     assert expected in words(form)
     swap(gateway, name="Freer Nitro")
     assert 'value="Freer Nitro"' in ada.page(f"{MANAGE}/profile")
@@ -329,7 +329,9 @@ def test_who_may_not_submit_does_not_edit_either(gateway: PeopleGateway, who: st
 def test_nobody_edits_for_an_owner_who_may_not_submit(gateway: PeopleGateway) -> None:
     let_join(gateway, READY, BEN)
     forbid_to_submit(gateway, ADA, 60)
-    assert gateway.person(BEN).post(f"{MANAGE}/profile", typed()).status_code == 403
+    refused = gateway.person(BEN).post(f"{MANAGE}/profile", typed())
+    assert (refused.status_code, "The owner of the listing may not submit" in refused.text) == (409, True)
+    assert "spam" not in refused.text, "the reason is a matter of the owner"
     form = {**BOT_SUBMISSION, "owner_id": ADA, "name": BAD}
     del form["id"]
     answer = gateway.operate("PUT", f"/manage/bots/{READY}", form)

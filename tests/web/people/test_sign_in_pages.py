@@ -239,6 +239,15 @@ def test_a_sign_in_that_failed_has_used_its_state_up(site: PeopleSite, visitor: 
     refused(visitor, decided_at(address, ADA), 400, "or it is used up")
 
 
+@pytest.mark.parametrize("answer", ["error=access_denied", "error=server_error", "code=%20", ""])
+def test_a_refusal_at_the_platform_uses_the_state_up(visitor: PeopleVisitor, answer: str) -> None:
+    address = visitor.started()
+    kept = visitor.cookies[SIGN_IN]
+    visitor.come_back(f"/signin/callback?{answer}&state={state_of(address)}")
+    visitor.keep(SIGN_IN, kept)
+    refused(visitor, decided_at(address, ADA), 400, "or it is used up")
+
+
 def test_a_request_that_is_too_old_counts_for_nothing(site: PeopleSite, visitor: PeopleVisitor) -> None:
     back = decided_at(visitor.started(), ADA)
     site.clock.advance(SIGN_IN_SECONDS)

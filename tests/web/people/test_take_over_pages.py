@@ -74,7 +74,7 @@ def test_a_squatted_bot_goes_to_the_one_whose_code_is_in_its_description(
     ben = gateway.person(BEN)
     assert ben.get(MANAGE).status_code == 404
     assert "Squatted is not yours any more" in words(ben.page("/me/notices"))
-    assert "Squatted was taken over by an owner who proved it" in words(ada.page("/me/notices"))
+    assert "Squatted was taken over: its new owner proved the ownership" in words(ada.page("/me/notices"))
 
 
 def test_a_denied_bot_leads_its_new_owner_to_the_profile(gateway: PeopleGateway, ada: Person) -> None:
@@ -97,7 +97,7 @@ def test_a_proven_owner_keeps_the_bot(gateway: PeopleGateway, ada: Person) -> No
     describe(gateway, f"{code_on(ben.page(MANAGE))} {code}")
     ben.acted(f"{MANAGE}/prove")
     page = ada.page(HERE)
-    assert "The present owner has proven to own the bot." in words(page)
+    assert "The present owner has proven that they own the bot." in words(page)
     assert '<code class="code">' not in page
     assert ada.post(HERE).status_code == 409
     assert gateway.done("GET", f"/manage/bots/{READY}")["owner_id"] == BEN
@@ -160,7 +160,7 @@ def test_a_manager_takes_an_unproven_server_and_no_proven_one(gateway: PeopleGat
     list_server(gateway, MANAGED, BEN)
     prove_for(gateway, f"servers/{MANAGED}", BEN)
     answer = ada.post(here)
-    assert (answer.status_code, "proven to manage the server" in answer.text) == (409, True)
+    assert (answer.status_code, "proven that they manage the server" in answer.text) == (409, True)
     assert gateway.done("GET", f"/manage/servers/{MANAGED}")["owner_id"] == BEN
 
 
