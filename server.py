@@ -171,7 +171,7 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
 
     from handlers.recent_errors import RecentErrors
     from handlers.redaction import Redactor
-    from serving.log_output import LogOutput, begin_logging
+    from serving.log_output import LogOutput, begin_logging, standard_error
     from settings.model import SECRETS, SettingsError
     from settings.sources import set_twice
     from snapshot.recovery import UNREADABLE
@@ -183,11 +183,11 @@ def serve_command(config: Path | None, demo: bool, **flags: object) -> None:
     except SettingsError as error:
         if error.log_form == "text":
             raise _not_valid(str(error)) from None
-        begin_logging(LogOutput(error.log_form, Redactor(), sys.stderr.buffer), "INFO")
+        begin_logging(LogOutput(error.log_form, Redactor(), standard_error()), "INFO")
         for mistake in str(error).splitlines():
             log.critical("the settings are not valid: %s", mistake)
         raise SystemExit(2) from None
-    output = LogOutput(settings.log.form, Redactor(), sys.stderr.buffer)
+    output = LogOutput(settings.log.form, Redactor(), standard_error())
     begin_logging(output, settings.log.level)
     for secret in set_twice(config, os.environ, SECRETS):
         log.warning("%s is set twice: %s is used, %s is ignored", secret.name, secret.used, secret.unused)

@@ -57,7 +57,7 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
-from serving.log_output import LogOutput
+from serving.log_output import LogOutput, standard_error
 from serving.loop_share import LoopShare
 from serving.observers import Observers
 from serving.supervisor import Supervisor
@@ -136,7 +136,7 @@ async def serve(
 
     Raises FolderUnusable and UNREADABLE if it cannot start, and an ExceptionGroup if a background task fails.
     """
-    output = output or LogOutput("text", Redactor(), sys.stderr.buffer)
+    output = output or LogOutput("text", Redactor(), standard_error())
     errors = errors or RecentErrors(output.redactor)
     supervisor = Supervisor(os.environ, clock)
     async with AsyncExitStack() as stack:

@@ -25,6 +25,8 @@ from metrics.families import Family
 NAMESPACE = "votegate"
 UNITS = ("seconds", "bytes")
 _KNOWN_VERSION = re.compile(r"; version=(0\.0\.4|1\.0\.0);")
+_KINDS = {"application/openmetrics-text", "text/plain", "text/*", "*/*"}
+_QUALITY = re.compile(r"[01](\.\d{0,3})?", re.ASCII)
 _BOUNDS = [f"{bound:g}" for bound in BOUNDS_SECONDS] + ["+Inf"]
 
 
@@ -38,12 +40,27 @@ def exposition(families: Sequence[Family], accept: str = "") -> Exposed:
 
 
 def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
-    """Choose as the library does, but only versions that it writes: it claims any that a request names."""
-    with suppress(TypeError):  # raised for a version that is no number
-        encode, content_type = choose_encoder(accept)
-        if _KNOWN_VERSION.search(content_type):
-            return encode, content_type
+    """Choose the format that the header prefers. The library ignores its qualities, takes OpenMetrics first,
+    and would say of its text any version that a request names."""
+    for named in _by_preference(accept):
+        with suppress(TypeError):  # a version that is no number
+            encode, content_type = choose_encoder(named)
+            if _KNOWN_VERSION.search(content_type):
+                return encode, content_type
     return choose_encoder("")
+
+
+def _by_preference(accept: str) -> Iterator[str]:
+    """Yield the formats of the header that there are, the preferred one first (RFC 9110, section 12.5.1)."""
+    qualities: dict[str, float] = {}
+    for named in accept.split(","):
+        kind, *parameters = (each.strip() for each in named.split(";"))
+        if kind.lower() in _KINDS:
+            quality = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+            qualities[named] = float(quality) if _QUALITY.fullmatch(quality) else 1
+    for named in sorted(qualities, key=lambda named: -qualities[named]):
+        if qualities[named] > 0:
+            yield named
 
 
 class _Collector:

@@ -19,6 +19,8 @@ from serving.request_ids import request_id
 WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
 """The longest wait of a stop for the last batch."""
+FULL_SECONDS = 2
+"""How long a batch waits for a pipe that is full."""
 WAITING = 50_000
 """The most responses that may wait to be written: about 60 MB with the longest paths."""
 PATH = 256
@@ -53,7 +55,7 @@ class AccessLog:
         self._sample = sample
         self._passed_over = sample - 1  # the first one is logged
         self._room = waiting
-        self._stream = output.stream
+        self._output = output
         self._waiting: list[_Answer] = []
         self._dropped = 0
         self._thread = ThreadPoolExecutor(1, "access-log")  # starts it with the first batch
@@ -118,16 +120,11 @@ class AccessLog:
         return head + self._form.answer(status, method, path, address, duration_ns / 1e6)
 
     def _write(self, batch: Sequence[_Answer], dropped: int, now_ms: int) -> bool:
-        """Write a batch. Returns False if the stream is broken; the next batch tries it again."""
+        """Write a batch. Returns False if the stream takes it no more; the next batch tries it again."""
         text = "".join(starmap(self._line, batch))
         if dropped:
             text += self._form.head(now_ms, "WARNING", LOGGER, "") + self._form.dropped(dropped)
-        try:
-            self._stream.write(text.encode())
-            self._stream.flush()
-        except (OSError, ValueError):  # ValueError: it is closed
-            return False
-        return True
+        return self._output.write(text.encode(), FULL_SECONDS)
 
 
 def _text_answer(status: int, method: str, path: str, address: str, ms: float) -> str:

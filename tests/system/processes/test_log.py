@@ -1,16 +1,23 @@
 """The log of a process: each line in its one form, and everything that a request causes under its id."""
 
+import fcntl
 import json
+import os
 import re
 import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from tests.support.contract import BOT_PATH, STATS
 from tests.support.forked_gateway import ended
-from tests.support.gateways import BOT, USER, ProcessGateway, eventually
+from tests.support.gateways import BOT, ROOT, USER, ProcessGateway, eventually
 from tests.support.raw_http import answers_in, converse
 from tests.support.webhook_receiver import Receiver, status
 
@@ -177,3 +184,65 @@ def test_security_events_are_written_whatever_the_access_log_says(process: Proce
         assert told["logger"] == "votegate.security"
     else:
         assert "INFO votegate.security[" in line
+
+
+class PipeGateway(ProcessGateway):
+    """A gateway whose log goes to a file that it is given. It serves on a port that is known before."""
+
+    errors: int
+
+    def opened(self, arguments: Sequence[str], output: int) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [sys.executable, *self.program, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdout=output,
+            stderr=self.errors,
+        )
+
+    def start(self, *arguments: str) -> "PipeGateway":
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{port}"
+        self.environment["VOTEGATE_SERVER__PORT"] = str(port)
+        self.process = self.opened(arguments, self.output)
+        eventually(self._is_ready)
+        return self
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.request("GET", "/readyz").status_code == 200
+        except requests.ConnectionError:
+            return False
+
+
+def test_a_log_that_nobody_reads_holds_up_neither_votes_nor_the_end(tmp_path: Path) -> None:
+    gateway = PipeGateway(tmp_path / "data")
+    reading, gateway.errors = os.pipe()
+    fcntl.fcntl(gateway.errors, fcntl.F_SETPIPE_SZ, 4_096)
+    try:
+        gateway.start()
+        key = gateway.list_bot()
+        for _ in range(100):
+            assert gateway.request("GET", "/nowhere").status_code == 404
+        for _ in range(3):
+            gateway.process.send_signal(signal.SIGHUP)  # it logs some lines at once
+        gateway.cast()
+        assert gateway.voters(key).json()["voted"] is True
+        assert gateway.signal(signal.SIGTERM) == 0
+    finally:
+        os.close(gateway.errors)
+        os.close(reading)
+        gateway.close()
+
+
+def test_a_log_on_a_full_disk_changes_no_status_of_the_end(tmp_path: Path) -> None:
+    gateway = PipeGateway(tmp_path / "data")
+    gateway.errors = os.open("/dev/full", os.O_WRONLY)
+    try:
+        gateway.start()
+        assert gateway.request("GET", "/nowhere").status_code == 404
+        assert gateway.signal(signal.SIGTERM) == 0
+    finally:
+        os.close(gateway.errors)
+        gateway.close()
