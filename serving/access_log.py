@@ -20,7 +20,7 @@ WRITE_SECONDS = 0.2
 LAST_SECONDS = 2
 """The longest wait of a stop for the last batch."""
 FULL_SECONDS = 2
-"""How long a batch waits for a pipe that is full."""
+"""The longest wait of a batch for a full pipe."""
 WAITING = 50_000
 """The most responses that may wait to be written: about 60 MB with the longest paths."""
 PATH = 256
