@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from msgspec.structs import asdict
 
 from core.actors import Actor, user_of
-from core.events import ListingSaved
+from core.events import Event, ListingSaved
 from core.rows import BOTS, SERVERS, ServerCheck
 from handlers.history_views import History, act_views, owner_message_view
 from handlers.listing_views import (
@@ -159,26 +159,18 @@ class ManageListings:
         return await self._context.commit(events, approved)
 
     async def deny(self, request: Request) -> Reply:
-        ref = self._ref(request)
-        rules.listing_of(self._state, ref)
-        form = read(Denial, request.json_object())
-        events = rules.deny(
-            self._state,
-            ref,
-            form.reason,
-            self._clock.now_ms(),
-            by=request.by,
-            tells_owner=self._context.tells_owners,
-            deliveries=self._context.new_deliveries(),
-        )
-        return await self._context.commit(events, lambda: self._show(ref))
+        """Deny the listing."""
+        return await self._decide_against(request, rules.deny)
 
     async def withdraw(self, request: Request) -> Reply:
         """Withdraw the approval of the listing."""
+        return await self._decide_against(request, rules.withdraw)
+
+    async def _decide_against(self, request: Request, rule: Callable[..., list[Event]]) -> Reply:
         ref = self._ref(request)
         rules.listing_of(self._state, ref)
         form = read(Denial, request.json_object())
-        events = rules.withdraw(
+        events = rule(
             self._state,
             ref,
             form.reason,
