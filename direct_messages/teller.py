@@ -241,7 +241,7 @@ class Teller:
                 return False
         self._unrecorded = None
         if self._is_held_up:
-            log.info("owners are told of decisions: what came of the last one is written")
+            log.info("owners get messages about decisions again: the last outcome is written")
             self._is_held_up = False
         return True
 
@@ -253,7 +253,7 @@ class Teller:
         if is_failing and not self._is_failing and failure is not None:
             log.warning("no owner can be told of a decision (%s): it is tried again", failure.error)
         elif self._is_failing and not is_failing:
-            log.info("owners are told of decisions again")
+            log.info("owners get messages about decisions again")
         self._is_failing = is_failing
 
 

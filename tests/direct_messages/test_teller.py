@@ -124,7 +124,7 @@ def test_failures_are_tried_again_at_their_times_and_the_log_says_when_they_begi
         assert await stage.steps() == 0
         stage.clock.advance_ms(1)
         assert await stage.steps() == 1
-        assert warned(caplog) == ["owners are told of decisions again"]
+        assert warned(caplog) == ["owners get messages about decisions again"]
         assert stage.message().delivered
         assert len(stage.messenger.posted) == 1
         stage.assert_folds()
@@ -227,7 +227,7 @@ def test_while_the_journal_takes_no_writes_an_outcome_waits_and_no_attempt_start
         ]
         stage.journal.full = False
         assert await stage.steps() == 1
-        assert warned(caplog) == ["owners are told of decisions: what came of the last one is written"]
+        assert warned(caplog) == ["owners get messages about decisions again: the last outcome is written"]
         assert stage.messenger.asked == 2
         assert all(stage.message(ref).delivered for ref in (BOT_REF, OTHER_REF))
         stage.assert_folds()
