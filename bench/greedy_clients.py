@@ -59,7 +59,7 @@ class Greedy:
         opened.set()
         while True:
             for key, events in self._selector.select():
-                connection: socket.socket = key.fileobj  # type: ignore[assignment]
+                connection: socket.socket = key.fileobj  # type: ignore[assignment] # `_connect`
                 try:
                     if events & selectors.EVENT_READ and not connection.recv(1 << 18):
                         raise ConnectionError
