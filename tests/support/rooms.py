@@ -15,20 +15,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "listings": {"core", "grammars"},
     "outbound": {"core", "grammars"},
     "guild_counts": {"chatplatform", "core"},
-    "chatplatform": {"core"},
+    "chatplatform": {"core", "grammars"},
     "journal": {"core", "storage"},
     "webhook": {"core", "grammars", "languages", "outbound"},
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
+    "handlers": {"core", "grammars", "votes", "listings", "people", "ratelimit"},
+    "web": {
+        *("core", "chatplatform", "grammars", "handlers", "languages", "listings", "people", "ratelimit"),
+        "votes",
+    },
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         "webhook",
     },
-    "openapi": {"core", "votes", "listings", "handlers"},
+    "openapi": {"core", "grammars", "votes", "listings", "handlers"},
     "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}
