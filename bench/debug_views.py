@@ -25,10 +25,11 @@ from msgspec.structs import replace
 
 from core.clock import SystemClock
 from core.events import DeliveryQueued, EndpointHealthSet, Event, ListingSaved, VoteCast, WebhookSaved
-from core.rows import BotProfile, Webhook
+from core.rows import Webhook
 from gateway.endpoints import public_api
 from gateway.serve import Gateway, serve, tune_interpreter
 from handlers.public import PublicApi
+from kinds.bots import BotProfile
 from settings.model import Settings, load_settings
 
 OPERATOR = "operator-token-of-the-benchmark"

@@ -34,9 +34,12 @@ from bench.servers import Server, running, votegate
 from bench.state_disk import seed_folder
 from core.events import ListingSaved
 from core.packing import pack
-from core.rows import BotProfile, Listing, ServerProfile
+from core.rows import Listing
 from core.state import State
 from gateway.serve import tune_interpreter
+from kinds.bots import BotProfile
+from kinds.registry import AnyProfile
+from kinds.servers import ServerProfile
 from search.index import SearchIndex, findable_of
 from search.search_table import Findable, Kind, SearchTable
 from serving.vitals import resident_bytes
@@ -88,7 +91,7 @@ def rows(count: int) -> list[Listing]:
     texts, found = Texts(1), []
     for number in range(count):
         if number % 10 == 1:
-            profile: BotProfile | ServerProfile = BotProfile(
+            profile: AnyProfile = BotProfile(
                 texts.japanese(8), texts.japanese(60), texts.japanese(400), ("Music",)
             )
         elif number % 10 < 9:

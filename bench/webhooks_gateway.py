@@ -21,8 +21,9 @@ from bench.servers import DIGEST_SECRET, OPERATOR
 from bench.world import LIMIT
 from core.clock import SystemClock
 from core.events import EndpointHealthSet, Event, ListingReviewed, ListingSaved, WebhookSaved
-from core.rows import BotProfile, Suspension, Webhook
+from core.rows import Suspension, Webhook
 from gateway.serve import Gateway, serve, tune_interpreter
+from kinds.bots import BotProfile
 from serving.vitals import resident_bytes
 from settings.model import load_settings
 from votes.rules import cast_vote

@@ -18,7 +18,6 @@ from core.actors import OPERATOR, UNKNOWN, Actor
 from core.cooldown_table import Cooldown
 from core.rows import (
     Attempt,
-    BotProfile,
     CoOwner,
     CoOwnersDeed,
     Decision,
@@ -35,13 +34,13 @@ from core.rows import (
     Policy,
     Review,
     ServerCheck,
-    ServerProfile,
     StatsWindow,
     Suspension,
     Webhook,
     WebhookEvent,
 )
 from core.user_rows import Quarantine, Role, UserProfile, UserRow, UserSession
+from kinds.registry import AnyProfile
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="type"):
@@ -68,7 +67,7 @@ class ListingSaved(ManagementEvent, frozen=True, tag="listing_saved.2"):
 
     ref: str
     owner_id: str
-    profile: BotProfile | ServerProfile
+    profile: AnyProfile
     review: Review
     at_ms: int
     change: PendingChange | None = None
@@ -116,7 +115,7 @@ class ChangeDecided(ManagementEvent, frozen=True, tag="change_decided.1"):
     is the version that everybody sees from now on."""
 
     ref: str
-    profile: BotProfile | ServerProfile
+    profile: AnyProfile
     is_agreed: bool
     reason: str | None
     at_ms: int

@@ -42,7 +42,6 @@ from core.review_notes import newest_notes
 from core.rows import (
     UNSTAMPED,
     Act,
-    BotProfile,
     Claim,
     Deed,
     Eligibility,
@@ -52,13 +51,13 @@ from core.rows import (
     PendingChange,
     Proof,
     Revocation,
-    ServerProfile,
     Stamp,
     Stamps,
     Takeover,
 )
 from core.sharing import newest_revocations
 from core.trail import with_act
+from kinds.registry import AnyProfile
 
 OwnersEvent = OwnerSet | CoOwnerSaved | CoOwnersEnded
 ManagedRowEvent = (
@@ -110,7 +109,7 @@ def saved(row: Listing | None, event: ListingSaved, stamp: Stamp | None) -> List
     return _with_act(edited, event, stamp, "submitted" if event.at_ms == row.created_ms else "edited")
 
 
-def _denied_profile(row: Listing, event: ListingSaved) -> BotProfile | ServerProfile | None:
+def _denied_profile(row: Listing, event: ListingSaved) -> AnyProfile | None:
     """Return the version that a moderator compares the edited one with."""
     if event.review != "in_review":
         return None

@@ -11,12 +11,14 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from core.rows import BOTS, SERVERS, Review
+from core.rows import Review
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 
 SLICE = 64  # rows
 Standing = Review | Literal["changed"]
 STANDINGS: Sequence[Standing] = ("in_review", "approved", "denied", "changed")
-KINDS = [prefix.removesuffix("/") for prefix in (BOTS, SERVERS)]
+KINDS = [prefix.removesuffix("/") for prefix in (BOTS.prefix, SERVERS.prefix)]
 
 KindAndStanding = tuple[str, Standing]
 

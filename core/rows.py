@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from core.actors import Actor, user_of
+from kinds.registry import AnyProfile
 from languages.language_names import Language
 
 Review = Literal["in_review", "approved", "denied"]
@@ -77,31 +78,6 @@ CheckOutcome = Literal["pass", "fail", "unknown"]
 
 VOTES_ALONE: tuple[WebhookEvent, ...] = ("vote",)
 _CHAT_TOKEN = re.compile(r"/webhooks/[0-9]+/([^/?#]+)")
-BOTS = "bots/"
-SERVERS = "servers/"
-
-
-class BotProfile(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="bot", tag_field="kind"
-):
-    """A bot's profile, written by its owner."""
-
-    name: str
-    short_description: str
-    description: str
-    categories: tuple[str, ...]
-    support_invite: str | None = None
-
-
-class ServerProfile(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False, tag="server", tag_field="kind"
-):
-    """A server's profile, written by its owner."""
-
-    name: str
-    description: str
-    keywords: tuple[str, ...]
-    category: str
 
 
 class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -112,7 +88,7 @@ class PendingChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=
     version at `sent_ms`. The first edit of the change came at `since_ms`. In a fleet these times are stamps.
     """
 
-    other: BotProfile | ServerProfile
+    other: AnyProfile
     is_public: bool
     by: Actor
     sent_ms: int
@@ -428,7 +404,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
 
     ref: str
     owner_id: str
-    profile: BotProfile | ServerProfile
+    profile: AnyProfile
     review: Review
     created_ms: int
     updated_ms: int
@@ -450,7 +426,7 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
     claim: Claim | None = None
     notes: tuple[Note, ...] = ()
     proof: Proof | None = None
-    denied_profile: BotProfile | ServerProfile | None = None
+    denied_profile: AnyProfile | None = None
     sent_ms: int | None = None
     co_owners: tuple[CoOwner, ...] = ()
     hand_over: HandOver | None = None
@@ -472,12 +448,12 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False)
         return self.review == "approved" and not self.is_hidden
 
     @property
-    def agreed(self) -> BotProfile | ServerProfile:
+    def agreed(self) -> AnyProfile:
         """The version that a moderator agreed to last; of a listing that is not approved, its profile."""
         return self.change.other if self.change is not None and self.change.is_public else self.profile
 
     @property
-    def latest(self) -> BotProfile | ServerProfile:
+    def latest(self) -> AnyProfile:
         """The version that its owners saved last."""
         return self.profile if self.change is None or self.change.is_public else self.change.other
 

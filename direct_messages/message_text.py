@@ -6,8 +6,8 @@ Names and reasons are shown as text, and never as markup.
 import hashlib
 from typing import assert_never
 
-from core import rows
 from core.rows import Listing, OwnerMessage
+from kinds.bots import BOTS
 from webhook.chat import plain_line, shown_as_text, utf16_units
 
 NAME_UNITS, MOST_UNITS = 256, 2_000  # UTF-16 code units
@@ -48,7 +48,7 @@ def reminder_text(listing: Listing, public_url: str) -> str:
 
 
 def _named(listing: Listing) -> str:
-    kind = "bot" if listing.ref.startswith(rows.BOTS) else "server"
+    kind = "bot" if listing.ref.startswith(BOTS.prefix) else "server"
     return f"{kind} {shown_as_text(plain_line(listing.profile.name) or listing.id, NAME_UNITS)}"
 
 

@@ -1,18 +1,20 @@
 """Finding a listing by its id or its name, and a user by the id, for the operator."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from core.refusals import Invalid
 from core.rows import Review
 from core.state import State
+from forms.fields import Form
+from forms.reading import read_query
+from forms.rules import About, Says, Size
 from grammars.snowflake import is_snowflake
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Snowflake, Success, View
+from languages.said import Fault
 from listings.finding import Hit, ListingSearch
 
 FOUND = 50
@@ -21,12 +23,13 @@ MAX_TEXT = 100
 KindName = Annotated[Literal["bots", "servers"], Meta(description="The kind of listing.")]
 
 
-class FindQuery(Struct, frozen=True):
+class FindQuery(Form, frozen=True):
     """The query of a search. A parameter that is None was left out."""
 
     q: Annotated[
-        Annotated[str, Meta(max_length=MAX_TEXT)] | None,
-        Meta(description="An id, or a part of a name in any case. Nothing is found without it."),
+        Annotated[str, Size(0, MAX_TEXT)] | None,
+        Says(Fault("query_too_long", {"most": MAX_TEXT})),
+        About("An id, or a part of a name in any case. Nothing is found without it."),
     ] = None
 
 
@@ -60,7 +63,7 @@ class DebugFind:
         self._state = state
 
     async def find(self, request: Request) -> Reply:
-        return success(await self.view(find_query(request.query).q or ""))
+        return success(await self.view(read_query(FindQuery, request.query).q or ""))
 
     async def view(self, text: str) -> FoundListings:
         text = text.strip()
@@ -70,14 +73,6 @@ class DebugFind:
         await in_slices(search.slices())
         listings = tuple(map(hit_view, search.found))
         return FoundListings(listings=listings, more=search.more, user=text if is_snowflake(text) else None)
-
-
-def find_query(query: Mapping[str, str]) -> FindQuery:
-    """Read the query. Raises Invalid."""
-    text = query.get("q")
-    if text is not None and len(text) > MAX_TEXT:
-        raise Invalid({"q": f"must not be longer than {MAX_TEXT} characters"})
-    return FindQuery(text)
 
 
 def hit_view(hit: Hit) -> ListingHit:

@@ -1,23 +1,23 @@
 """The tail of the journal as events, for the operator."""
 
-from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from core.refusals import Invalid
+from forms.fields import Form
+from forms.reading import read_query
+from forms.rules import Between
 from handlers.journal_tail import EVENTS, JournalTail
+from handlers.manage import ABOUT_AFTER, IS_CURSOR
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import Count, Moment, Positive, Success, View
 
 
-class JournalQuery(Struct, frozen=True):
+class JournalQuery(Form, frozen=True):
     """The query of the journal's tail. A parameter that is None was left out."""
 
-    before: Annotated[
-        Annotated[int, Meta(ge=1)] | None, Meta(description="The `next` of the page before.")
-    ] = None
+    before: Annotated[Annotated[int, Between(1)] | None, IS_CURSOR, ABOUT_AFTER] = None
 
 
 class EventView(View):
@@ -49,7 +49,7 @@ class DebugJournal:
         self._tail = tail
 
     def page(self, request: Request) -> Reply:
-        return success(self.view(journal_query(request.query).before))
+        return success(self.view(read_query(JournalQuery, request.query).before))
 
     def view(self, before: int | None = None) -> JournalPage:
         found, following = self._tail.page(before)
@@ -58,13 +58,3 @@ class DebugJournal:
             for each in found
         )
         return JournalPage(events=events, next=following)
-
-
-def journal_query(query: Mapping[str, str]) -> JournalQuery:
-    """Read the query. Raises Invalid."""
-    before = query.get("before")
-    if before is None:
-        return JournalQuery()
-    if not (before.isascii() and before.isdigit() and len(before) <= 15 and int(before) >= 1):
-        raise Invalid({"before": "must be the `next` of another page"})
-    return JournalQuery(int(before))

@@ -7,7 +7,6 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta
 
 from core.clock import Clock
-from core.rows import BOTS
 from core.state import State
 from handlers.listing_views import LimitView
 from handlers.public import PublicLimits
@@ -15,6 +14,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Count, Positive, Snowflake, Success, View
+from kinds.bots import BOTS
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 
@@ -120,7 +120,7 @@ class DebugLimiter:
     def _use(self, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
         bot, decision = self._bots.get(use.key), use.decision
         return BotUse(
-            id=use.key.removeprefix(BOTS),
+            id=use.key.removeprefix(BOTS.prefix),
             name=bot.profile.name if bot is not None else "",
             used=decision.limit - decision.remaining,
             limit=decision.limit,

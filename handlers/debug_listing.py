@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from core.clock import Clock
-from core.rows import BOTS, SERVERS, Listing
+from core.rows import Listing
 from core.state import State
 from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
 from handlers.key_views import KeyView, key_view
@@ -24,6 +24,8 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Count, Moment, Positive, Snowflake, Success, View
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.rules import listing_of
 from votes.queries import RecentVotes
 
@@ -135,7 +137,7 @@ class DebugListings:
 
     async def bot_view(self, bot_id: str) -> BotInside:
         """Return all about a bot. Raises NotFound."""
-        ref = BOTS + bot_id
+        ref = BOTS.ref(bot_id)
         votes = await self._recent_votes(ref)
         listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
         return BotInside(
@@ -154,7 +156,7 @@ class DebugListings:
 
     async def server_view(self, server_id: str) -> ServerInside:
         """Return all about a server. Raises NotFound."""
-        ref = SERVERS + server_id
+        ref = SERVERS.ref(server_id)
         votes = await self._recent_votes(ref)
         listing = listing_of(self._state, ref)
         return ServerInside(

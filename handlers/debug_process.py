@@ -8,7 +8,6 @@ from msgspec import Meta, convert
 
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
-from core.rows import BOTS, SERVERS
 from handlers.concerns import Concern
 from handlers.debug_disk import Digest
 from handlers.public import PublicLimits
@@ -16,6 +15,8 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
 from handlers.views import Amount, Count, Success, View
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.queries import count_of
 
 Concerns = Annotated[
@@ -206,8 +207,8 @@ class DebugProcess:
                 snapshot=sources.snapshot_position(),
             ),
             "counts": Counts(
-                bots=count_of(state, BOTS),
-                servers=count_of(state, SERVERS),
+                bots=count_of(state, BOTS.prefix),
+                servers=count_of(state, SERVERS.prefix),
                 keys=state.listings.key_count,
                 votes=len(state.votes),
                 webhooks_pending=len(state.deliveries.pending),

@@ -11,18 +11,11 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
 from core.actors import user_of
-from core.rows import (
-    BotProfile,
-    CheckName,
-    CheckOutcome,
-    HandOver,
-    Listing,
-    Policy,
-    Review,
-    ServerProfile,
-)
+from core.rows import CheckName, CheckOutcome, HandOver, Listing, Policy, Review
 from handlers.redaction import Redactor
 from handlers.views import NEXT, ActorName, Count, Moment, Positive, Snowflake, Success, View, including
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
 

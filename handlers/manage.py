@@ -3,15 +3,13 @@
 import hashlib
 import hmac
 import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, cast, get_args
+from typing import Annotated, Protocol
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
-from core import rows
 from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
@@ -19,6 +17,8 @@ from core.ledger import Ledger
 from core.refusals import Invalid
 from core.rows import DeliveryState, Review, WebhookEvent
 from core.webhook_events import NewDeliveries
+from forms.fields import Form, Snowflake
+from forms.rules import About, Between, Says, matching, one_of
 from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import (
     InvalidOperatorToken,
@@ -29,8 +29,10 @@ from handlers.reply import (
 )
 from handlers.request import Endpoint, Request
 from handlers.security_log import tell
-from handlers.views import Snowflake
-from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
+from handlers.webhook_views import DELIVERY_CURSOR_PATTERN
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
+from languages.said import Fault
 from listings.keys import KeyDigester
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
@@ -185,11 +187,11 @@ def _bearer_token(authorization: str | None) -> str | None:
 
 
 def bot_ref(request: Request) -> str:
-    return rows.BOTS + request.params[0]
+    return BOTS.ref(request.params[0])
 
 
 def server_ref(request: Request) -> str:
-    return rows.SERVERS + request.params[0]
+    return SERVERS.ref(request.params[0])
 
 
 def user_id(request: Request, at: int = 0) -> str:
@@ -206,75 +208,36 @@ def user_id(request: Request, at: int = 0) -> str:
 
 # -- Queries ----------------------------------------------------------------------------------------------
 
-_AFTER = Meta(description="The `next` of the page before.")
-_STATE = Meta(description="Only those in this state.")
-PageLimit = Annotated[int, Meta(ge=1, le=MAX_PAGE, description="How many there are on a page at most.")]
+ABOUT_AFTER = About("The `next` of the page before.")
+IS_CURSOR = Says(Fault("not_a_cursor"))
+_STATE = About("Only those in this state.")
+PageLimit = Annotated[
+    int,
+    Between(1, MAX_PAGE),
+    Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
+    About("How many there are on a page at most."),
+]
 
 
-class ListingsQuery(Struct, frozen=True):
+class ListingsQuery(Form, frozen=True):
     """The query of a list of listings. A parameter that is None was left out."""
 
-    after: Annotated[Snowflake | None, _AFTER] = None
+    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
     limit: PageLimit = PAGE
-    state: Annotated[Review | None, _STATE] = None
+    state: Annotated[Review | None, one_of(Review), _STATE] = None
 
 
-class UsersQuery(Struct, frozen=True):
+class UsersQuery(Form, frozen=True):
     """The query of a list of users. A parameter that is None was left out."""
 
-    after: Annotated[Snowflake | None, _AFTER] = None
+    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
     limit: PageLimit = PAGE
 
 
-class DeliveriesQuery(Struct, frozen=True):
+class DeliveriesQuery(Form, frozen=True):
     """The query of a list of deliveries. A parameter that is None was left out."""
 
-    after: Annotated[DeliveryCursor | None, _AFTER] = None
+    after: Annotated[Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None, IS_CURSOR, ABOUT_AFTER] = None
     limit: PageLimit = PAGE
-    state: Annotated[DeliveryState | None, _STATE] = None
-    type: Annotated[WebhookEvent | None, Meta(description="Only those of this event.")] = None
-
-
-def listings_query(query: Mapping[str, str]) -> ListingsQuery:
-    """Read the query of a list of listings. Raises Invalid."""
-    state = cast(Review | None, _one_of(query, "state", get_args(Review)))
-    return ListingsQuery(after_in(query, is_snowflake), limit_in(query), state)
-
-
-def users_query(query: Mapping[str, str]) -> UsersQuery:
-    """Read the query of a list of users. Raises Invalid."""
-    return UsersQuery(after_in(query, is_snowflake), limit_in(query))
-
-
-def deliveries_query(query: Mapping[str, str]) -> DeliveriesQuery:
-    """Read the query of a list of deliveries. Raises Invalid."""
-    state = cast(DeliveryState | None, _one_of(query, "state", get_args(DeliveryState)))
-    kind = cast(WebhookEvent | None, _one_of(query, "type", get_args(WebhookEvent)))
-    return DeliveriesQuery(after_in(query, _is_delivery_cursor), limit_in(query), state, kind)
-
-
-def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str | None:
-    """Return the cursor in a query. Raises Invalid."""
-    after = query.get("after")
-    if after is not None and not is_cursor(after):
-        raise Invalid({"after": "must be the `next` of another page"})
-    return after
-
-
-def _one_of(query: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
-    chosen = query.get(name)
-    if chosen is not None and chosen not in choices:
-        raise Invalid({name: f"must be one of {', '.join(choices)}"})
-    return chosen
-
-
-def limit_in(query: Mapping[str, str]) -> int:
-    """Return how many a query asks for at most. Raises Invalid."""
-    limit = query.get("limit", str(PAGE))
-    if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
-    return int(limit)
-
-
-def _is_delivery_cursor(text: str) -> bool:
-    return re.fullmatch(DELIVERY_CURSOR_PATTERN, text, re.ASCII) is not None
+    state: Annotated[DeliveryState | None, one_of(DeliveryState), _STATE] = None
+    type: Annotated[WebhookEvent | None, one_of(WebhookEvent), About("Only those of this event.")] = None

@@ -1,10 +1,11 @@
 """Management of a bot's API keys. Law: a key's value is in one answer only, the one that made it."""
 
+from forms.reading import read
 from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
 from handlers.manage import ManageContext, bot_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
-from listings.forms import KeyName, Rotation, read
+from listings.forms import KeyName, Rotation
 from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
 from listings.rules import listing_of
 

@@ -2,51 +2,56 @@
 reply.
 """
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
-from pydantic import Field
+from msgspec import Meta
 
 from core.review_notes import KEPT
 from core.rows import Listing
 from core.state import State
-from grammars.patterns import PROSE
-from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
+from forms.fields import ABOUT_PROSE, Form, Nothing
+from forms.reading import read, read_query
+from forms.rules import IN_PROSE, About, Size, matching
+from handlers.manage import IS_CURSOR, PAGE, ManageContext, PageLimit
 from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
+from kinds.registry import KINDS
 from listings import review
-from listings.fields import IN_PROSE, IS_PROSE, sized
-from listings.forms import Form, Nothing, read
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
 from listings.rules import listing_of
 
-QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"
-QueueCursor = Annotated[
-    str, Meta(pattern=QUEUE_CURSOR_PATTERN, examples=["1750000000000-bots-123456789012345678"])
-]
+QUEUE_CURSOR_PATTERN = rf"^[0-9]{{1,15}}-(?:{'|'.join(kind.plural for kind in KINDS)})-[0-9]{{17,20}}$"
+_CURSOR_EXAMPLE = "1750000000000-bots-123456789012345678"
+QueueCursor = Annotated[str, Meta(pattern=QUEUE_CURSOR_PATTERN, examples=[_CURSOR_EXAMPLE])]
 
 
-class NewNote(Form):
+class NewNote(Form, frozen=True):
     """A note for other moderators. The owner of the listing never sees it."""
 
     text: Annotated[
         str,
-        sized(1, review.NOTE_CHARACTERS, f"For moderators alone. {IN_PROSE}", pattern=PROSE),
-        Field(examples=["The invite works. I ask the owner about the permissions that it wants."]),
-        IS_PROSE,
+        Size(1, review.NOTE_CHARACTERS),
+        About(
+            f"For moderators alone. {ABOUT_PROSE}",
+            "The invite works. I ask the owner about the permissions that it wants.",
+        ),
+        IN_PROSE,
     ]
 
 
-class QueueQuery(Struct, frozen=True):
+class QueueQuery(Form, frozen=True):
     """The query of the queue. A parameter that is None was left out."""
 
-    after: Annotated[QueueCursor | None, Meta(description="The `next` of the page before.")] = None
+    after: Annotated[
+        Annotated[str, matching(QUEUE_CURSOR_PATTERN)] | None,
+        IS_CURSOR,
+        About("The `next` of the page before.", _CURSOR_EXAMPLE),
+    ] = None
     limit: PageLimit = PAGE
 
 
@@ -114,7 +119,7 @@ class ManageQueue:
         self._ownership = ownership
 
     async def show(self, request: Request) -> Reply:
-        asked = queue_query(request.query)
+        asked = read_query(QueueQuery, request.query)
         await in_slices(self._ownership.survey())
         queue = self._ownership.queue
         start = bisect_right(queue, _place(asked.after)) if asked.after is not None else 0
@@ -171,11 +176,6 @@ class ManageReview:
         return success(ClaimAnswer(claimed_by=claim.by, claimed_at=claim.at_ms))
 
 
-def queue_query(query: Mapping[str, str]) -> QueueQuery:
-    """Read the query of the queue. Raises Invalid."""
-    return QueueQuery(after_in(query, _is_cursor), limit_in(query))
-
-
 def waiting_listing(row: Listing) -> WaitingListing:
     """Return a listing that waits as the queue shows it."""
     claim = review.claim_of(row)
@@ -206,7 +206,3 @@ def _place(cursor: str) -> tuple[int, str]:
     """Return the place in the queue that a cursor names."""
     since_ms, kind, its_id = cursor.split("-")
     return int(since_ms), f"{kind}/{its_id}"
-
-
-def _is_cursor(text: str) -> bool:
-    return re.fullmatch(QUEUE_CURSOR_PATTERN, text, re.ASCII) is not None

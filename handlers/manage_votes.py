@@ -8,6 +8,7 @@ from core.clock import date_of, month_name
 from core.events import Event, VoteFlagged
 from core.push_history import pushes_of
 from core.rows import FlagRule
+from forms.reading import read
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -23,7 +24,7 @@ from handlers.vote_views import (
     UserVote,
     UserVotes,
 )
-from listings.forms import Voter, Voters, read
+from listings.forms import Voter, Voters
 from listings.rules import listing_of
 from people.quarantine import refuse_quarantined
 from votes.numbers import VoterSurvey, votes_to_now

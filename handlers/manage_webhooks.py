@@ -8,7 +8,9 @@ from msgspec.structs import asdict
 
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
-from handlers.manage import ManageContext, deliveries_query
+from forms.fields import Nothing
+from forms.reading import read, read_query
+from handlers.manage import DeliveriesQuery, ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.webhook_views import (
@@ -22,7 +24,7 @@ from handlers.webhook_views import (
     delivery_view,
     webhook_view,
 )
-from listings.forms import FailedSince, Nothing, Overlap, Voter, WebhookSettings, read
+from listings.forms import FailedSince, Overlap, Voter, WebhookSettings
 from listings.queries import deliveries_page
 from listings.rules import listing_of
 from listings.webhooks import (
@@ -167,7 +169,7 @@ class ManageWebhooks:
     def deliveries(self, request: Request) -> Reply:
         ref = self._ref(request)
         listing_of(self._state, ref)
-        asked = deliveries_query(request.query)
+        asked = read_query(DeliveriesQuery, request.query)
         shown, following = deliveries_page(
             self._state, ref, after=asked.after, limit=asked.limit, only=asked.state, kind=asked.type
         )

@@ -3,10 +3,12 @@
 from msgspec import Struct
 
 from core.refusals import Conflict, NotFound, Quarantined
+from forms.fields import Nothing
 from handlers.listing_views import BotAnswer, ServerAnswer
 from handlers.manage_listings import KINDS, Kind
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
-from listings.forms import MOST_CO_OWNERS, Heir, Nothing
+from kinds.bots import MOST_CO_OWNERS
+from listings.forms import Heir
 
 _NO_INVITATION, _NO_EXTRA_OWNER = RefusalKind(NotFound, "invitation"), RefusalKind(NotFound, "extra_owner")
 _NO_HAND_OVER, _OWNS_ALREADY = RefusalKind(NotFound, "hand_over"), RefusalKind(Conflict, "owns_already")

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
-from pydantic import BaseModel
 
 from core.refusals import Invalid, NotFound, Unavailable
 from handlers.debug import Debug
@@ -116,7 +115,7 @@ class Route:
     answer: type[Struct] | None
     outcome: str
     refuses: tuple[RefusalKind, ...] = ()
-    body: type[BaseModel] | type[StatsBody] | None = None
+    body: type[Struct] | None = None
     query: type[Struct] | None = None
     status: int = 200
     content_type: str = JSON

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 
 from core.refusals import Conflict, PlaceLost, Quarantined, StatsRefused, VotedTooSoon
+from forms.fields import Nothing
 from handlers.debug_routes import DEBUG_ROUTES
 from handlers.history_views import History
 from handlers.key_views import IssuedKey, KeyList, RotatedKey
@@ -49,6 +50,7 @@ from handlers.webhook_views import (
     SavedWebhook,
     WebhookAnswer,
 )
+from kinds.registry import BY_PLURAL
 from listings import forms
 from listings.stats import StatsBody
 from votes.queries import VoteStatus
@@ -187,7 +189,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=answer,
             outcome=f"The {thing}, in review.",
             refuses=(RefusalKind(Conflict, "listing_exists"), NO_WRITES),
-            body=forms.BotSubmission if is_bot else forms.ServerSubmission,
+            body=BY_PLURAL[kind].submission,
             status=201,
         ),
         Route(
@@ -250,7 +252,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=answer,
             outcome=f"The {thing}.",
             refuses=(NO_LISTING, RefusalKind(Quarantined, "submit"), NO_WRITES),
-            body=forms.BotEdit if is_bot else forms.ServerEdit,
+            body=BY_PLURAL[kind].edit,
         ),
         Route(
             "DELETE",
@@ -277,7 +279,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             answer=ApprovedBot if is_bot else ServerAnswer,
             outcome=f"The {thing}.",
             refuses=(NO_LISTING, RefusalKind(Conflict, "not_in_review"), NO_WRITES),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -510,7 +512,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
             answer=WebhookAnswer,
             outcome="The settings, and how deliveries go.",
             refuses=(NO_LISTING, NO_WEBHOOK, RefusalKind(Conflict, "not_suspended"), NO_WRITES),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -533,7 +535,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
                 RefusalKind(Conflict, "nothing_to_probe"),
                 NO_WRITES,
             ),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",
@@ -602,7 +604,7 @@ def _webhooks(kind: Kind) -> tuple[Route, ...]:
                 RefusalKind(Conflict, "too_many_pending"),
                 NO_WRITES,
             ),
-            body=forms.Nothing,
+            body=Nothing,
         ),
         Route(
             "POST",

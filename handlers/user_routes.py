@@ -1,6 +1,7 @@
 """The rows of the table of routes on users: what they may do, their sessions, and to forget them."""
 
 from core.refusals import Conflict
+from forms.fields import Nothing
 from handlers.manage import UsersQuery
 from handlers.manage_users import QuarantineTerms
 from handlers.route import (
@@ -23,7 +24,6 @@ from handlers.user_views import (
     UserSessions,
 )
 from handlers.views import Success
-from listings import forms
 
 _USER = "/manage/users/{id}"
 USER_ROUTES: tuple[Route, ...] = (
@@ -98,7 +98,7 @@ USER_ROUTES: tuple[Route, ...] = (
         answer=UserAnswer,
         outcome="The user.",
         refuses=(BAD_ID, NO_WRITES),
-        body=forms.Nothing,
+        body=Nothing,
     ),
     Route(
         "DELETE",

@@ -24,8 +24,9 @@ from core.events import (
     VoteCast,
 )
 from core.packing import Brief
-from core.rows import BOTS, SERVERS
 from core.state import State
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 from listings.finding import survey
 
 _CHANGING = (
@@ -125,7 +126,7 @@ class Catalogue:
             del self._shelves[shelf], self._known[shelf]
 
     def _entry(self, ref: str, brief: Brief) -> ShownListing:
-        prefix = BOTS if ref.startswith(BOTS) else SERVERS
+        prefix = BOTS.prefix if ref.startswith(BOTS.prefix) else SERVERS.prefix
         since_ms = brief.created_ms if brief.reviewed_ms is None else brief.reviewed_ms
         shelves = (
             Shelf(prefix),

@@ -10,9 +10,9 @@ from msgspec import UNSET
 
 from core.actors import GATEWAY, Actor, user_actor
 from core.events import EligibilityChecked, Event, ListingReviewed, OwnerMessageQueued, OwnershipProven
-from core.rows import SERVERS, Eligibility, Listing, ServerCheck
+from core.rows import Eligibility, Listing, ServerCheck
 from core.state import State
-from listings.forms import ServerSubmission
+from kinds.kind import Kind, ListingSubmission
 from listings.rules import listing_of, submit
 
 
@@ -50,9 +50,10 @@ def check(
     return [EligibilityChecked(ref, after.checks, now_ms, failing_ms, hidden_ms, by=by)]
 
 
-def submit_server(
+def submit_checked(
     state: State,
-    form: ServerSubmission,
+    kind: Kind,
+    form: ListingSubmission,
     checks: Sequence[ServerCheck],
     now_ms: int,
     *,
@@ -60,16 +61,16 @@ def submit_server(
     approves: bool,
     tells_owner: bool = False,
 ) -> list[Event]:
-    """Submit a server with the checks that were just made of it. Raises Conflict.
+    """Submit a listing with the checks that were just made of it. Raises Conflict.
 
     Args:
         by: its manager, as the chat platform has just said.
         approves: true if the gateway itself approves a server of which every check passes.
         tells_owner: as for a decision of a moderator.
     """
-    ref = SERVERS + form.id
+    ref = kind.ref(form.id)
     events: list[Event] = [
-        *submit(state, form, now_ms, by=by),
+        *submit(state, kind, form, now_ms, by=by),
         OwnershipProven(ref, now_ms, by=by),
         EligibilityChecked(ref, tuple(checks), now_ms, by=by),
     ]

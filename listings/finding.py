@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from core.packing import Brief
 from core.ref_slices import ref_slices
-from core.rows import BOTS, SERVERS
 from core.state import State
+from kinds.bots import BOTS
+from kinds.servers import SERVERS
 
 
 class Hit(NamedTuple):
@@ -32,7 +33,9 @@ class ListingSearch:
         """True if there are more than `most`."""
 
     def slices(self) -> Iterator[None]:
-        by_id = [kind + self._text for kind in (BOTS, SERVERS) if kind + self._text in self._listings]
+        by_id = [
+            kind + self._text for kind in (BOTS.prefix, SERVERS.prefix) if kind + self._text in self._listings
+        ]
         sought = self._text.casefold()
         for refs in ref_slices(self._listings.refs):
             for ref in refs:

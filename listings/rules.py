@@ -22,7 +22,6 @@ from typing import Literal
 
 import msgspec
 
-from core import rows
 from core.actors import OPERATOR, Actor, user_actor
 from core.events import (
     ActualCountSet,
@@ -35,19 +34,13 @@ from core.events import (
     OwnerMessageQueued,
 )
 from core.refusals import Conflict, NotFound
-from core.rows import (
-    BotProfile,
-    Decision,
-    Listing,
-    PendingChange,
-    Policy,
-    ServerProfile,
-    WebhookEvent,
-)
+from core.rows import Decision, Listing, PendingChange, Policy, WebhookEvent
 from core.state import State
 from core.webhook_events import NewDeliveries, told
+from kinds.kind import Kind, ListingEdit, ListingSubmission
+from kinds.registry import AnyProfile, kind_of
 from listings import hand_over
-from listings.forms import BotEdit, BotSubmission, Limit, Limits, ServerEdit, ServerSubmission
+from listings.forms import Limit, Limits
 
 EditsShown = Literal["after", "before"]
 """When a moderator looks at an edit of an approved listing: after everybody sees it, or before."""
@@ -68,17 +61,17 @@ def listing_of(state: State, ref: str) -> Listing:
     return listing
 
 
-def submit(state: State, form: BotSubmission | ServerSubmission, now_ms: int, *, by: Actor) -> list[Event]:
-    ref = (rows.BOTS if isinstance(form, BotSubmission) else rows.SERVERS) + form.id
+def submit(state: State, kind: Kind, form: ListingSubmission, now_ms: int, *, by: Actor) -> list[Event]:
+    ref = kind.ref(form.id)
     if ref in state.listings:
         raise Conflict("listing_exists")
-    return [ListingSaved(ref, form.owner_id, _profile(form), "in_review", now_ms, by=by)]
+    return [ListingSaved(ref, form.owner_id, kind.profile_of(form), "in_review", now_ms, by=by)]
 
 
 def edit(
     state: State,
     ref: str,
-    form: BotEdit | ServerEdit,
+    form: ListingEdit,
     now_ms: int,
     *,
     by: Actor,
@@ -87,7 +80,7 @@ def edit(
     """Replace profile and owner. A save that changes nothing leaves no trace. Only the operator sets another
     owner at once; others offer the listing."""
     listing = listing_of(state, ref)
-    profile, events = _profile(form), list[Event]()
+    profile, events = kind_of(ref).profile_of(form), list[Event]()
     if profile != listing.latest or listing.review == "denied":
         events.append(_saved(listing, profile, now_ms, by, shown))
     if form.owner_id != listing.owner_id:
@@ -193,9 +186,7 @@ def set_limits(state: State, ref: str, limits: Limits, now_ms: int, *, by: Actor
     return [LimitsSet(ref, _policy(limits.stats), _policy(limits.voters), at_ms=now_ms, by=by)]
 
 
-def _saved(
-    listing: Listing, profile: BotProfile | ServerProfile, now_ms: int, by: Actor, shown: EditsShown
-) -> ListingSaved:
+def _saved(listing: Listing, profile: AnyProfile, now_ms: int, by: Actor, shown: EditsShown) -> ListingSaved:
     ref, owner_id, agreed = listing.ref, listing.owner_id, listing.agreed
     if listing.review != "approved":
         return ListingSaved(ref, owner_id, profile, "in_review", now_ms, by=by)
@@ -241,9 +232,3 @@ def _told(
 
 def _policy(limit: Limit | None) -> Policy | None:
     return Policy(limit.requests, limit.window_seconds) if limit is not None else None
-
-
-def _profile(form: BotEdit | ServerEdit) -> BotProfile | ServerProfile:
-    """Return the fields that form and profile have in common: a new one needs no line here."""
-    kind: type[BotProfile] | type[ServerProfile] = BotProfile if isinstance(form, BotEdit) else ServerProfile
-    return msgspec.convert(form, kind, from_attributes=True)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.refusals import CommandCountOutOfRange, ServerCountOutOfRange, ServerCountTooFarOff
-from listings.fields import MAX_SERVER_COUNT
-from listings.stats import MAX_COMMAND_COUNT
+from kinds.bots import MAX_COMMAND_COUNT, MAX_SERVER_COUNT
 
 MAX_BOTS = 1_000
 FIELDS_PER_BOT = 8

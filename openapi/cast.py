@@ -6,7 +6,6 @@ from core.actors import OPERATOR, user_actor
 from core.rows import (
     Act,
     Attempt,
-    BotProfile,
     CoOwner,
     Delivery,
     Key,
@@ -14,11 +13,12 @@ from core.rows import (
     OwnerMessage,
     PendingChange,
     Policy,
-    ServerProfile,
     Suspension,
     Webhook,
 )
 from core.user_rows import Quarantine, UserProfile, UserRow, UserSession, user_ref
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 
 BOT = "123456789012345678"
 SERVER = "423456789012345678"

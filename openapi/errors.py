@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from core import refusals as no
+from forms.reading import read
 from grammars.snowflake import NO_SNOWFLAKE
 from handlers import reply
 from handlers.manage_users import NO_ACT
 from handlers.reply import Reply, failure, reply_to
 from handlers.route import RefusalKind
-from listings.forms import MOST_CO_OWNERS, BotEdit, read
+from kinds.bots import BOTS, MOST_CO_OWNERS
 from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 from openapi.deployment import Deployment
 
@@ -99,7 +100,7 @@ def _kind(example: _Case) -> RefusalKind:
 
 def _invalid_edit() -> no.Invalid:
     try:
-        read(BotEdit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})
+        read(BOTS.edit, {"owner_id": BOT[:3], "name": "", "categories": ["Utility"]})
     except no.Invalid as refusal:
         return refusal
     raise AssertionError("the form took it")

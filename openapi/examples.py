@@ -2,7 +2,7 @@
 
 Their cast is in `cast.py`, the answers of the debug endpoints are in `debug_examples.py`. An answer or a body
 without an example by hand shows those of its fields: `Meta(examples=[...])` in a view,
-`Field(examples=[...])` in a form.
+`About(text, example)` in a form.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
-from pydantic import BaseModel
 
 from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
+from forms.declared import declared_fields
+from forms.fields import Form
+from forms.rules import About
 from handlers.history_views import History, act_views, owner_message_view
 from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
 from handlers.listing_views import (
@@ -145,9 +147,10 @@ def answer_of_fields(kind: type[Struct]) -> Example:
     return _example(_summary(kind), kind(**{name: meta.examples[0] for name, meta in metas if meta.examples}))
 
 
-def body_of_fields(form: type[BaseModel]) -> Example:
+def body_of_fields(form: type[Struct]) -> Example:
     """Return a body made of the examples of the form's fields. Fields without one are left out."""
-    given = {name: each.examples[0] for name, each in form.model_fields.items() if each.examples}
+    abouts = ((each.name, each.note(About)) for each in declared_fields(form))
+    given = {name: about.example for name, about in abouts if about is not None and about.example is not None}
     return Example(_summary(form), given)
 
 
@@ -396,7 +399,7 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     **{
         name_of(route.body): {_key(route.body): body_of_fields(route.body)}
         for route in ROUTES
-        if route.body is not None and issubclass(route.body, BaseModel) and name_of(route.body) not in _BODIES
+        if route.body is not None and issubclass(route.body, Form) and name_of(route.body) not in _BODIES
     },
 }
 """By the name of the body's schema."""

@@ -27,8 +27,9 @@ from core.events import (
     ListingSaved,
 )
 from core.refusals import SearchUnavailable
-from core.rows import BotProfile, Listing
+from core.rows import Listing
 from core.state import State
+from kinds.registry import kind_of
 from search.search_table import Findable, Kind, SearchTable
 from search.search_words import beginning
 
@@ -194,10 +195,7 @@ def findable_of(row: Listing) -> Findable | None:
     profile = row.profile
     if not row.is_public:
         return None
-    if isinstance(profile, BotProfile):
-        rest = (profile.short_description, *profile.categories, beginning(profile.description, READ))
-    else:
-        rest = (profile.description, profile.category, *profile.keywords)
+    rest = [beginning(text, READ) for text in kind_of(row.ref).words(profile)]
     return Findable(row.ref, profile.name, "\n".join(rest))
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("core", "grammars", "votes", "listings", "people", "ratelimit"),
+    *("core", "forms", "grammars", "kinds", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",
@@ -212,7 +212,9 @@ def test_every_reader_of_the_log_is_in_the_list() -> None:
 
 # Names that two rooms may share.
 SHARED_MODULES = {
-    "rules": "what may be done to a vote, and to a listing",
+    "reading": "how forms are read, and how answers of the chat platform are",
+    "registry": "the kinds of listings, and the nodes of a fleet",
+    "rules": "what may be done to a vote, and to a listing; what a field may hold",
     "queries": "what is asked of votes, of listings, and of users",
 }
 SHARED_CLASSES = {
@@ -339,7 +341,12 @@ TESTED_ELSEWHERE = {
         *("cli/review_commands", "cli/user_commands", "cli/words"),
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
-    "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],
+    "tests/forms/test_reading.py and test_schema.py read forms that are declared with it.": [
+        *("forms/declared", "forms/fields", "forms/rules"),
+    ],
+    "tests/kinds/test_kind.py and tests/listings/test_forms.py test every field of every kind.": [
+        *("kinds/bots", "kinds/servers"),
+    ],
     "tests/outbound/test_tls_stream.py tests it at work.": ["outbound/handshakes"],
 }
 """Modules without a test module of their own, by the reason."""

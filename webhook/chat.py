@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, assert_never
 import msgspec
 from msgspec import UNSET
 
-from core import rows
 from core.rows import Delivery, Listing
 from grammars.http_urls import Target, UrlRefused
+from kinds.bots import BOTS
 from webhook.languages import translator
 
 TITLE_UNITS = 256  # of an embed, in UTF-16 code units
@@ -115,7 +115,7 @@ def _words(delivery: Delivery, say: Callable[[str], str]) -> tuple[str, str]:
         return say("Test message for {name}"), say("This is a test with the user {user}. Nobody voted.")
     match delivery.event:
         case "vote":
-            bot = delivery.ref.startswith(rows.BOTS)
+            bot = delivery.ref.startswith(BOTS.prefix)
             sentence = say("{user} voted for the bot.") if bot else say("{user} voted for the server.")
             return say("New vote for {name}"), sentence
         case "review.approved":

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from core import rows
 from core.rows import Delivery
+from kinds.bots import BOTS
 
 _encode = msgspec.json.Encoder().encode
 
@@ -19,7 +19,7 @@ def payload(delivery: Delivery) -> bytes:
     if delivery.test:
         return _encode({"user": delivery.user, "test": True})
     kind, _, listing_id = delivery.ref.partition("/")
-    body: dict[str, Any] = {"bot" if kind + "/" == rows.BOTS else "guild": listing_id}
+    body: dict[str, Any] = {"bot" if kind + "/" == BOTS.prefix else "guild": listing_id}
     if delivery.kind is UNSET:
         return _encode({**body, "user": delivery.user, "test": False})
     body = {"type": delivery.kind, **body}

@@ -20,8 +20,8 @@ from cli.outline import text_of
 from cli.user_commands import ACTS
 from core.clock import SystemClock
 from core.events import Event, ListingSaved
-from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
+from kinds.bots import BotProfile
 from openapi.cast import SESSION_ID
 from server import cli
 from tests.support.gateways import (

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import pytest
 from msgspec import Meta
-from pydantic import Field
 
+from forms.fields import Form
+from forms.rules import About
 from handlers.views import Success
-from listings.forms import Form
 from openapi.examples import Example, answer_of_fields, body_of_fields
 
 
@@ -18,10 +18,10 @@ class MottoAnswer(Success, rename={"set_ms": "setAt"}):
     set_ms: Annotated[int, Meta(ge=0), Meta(examples=[1_750_000_000_000])]
 
 
-class Motto(Form):
+class Motto(Form, frozen=True):
     """The motto of a bot."""
 
-    motto: Annotated[str, Field(examples=["Ahead of the beat"])]
+    motto: Annotated[str, About("", "Ahead of the beat")]
     loud: bool = False
 
 

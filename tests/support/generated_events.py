@@ -17,7 +17,6 @@ from core.review_notes import newest_notes
 from core.rows import (
     Act,
     Attempt,
-    BotProfile,
     Claim,
     CoOwner,
     CoOwnersDeed,
@@ -39,7 +38,6 @@ from core.rows import (
     Review,
     Revocation,
     ServerCheck,
-    ServerProfile,
     Stamp,
     Stamps,
     StatsWindow,
@@ -64,6 +62,8 @@ from core.user_rows import (
     user_ref,
 )
 from core.vote_flags import joined_flags
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, SERVER_REF, USER
 from votes.table import VoteTable
 

@@ -2,18 +2,9 @@
 
 from hypothesis import strategies as st
 
-from core.rows import (
-    Attempt,
-    BotProfile,
-    Delivery,
-    Key,
-    Listing,
-    Policy,
-    ServerProfile,
-    StatsWindow,
-    Suspension,
-    Webhook,
-)
+from core.rows import Attempt, Delivery, Key, Listing, Policy, StatsWindow, Suspension, Webhook
+from kinds.bots import BotProfile
+from kinds.servers import ServerProfile
 from tests.support.sample_rows import BOT_REF, OTHER_REF, SERVER_REF
 
 TEXT = st.text(max_size=8)

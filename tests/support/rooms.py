@@ -3,7 +3,9 @@
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
-    "core": {"languages"},
+    "forms": {"core", "grammars", "languages"},
+    "kinds": {"forms", "languages"},
+    "core": {"kinds", "languages"},
     "ratelimit": set(),
     "grammars": set(),
     "settings": {"grammars"},
@@ -11,28 +13,34 @@ MAY_IMPORT: dict[str, set[str]] = {
     "wire": set(),
     "votes": {"core"},
     "people": {"core"},
-    "search": {"core"},
-    "listings": {"core", "grammars"},
+    "search": {"core", "kinds"},
+    "listings": {"core", "forms", "grammars", "kinds", "languages"},
     "outbound": {"core", "grammars"},
-    "guild_counts": {"chatplatform", "core"},
+    "guild_counts": {"chatplatform", "core", "kinds"},
     "chatplatform": {"core", "grammars"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "languages", "outbound"},
-    "direct_messages": {"chatplatform", "core", "webhook"},
+    "webhook": {"core", "grammars", "kinds", "languages", "outbound"},
+    "direct_messages": {"chatplatform", "core", "kinds", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "grammars", "votes", "listings", "people", "ratelimit"},
+    "handlers": {
+        *("core", "forms", "grammars", "kinds"),
+        *("languages", "listings", "people", "ratelimit", "votes"),
+    },
     "web": {
-        *("core", "chatplatform", "grammars", "handlers", "languages", "listings", "people", "ratelimit"),
-        "votes",
+        *("chatplatform", "core", "forms", "grammars", "handlers"),
+        *("kinds", "languages", "listings", "people", "ratelimit", "votes"),
     },
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         "webhook",
     },
-    "openapi": {"core", "grammars", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+    "openapi": {"core", "forms", "grammars", "handlers", "kinds", "listings", "votes"},
+    "cli": {
+        *("core", "forms", "grammars", "journal"),
+        *("kinds", "listings", "snapshot", "storage", "votes"),
+    },
 }
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""

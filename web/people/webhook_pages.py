@@ -17,11 +17,12 @@ from msgspec.structs import asdict
 
 from core.refusals import Invalid, NotFound
 from core.rows import VOTES_ALONE, Webhook
+from forms.reading import read
 from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
 from languages.texts import Text, Words
-from listings.forms import WebhookSettings, read
+from listings.forms import WebhookSettings
 from web.form_posts import FormPost
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown, see_other

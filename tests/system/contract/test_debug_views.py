@@ -193,7 +193,7 @@ def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGate
 def test_a_bug_is_shown_with_the_request_that_met_it(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.debug_find.find_query", lambda _: 1 / 0)
+    monkeypatch.setattr("handlers.debug_find.read_query", lambda *_: 1 / 0)
 
     answer = gateway.operate("GET", "/debug/find.json")
     line = gateway.done("GET", "/debug/errors.json")["errors"][0]
