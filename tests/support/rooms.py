@@ -2,8 +2,8 @@
 
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
-    "core": set(),
-    "languages": {"core"},
+    "languages": set(),
+    "core": {"languages"},
     "ratelimit": set(),
     "grammars": set(),
     "settings": {"grammars"},
