@@ -396,7 +396,7 @@ def process_sources(
     memory: Callable[[], int | None],
     concerns: Callable[[], tuple[Concern, ...]],
 ) -> ProcessSources:
-    outbox, lag = delivering.outbox, life.lag
+    outbox = delivering.outbox
     return ProcessSources(
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
@@ -404,10 +404,8 @@ def process_sources(
         endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
         readiness=readiness(store, life, fleet),
-        replication=fleet.node.view if fleet is not None else lambda: None,
         fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,
         resident_bytes=memory,
-        loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
         concerns=concerns,
     )

@@ -1,7 +1,7 @@
 """Concerns: everything that is wrong with the gateway now, for its operator.
 
-The banner of `/debug`, `/debug/state`, `admin doctor` and `/metrics` show this one list. Each concern says
-what is wrong, what that means, and what to do next. The most urgent one comes first.
+The banner of `/debug`, `admin doctor` and `/metrics` show this one list. Each concern says what is wrong,
+what that means, and what to do next. The most urgent one comes first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -17,7 +17,6 @@ from handlers.listing_views import (
     server_view,
     stats_problem_views,
 )
-from handlers.manage import bot_ref
 from handlers.public import PublicApi
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -27,7 +26,6 @@ from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, web
 from listings.rules import listing_of
 from votes.queries import RecentVotes
 
-RECENT_DELIVERIES = 10
 RECENT, RECENT_VOTES = 20, 20
 
 
@@ -45,19 +43,6 @@ class NextRequests(View):
 
     stats: NextRequest
     voters: NextRequest
-
-
-class DebugBot(Success):
-    """All about a bot."""
-
-    listing: BotView
-    keys: tuple[KeyView, ...]
-    webhook: WebhookView | None
-    stats_problems: StatsProblemViews
-    voters: Annotated[Count, Meta(description="How many users have voted for the bot.")]
-    limits: NextRequests
-    deliveries: Annotated[tuple[DeliveryView, ...], Meta(description="The newest.")]
-    deliveries_pending: Count
 
 
 class RecentVoteView(View):
@@ -112,21 +97,6 @@ class DebugListings:
         self._clock = clock
         self._public = public
 
-    def bot(self, request: Request) -> Reply:
-        ref = bot_ref(request)
-        listing, now_ms = listing_of(self._state, ref), self._clock.now_ms()
-        shown = DebugBot(
-            listing=bot_view(listing),
-            keys=tuple(key_view(key, now_ms) for key in listing.keys),
-            webhook=self._webhook(listing, now_ms),
-            stats_problems=stats_problem_views(self._public.problems.of(ref)),
-            voters=self._state.votes.voters(ref),
-            limits=self._limits(listing),
-            deliveries=self._deliveries(listing, RECENT_DELIVERIES),
-            deliveries_pending=self._state.deliveries.waiting(ref),
-        )
-        return success(shown)
-
     async def bot_inside(self, request: Request) -> Reply:
         return success(await self.bot_view(request.params[0]))
 
@@ -146,7 +116,7 @@ class DebugListings:
             limits=self._limits(listing),
             voters=self._state.votes.voters(ref),
             recent_votes=votes,
-            deliveries=self._deliveries(listing, RECENT),
+            deliveries=self._deliveries(listing),
             deliveries_pending=self._state.deliveries.waiting(ref),
             history=act_views(listing),
             message=owner_message_view(listing),
@@ -162,7 +132,7 @@ class DebugListings:
             webhook=self._webhook(listing, self._clock.now_ms()),
             voters=self._state.votes.voters(ref),
             recent_votes=votes,
-            deliveries=self._deliveries(listing, RECENT),
+            deliveries=self._deliveries(listing),
             deliveries_pending=self._state.deliveries.waiting(ref),
             history=act_views(listing),
             message=owner_message_view(listing),
@@ -181,9 +151,9 @@ class DebugListings:
             return None
         return webhook_view(listing.webhook, self._state.deliveries.waiting(listing.ref), now_ms)
 
-    def _deliveries(self, listing: Listing, most: int) -> tuple[DeliveryView, ...]:
+    def _deliveries(self, listing: Listing) -> tuple[DeliveryView, ...]:
         rows = self._state.deliveries.newest_first(listing.ref)
-        return tuple(delivery_view(row, listing.webhook) for row in rows[:most])
+        return tuple(delivery_view(row, listing.webhook) for row in rows[:RECENT])
 
     def _limits(self, bot: Listing) -> NextRequests:
         return NextRequests(

@@ -15,7 +15,7 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Amount, Count, Success, View
+from handlers.views import Count, Success, View
 from listings.queries import count_of
 
 Concerns = Annotated[
@@ -91,12 +91,6 @@ class FleetNodeView(View):
     refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
 
 
-class ReplicationView(FleetNodeView):
-    """A node of a fleet."""
-
-    digest: Annotated[Digest, Meta(description="Equal at all nodes that know the same.")]
-
-
 class Connections(View):
     """Connections of clients: open now; refused as they came; closed while idle, to make room for others."""
 
@@ -111,34 +105,18 @@ class Memory(View):
     resident_bytes: Annotated[Count | None, Meta(description="Null while it cannot be read.")]
 
 
-class LoopLagView(View):
-    """Delays of the event loop in the last minute, in milliseconds."""
+class StoredData(Success):
+    """The state on disk, and digests of the state in memory."""
 
-    last: Amount
-    max: Amount
-
-
-class DebugState(Success):
-    """The process."""
-
-    version: Annotated[str, Meta(description="The program's.")]
-    uptime_seconds: Count
-    ready: bool
-    not_ready_because: str | None
-    concerns: Concerns
     positions: Positions
-    counts: Counts
-    limiter: LimiterCounts
-    webhook_proxy_down: Annotated[
-        bool, Meta(description="True while the webhooks' proxy fails, so that none leaves.")
-    ]
     digest: Digest
-    replication: Annotated[
-        ReplicationView | None, Meta(description="The node of a fleet; null outside of one.")
+    fleet_digest: Annotated[
+        Digest | None,
+        Meta(
+            description="Of everything that the fleet shares: equal at all nodes with the same content; null "
+            "outside of a fleet."
+        ),
     ]
-    connections: Connections
-    memory: Memory
-    loop_lag_ms: LoopLagView
 
 
 @dataclass(frozen=True)
@@ -153,13 +131,10 @@ class ProcessSources:
     """True while the webhooks' proxy fails: no webhook leaves then."""
     readiness: Callable[[], str | None]
     """None when ready, else why not."""
-    replication: Callable[[], dict[str, Any] | None]
-    """The node with the digest of its state; None outside of a fleet."""
     fleet: Callable[[], dict[str, Any] | None]
-    """The same without the digest, which takes a while."""
+    """The node of the fleet as `Node.standing` describes it; None outside of a fleet."""
     connections: Callable[[], dict[str, int]]
     resident_bytes: Callable[[], int | None]
-    loop_lag_ms: Callable[[], dict[str, float]]
     concerns: Callable[[], tuple[Concern, ...]]
     """Returns everything that is wrong now."""
 
@@ -178,20 +153,18 @@ class DebugProcess:
     def concerns(self, _: Request) -> Reply:
         return success(ConcernsNow(concerns=self._sources.concerns()))
 
-    async def state(self, _: Request) -> Reply:
-        return success(await self.view())
-
-    async def view(self) -> DebugState:
-        await refreshed_digest(self._ledger.state)
-        return DebugState(
-            **self.shared(),
-            digest=self._ledger.state.digest(),
-            replication=convert(self._sources.replication(), ReplicationView | None),
-            loop_lag_ms=convert(self._sources.loop_lag_ms(), LoopLagView),
+    async def data(self, _: Request) -> Reply:
+        state = self._ledger.state
+        await refreshed_digest(state)
+        shown = StoredData(
+            positions=self._positions(),
+            digest=state.digest(),
+            fleet_digest=state.shared_digest() if state.fleet.label else None,
         )
+        return success(shown)
 
     def shared(self) -> dict[str, Any]:
-        """Return the fields that `DebugState` and `Overview` share."""
+        """Return the fields of the overview that are no measurements."""
         state, sources, limits = self._ledger.state, self._sources, self._limits
         not_ready = sources.readiness()
         return {
@@ -200,11 +173,7 @@ class DebugProcess:
             "ready": not_ready is None,
             "not_ready_because": not_ready,
             "concerns": sources.concerns(),
-            "positions": Positions(
-                head=self._ledger.head,
-                durable=sources.durable_position(),
-                snapshot=sources.snapshot_position(),
-            ),
+            "positions": self._positions(),
             "counts": Counts(
                 bots=count_of(state, BOTS),
                 servers=count_of(state, SERVERS),
@@ -223,6 +192,13 @@ class DebugProcess:
             "connections": convert(sources.connections(), Connections),
             "memory": Memory(resident_bytes=sources.resident_bytes()),
         }
+
+    def _positions(self) -> Positions:
+        return Positions(
+            head=self._ledger.head,
+            durable=self._sources.durable_position(),
+            snapshot=self._sources.snapshot_position(),
+        )
 
     def fleet(self) -> FleetNodeView | None:
         return convert(self._sources.fleet(), FleetNodeView | None)

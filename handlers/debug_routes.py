@@ -5,9 +5,9 @@ from handlers.debug_errors import ErrorLines
 from handlers.debug_find import FindQuery, FoundListings
 from handlers.debug_journal import JournalPage, JournalQuery
 from handlers.debug_limiter import LimiterInside
-from handlers.debug_listing import BotInside, DebugBot, ServerInside
+from handlers.debug_listing import BotInside, ServerInside
 from handlers.debug_overview import Overview
-from handlers.debug_process import ConcernsNow, DebugState
+from handlers.debug_process import ConcernsNow, StoredData
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
@@ -35,20 +35,6 @@ DEBUG_ROUTES = (
     ),
     Route(
         "GET",
-        "/debug/state",
-        "showState",
-        endpoint=lambda to: to.debug.process.state,
-        access="operator",
-        tag="Debug",
-        summary="Show the process",
-        description=(
-            "Positions of the log, counts, limiter, digest, memory, and how late the event loop runs."
-        ),
-        answer=DebugState,
-        outcome="The process.",
-    ),
-    Route(
-        "GET",
         "/debug/concerns",
         "showConcerns",
         endpoint=lambda to: to.debug.process.concerns,
@@ -61,22 +47,6 @@ DEBUG_ROUTES = (
         ),
         answer=ConcernsNow,
         outcome="What is wrong; nothing if all is well.",
-    ),
-    Route(
-        "GET",
-        "/debug/bots/{id}",
-        "showBotInside",
-        endpoint=lambda to: to.debug.listings.bot,
-        access="operator",
-        tag="Debug",
-        summary="Show all about a bot",
-        description=(
-            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
-            "deliveries."
-        ),
-        answer=DebugBot,
-        outcome="The bot.",
-        refuses=(NO_LISTING,),
     ),
     Route(
         "POST",
@@ -131,8 +101,8 @@ A backup that could not be brought to its end is cut off with its connection, an
         tag="Debug",
         summary="Show the process at a glance",
         description=(
-            "As `/debug/state` without the digests, with what was answered in the last minute, and the last "
-            "five minutes as series."
+            "Positions of the log, counts, limiter, fleet and memory, with what was answered in the last "
+            "minute, and the last five minutes as series."
         ),
         answer=Overview,
         outcome="The process.",
@@ -188,6 +158,18 @@ A backup that could not be brought to its end is cut off with its connection, an
     ),
     Route(
         "GET",
+        "/debug/data.json",
+        "showData",
+        endpoint=lambda to: to.debug.process.data,
+        access="operator",
+        tag="Debug",
+        summary="Show what is on disk, with digests",
+        description="Positions of the log, and digests of the state: equal digests mean equal states.",
+        answer=StoredData,
+        outcome="Positions and digests.",
+    ),
+    Route(
+        "GET",
         "/debug/find.json",
         "find",
         endpoint=lambda to: to.debug.find.find,
@@ -207,7 +189,10 @@ A backup that could not be brought to its end is cut off with its connection, an
         access="operator",
         tag="Debug",
         summary="Show all about a bot and its newest votes",
-        description="As `/debug/bots/{id}`, with more deliveries and the newest votes.",
+        description=(
+            "The listing, its keys without values, its webhook, its limits as they stand, its newest "
+            "deliveries and its newest votes."
+        ),
         answer=BotInside,
         outcome="The bot.",
         refuses=(NO_LISTING,),

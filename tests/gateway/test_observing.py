@@ -76,7 +76,7 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PeopleG
         for _ in range(5):
             gateway.voters("vg_" + "k" * 43)
         gateway.request("GET", f"/servers/{SERVER}", headers={"Accept": "text/html"})
-        gateway.done("GET", "/debug/state")
+        gateway.done("GET", "/debug/overview.json")
         visitor = PageVisitor(gateway)
         visitor.sign_in()
         with visitor.request("GET", "/debug/live", stream=True):
@@ -102,5 +102,5 @@ def test_while_every_observer_fails_votes_are_cast_and_checked(troubled: tuple[P
         assert gateway.cast(user)["vote"] == 1
         assert gateway.voters(key, user=user).json()["voted"] is True
     assert gateway.request("GET", "/readyz").status_code == 200
-    assert gateway.done("GET", "/debug/state")["memory"]["resident_bytes"] is None
+    assert gateway.done("GET", "/debug/overview.json")["memory"]["resident_bytes"] is None
     assert gateway.done("GET", "/debug/overview.json")["success"] is True

@@ -66,12 +66,12 @@ def test_review_limits_and_counts(operator: Visitor, gateway: ThreadGateway) -> 
 
 
 def test_a_question_that_is_left_changes_nothing(operator: Visitor, gateway: ThreadGateway) -> None:
-    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    before = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     page = operator.see(f"{NEW_PAGE}/approve")
     page.get_by_role("link", name="Back").click()
 
     expect(page).to_have_url(f"{operator.home}{NEW_PAGE}")
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before
 
 
 def test_a_denial_says_why_and_a_wrong_number_is_refused_at_its_field(

@@ -97,7 +97,7 @@ class Client:
 
     def concerns(self, topic: str) -> list[str]:
         """Return the concerns that the operator reads, in words."""
-        found = self.done("GET", "/debug/state")["concerns"]
+        found = self.done("GET", "/debug/overview.json")["concerns"]
         return [concern["text"] for concern in found if concern["topic"] == topic]
 
     def kept(self, path: str) -> Any:

@@ -145,4 +145,4 @@ def test_without_pages_there_is_nothing_at_all(tmp_path: Path) -> None:
     with running(tmp_path / "data", **{"debug.pages": False}) as gateway:
         for path in ("/debug", "/debug/sign-in", "/debug/nothing", "/static/x/site.css"):
             assert gateway.request("GET", path).status_code == 404
-        assert gateway.operate("GET", "/debug/state").status_code == 200
+        assert gateway.operate("GET", "/debug/overview.json").status_code == 200

@@ -3,7 +3,7 @@
 from handlers.debug_errors import ErrorLines
 from handlers.debug_journal import JournalPage
 from handlers.debug_limiter import LimiterInside
-from handlers.debug_process import DebugState
+from handlers.debug_process import StoredData
 from handlers.debug_webhooks import WebhooksInside
 from web.debug.operator_audience import OperatorVisit
 from web.json_answers import JsonAnswers
@@ -35,5 +35,5 @@ class ProcessPages:
         )
 
     async def data(self, visit: OperatorVisit) -> Shown:
-        state = await self._answers.ask(DebugState, "showState", visit.request)
-        return Page("debug/data.html", "Data on disk", {"state": state})
+        stored = await self._answers.ask(StoredData, "showData", visit.request)
+        return Page("debug/data.html", "Data on disk", {"stored": stored})

@@ -208,7 +208,7 @@ ANSWERS: dict[str, Callable[[ThreadGateway, str], Response]] = {
     "removal": lambda gateway, _: gateway.operate("DELETE", BOT_PATH),
     "vote": lambda gateway, _: gateway.operate("POST", f"{BOT_PATH}/votes", {"user": USER}),
     "erasure": lambda gateway, _: gateway.operate("DELETE", f"/manage/users/{USER}"),
-    "state": lambda gateway, _: gateway.operate("GET", "/debug/state"),
+    "state": lambda gateway, _: gateway.operate("GET", "/debug/overview.json"),
     "health": lambda gateway, _: gateway.request("GET", "/healthz"),
     "readiness": lambda gateway, _: gateway.request("GET", "/readyz"),
 }

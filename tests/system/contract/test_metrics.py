@@ -266,7 +266,7 @@ def test_on_an_address_of_its_own_it_needs_no_token_and_is_alone(
 
         assert read(ask("GET", METRICS)).value("ready") == 1
         assert ask("HEAD", METRICS).status_code == 200
-        for path in ("/debug/state", "/manage/bots", "/healthz", f"/bots/{BOT}/voters/{USER}", "/"):
+        for path in ("/debug/overview.json", "/manage/bots", "/healthz", f"/bots/{BOT}/voters/{USER}", "/"):
             assert ask("GET", path).status_code == 404
         assert ask("POST", METRICS).status_code == 405
         assert gateway.request("GET", METRICS).status_code == 401, "the main address still asks for it"

@@ -47,7 +47,7 @@ def test_every_action_of_a_listing_asks_first_and_asking_changes_nothing(
 ) -> None:
     hold(once, receiver, 1)
     delivery_id = deliveries(once)[-1]["id"]
-    head = once.done("GET", "/debug/state")["positions"]["head"]
+    head = once.done("GET", "/debug/overview.json")["positions"]["head"]
     at = {LISTING: OF_LISTINGS, DELIVERY: OF_DELIVERIES, DATA: OF_DATA}
     for place, actions in at.items():
         for action in actions:
@@ -56,7 +56,7 @@ def test_every_action_of_a_listing_asks_first_and_asking_changes_nothing(
             assert action.what in words(shown)
             assert f'<form method="post" action="{path}">' in shown
             assert f">{action.button}</button>" in shown
-    assert once.done("GET", "/debug/state")["positions"]["head"] == head
+    assert once.done("GET", "/debug/overview.json")["positions"]["head"] == head
     assert receiver.received == []
 
 
@@ -169,7 +169,7 @@ def test_a_delivery_is_sent_again(once: ThreadGateway, watching: PageVisitor, re
 def test_a_snapshot_is_taken(gateway: ThreadGateway, visitor: PageVisitor) -> None:
     gateway.list_bot()
     assert "The snapshot at position 4 is on disk" in visitor.acted(f"{DATA}/snapshot")
-    assert gateway.done("GET", "/debug/state")["positions"]["snapshot"] == 4
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["snapshot"] == 4
 
 
 def test_memory_and_disk_are_compared(visitor: PageVisitor) -> None:

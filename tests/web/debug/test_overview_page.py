@@ -32,7 +32,7 @@ def test_a_banner_says_what_is_wrong_now_as_the_api_does(
     assert "Concerns" not in words(visitor.page("/debug"))
     for _ in range(301):
         gateway.voters("vg_" + "k" * 43)
-    (concern,) = gateway.done("GET", "/debug/state")["concerns"]
+    (concern,) = gateway.done("GET", "/debug/overview.json")["concerns"]
     assert f"Concerns {concern['text']} {concern['action']}" in words(visitor.page("/debug"))
     assert gateway.done("GET", "/debug/overview.json")["concerns"] == [concern]
 

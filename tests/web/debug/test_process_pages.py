@@ -80,7 +80,7 @@ def test_the_journal_is_shown_newest_first_and_page_by_page(
     positions = [
         int(each) for each in words(page.split("<tbody>")[1]).split() if each.isdigit() and len(each) <= 3
     ]
-    assert positions[0] == gateway.done("GET", "/debug/state")["positions"]["head"]
+    assert positions[0] == gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     older = page.split('href="/debug/journal?before=')[1].split('"')[0]
     assert f"/debug/listings/bots/{BOT}" in visitor.page(f"/debug/journal?before={older}")
     assert key not in page

@@ -27,10 +27,10 @@ def test_the_first_page_leads_to_the_sign_in_and_back(visitor: PageVisitor) -> N
 
 
 def test_a_visitor_comes_back_to_the_page_that_was_wanted(visitor: PageVisitor) -> None:
-    form = visitor.page("/debug/sign-in?to=/debug/state")
-    assert 'name="to" value="/debug/state"' in form
-    answer = visitor.post("/debug/sign-in", {"token": OPERATOR_TOKEN, "to": "/debug/state"})
-    assert answer.headers["Location"] == "/debug/state"
+    form = visitor.page("/debug/sign-in?to=/debug/errors")
+    assert 'name="to" value="/debug/errors"' in form
+    answer = visitor.post("/debug/sign-in", {"token": OPERATOR_TOKEN, "to": "/debug/errors"})
+    assert answer.headers["Location"] == "/debug/errors"
 
 
 def test_a_way_back_to_another_host_is_not_taken(visitor: PageVisitor) -> None:
@@ -59,7 +59,7 @@ def test_an_empty_form_is_shown_again_and_counts_as_no_failure(
 ) -> None:
     answer = visitor.sign_in("")
     assert (answer.status_code, "Enter the token." in answer.text) == (400, True)
-    assert gateway.done("GET", "/debug/state")["limiter"]["failing_addresses"] == 0
+    assert gateway.done("GET", "/debug/overview.json")["limiter"]["failing_addresses"] == 0
 
 
 def test_a_sign_in_never_takes_a_session_that_was_there_before(visitor: PageVisitor) -> None:
@@ -132,7 +132,7 @@ def test_failed_sign_ins_are_counted_with_all_failures_of_their_address(
     gateway: ThreadGateway, visitor: PageVisitor, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(299):
-        gateway.request("GET", "/debug/state", headers={"Authorization": "Bearer guess"})
+        gateway.request("GET", "/debug/overview.json", headers={"Authorization": "Bearer guess"})
     assert visitor.sign_in("guess").status_code == 401
     refused = visitor.sign_in("another guess")
     assert refused.status_code == 429
@@ -154,5 +154,5 @@ def test_over_plain_http_from_elsewhere_the_page_says_why_it_cannot_work(visitor
 
 def test_a_session_is_worth_nothing_to_the_api_but_for_the_twins_of_pages(visitor: PageVisitor) -> None:
     visitor.sign_in()
-    for method, path in (("GET", "/debug/state"), ("POST", "/debug/verify"), ("GET", "/manage/bots")):
+    for method, path in (("GET", "/debug/concerns"), ("POST", "/debug/verify"), ("GET", "/manage/bots")):
         assert visitor.request(method, path).status_code == 401
