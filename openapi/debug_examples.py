@@ -6,33 +6,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from core.version import VERSION
-from handlers.concerns import Concern
-from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_errors import ErrorLines, ErrorLineView
-from handlers.debug_find import FoundListings, ListingHit
-from handlers.debug_journal import EventView, JournalPage
-from handlers.debug_limiter import AddressFailures, BotUse, FailureUse, LimiterInside, LimitUse
-from handlers.debug_listing import (
-    BotInside,
-    NextRequest,
-    NextRequests,
-    RecentVoteView,
-    ServerInside,
-)
-from handlers.debug_overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
-from handlers.debug_process import (
-    ConcernsNow,
-    Connections,
-    Counts,
-    FleetNodeView,
-    LimiterCounts,
-    Memory,
-    NodeHeard,
-    Positions,
-    StoredData,
-)
-from handlers.debug_user import UserInside, VoteOfUser
-from handlers.debug_webhooks import EndpointInside, WebhooksInside
 from handlers.history_views import act_views, owner_message_view
 from handlers.key_views import key_view
 from handlers.listing_views import LimitView, bot_view, server_view, stats_problem_views
@@ -53,6 +26,33 @@ from openapi.cast import (
     USER,
     WEBHOOK,
 )
+from operators.all_webhooks import EndpointInside, WebhooksInside
+from operators.data_folder import SnapshotTaken, Verified
+from operators.finding_subjects import FoundListings, ListingHit
+from operators.journal_pages import EventView, JournalPage
+from operators.limiter_use import AddressFailures, BotUse, FailureUse, LimiterInside, LimitUse
+from operators.listing_inside import (
+    BotInside,
+    NextRequest,
+    NextRequests,
+    RecentVoteView,
+    ServerInside,
+)
+from operators.logged_errors import ErrorLines, ErrorLineView
+from operators.overview import Ages, EndpointUseView, LagOfMinute, Overview, SeriesView
+from operators.process import (
+    ConcernsNow,
+    Connections,
+    Counts,
+    FleetNodeView,
+    LimiterCounts,
+    Memory,
+    NodeHeard,
+    Positions,
+    StoredData,
+)
+from operators.user_inside import UserInside, VoteOfUser
+from watchers.concerns import Concern
 
 _PROBLEMS = [
     StatsProblem("commands_count", "ignored", "number", "The field is named command_count.", 12, NOW_MS)

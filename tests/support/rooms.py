@@ -21,14 +21,21 @@ MAY_IMPORT: dict[str, set[str]] = {
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
-    "serving": {"core", "handlers", "ratelimit"},
+    "watchers": {"core", "listings", "ratelimit"},
+    "handlers": {"core", "votes", "listings", "people", "ratelimit", "watchers"},
+    "web": {
+        *("core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"),
+        "watchers",
+    },
+    "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        "webhook",
+        *("watchers", "webhook"),
     },
-    "openapi": {"core", "votes", "listings", "handlers"},
+    "operators": {
+        *("core", "handlers", "listings", "metrics", "people", "ratelimit", "votes", "watchers", "web"),
+    },
+    "openapi": {"core", "votes", "listings", "handlers", "operators", "watchers"},
     "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}

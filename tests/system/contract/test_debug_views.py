@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handlers.route import Resource
-from handlers.routes import ROUTES
+from operators.operator_routes import ALL_ROUTES
 from serving import timeline
 from tests.support.contract import (
     BOT_PATH,
@@ -171,7 +171,7 @@ def test_no_view_shows_a_secret(gateway: ThreadGateway, receiver: Receiver) -> N
     gateway.on_loop(lambda: logging.getLogger("votegate").warning("%s and %s", *said))
     secrets = [key, gateway.operator_token, secret, CHAT_TOKEN, "token-of-the-owner"]
 
-    views = [row for row in ROUTES if row.path.startswith("/debug/") and row.path.endswith(".json")]
+    views = [row for row in ALL_ROUTES if row.path.startswith("/debug/") and row.path.endswith(".json")]
     shown = {row.path: gateway.operate("GET", f"{filled(row.path)}?q=bot").text for row in views}
 
     assert len(shown) >= 8
@@ -181,7 +181,7 @@ def test_no_view_shows_a_secret(gateway: ThreadGateway, receiver: Receiver) -> N
 
 
 def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGateway) -> None:
-    for row in ROUTES:
+    for row in ALL_ROUTES:
         if row.path.endswith(".json") and row.tag == "Debug":
             assert row.access == "operator"
             assert gateway.request("GET", filled(row.path)).status_code == 401
@@ -194,7 +194,7 @@ def test_every_view_is_a_row_that_only_the_operator_may_call(gateway: ThreadGate
 def test_a_bug_is_shown_with_the_request_that_met_it(
     gateway: ThreadGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handlers.debug_find.find_query", lambda _: 1 / 0)
+    monkeypatch.setattr("operators.finding_subjects.find_query", lambda _: 1 / 0)
 
     answer = gateway.operate("GET", "/debug/find.json")
     line = gateway.done("GET", "/debug/errors.json")["errors"][0]

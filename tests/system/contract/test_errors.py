@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from requests import Response
 
-from handlers.redaction import Redactor
 from serving.log_lines import TextLines
 from tests.support.contract import (
     BOT_NOT_FOUND,
@@ -24,6 +23,7 @@ from tests.support.contract import (
     refusal,
 )
 from tests.support.gateways import BOT, BOT_SUBMISSION, OTHER_BOT, USER, ThreadGateway, running
+from watchers.redaction import Redactor
 
 GUARD = {"limits.failures.requests": 1, "limits.failures.window_seconds": 300}
 OK = {"command_count": 5}

@@ -9,7 +9,6 @@ from msgspec.structs import asdict
 from core.clock import Clock
 from core.ref_slices import ref_slices
 from core.state import State
-from handlers.debug_find import KindName, ListingHit, hit_view
 from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -17,6 +16,7 @@ from handlers.slices import in_slices
 from handlers.user_views import UserView, UserViews
 from handlers.views import Count, Moment, Positive, Snowflake, Success, View, including
 from listings.finding import OwnedListings
+from operators.finding_subjects import KindName, ListingHit, hit_view
 from votes.queries import Voted, vote_status
 
 SHOWN = 100

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.redaction import HIDDEN, ROUNDS, Redactor
 from listings.keys import KEY_BYTES, key_value
 from tests.support.examples import examples
+from watchers.redaction import HIDDEN, ROUNDS, Redactor
 
 KEY = "vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"
 SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="

@@ -9,14 +9,14 @@ from msgspec import Meta, convert
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS
-from handlers.concerns import Concern
-from handlers.debug_disk import Digest
 from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
 from handlers.views import Count, Success, View
 from listings.queries import count_of
+from operators.data_folder import Digest
+from watchers.concerns import Concern
 
 Concerns = Annotated[
     tuple[Concern, ...],

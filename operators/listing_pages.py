@@ -5,11 +5,11 @@ from typing import Literal
 from msgspec.structs import asdict
 
 from core.refusals import NotFound
-from handlers.debug_find import FoundListings
-from handlers.debug_listing import BotInside, ServerInside
-from handlers.debug_user import UserInside
 from handlers.request import Request
-from web.debug.operator_audience import OperatorVisit
+from operators.finding_subjects import FoundListings
+from operators.listing_inside import BotInside, ServerInside
+from operators.operator_audience import OperatorVisit
+from operators.user_inside import UserInside
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.pages import Page, Shown

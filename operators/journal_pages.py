@@ -6,10 +6,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from core.refusals import Invalid
-from handlers.journal_tail import EVENTS, JournalTail
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.views import Count, Moment, Positive, Success, View
+from watchers.journal_tail import EVENTS, JournalTail
 
 
 class JournalQuery(Struct, frozen=True):

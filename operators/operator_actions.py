@@ -12,8 +12,8 @@ import msgspec
 
 from core.refusals import Invalid, NotFound
 from handlers.reply import SPOKEN, reply_to
-from web.debug.listing_pages import Inside, inside_of, kind_of, name_of
-from web.debug.operator_audience import OperatorVisit
+from operators.listing_pages import Inside, inside_of, kind_of, name_of
+from operators.operator_audience import OperatorVisit
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span

@@ -10,13 +10,13 @@ from msgspec import Meta
 
 from core.rows import Webhook
 from core.state import State
-from handlers.debug_find import KindName
-from handlers.failing_endpoints import FailingEndpoints
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Count, Snowflake, Success, View
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
+from operators.finding_subjects import KindName
+from watchers.failing_endpoints import FailingEndpoints
 
 SHOWN = 100
 SLICE = 256

@@ -1,4 +1,4 @@
-"""handlers/concerns.py: one list of what is wrong now, each with what it means and what to do next."""
+"""watchers/concerns.py: one list of what is wrong now, each with what it means and what to do next."""
 
 from dataclasses import replace
 from functools import partial
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handlers.concerns import TOPICS, Concern, ConcernList, ConcernSources
+from watchers.concerns import TOPICS, Concern, ConcernList, ConcernSources
 
 WELL = ConcernSources(
     not_ready=lambda: None,

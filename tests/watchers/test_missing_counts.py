@@ -1,9 +1,9 @@
-"""handlers/missing.py: the log says once a bot and day that its actual server count is missing."""
+"""watchers/missing_counts.py: the log says once a bot and day that its actual server count is missing."""
 
 import pytest
 
 from core.clock import FakeClock
-from handlers.missing import QUIET_SECONDS, MissingCounts
+from watchers.missing_counts import QUIET_SECONDS, MissingCounts
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:

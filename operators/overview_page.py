@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from handlers.debug_overview import Overview, SeriesView
 from handlers.reply import Reply
 from handlers.request import Request
-from web.debug.operator_audience import OperatorVisit
+from operators.operator_audience import OperatorVisit
+from operators.overview import Overview, SeriesView
 from web.json_answers import JsonAnswers
 from web.live import Live, ended, event
 from web.pages import Page, Shown

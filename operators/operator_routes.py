@@ -1,26 +1,28 @@
 """The rows of the table of routes with which operators look inside the process."""
 
-from handlers.debug_disk import SnapshotTaken, Verified
-from handlers.debug_errors import ErrorLines
-from handlers.debug_find import FindQuery, FoundListings
-from handlers.debug_journal import JournalPage, JournalQuery
-from handlers.debug_limiter import LimiterInside
-from handlers.debug_listing import BotInside, ServerInside
-from handlers.debug_overview import Overview
-from handlers.debug_process import ConcernsNow, StoredData
-from handlers.debug_user import UserInside
-from handlers.debug_webhooks import WebhooksInside
-from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
-from handlers.scrape import PLAIN
+from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, AnyRoute, RouteOf
+from handlers.routes import ROUTES
+from metrics.scraping import PLAIN
+from operators.all_webhooks import WebhooksInside
+from operators.data_folder import SnapshotTaken, Verified
+from operators.debug import Operators
+from operators.finding_subjects import FindQuery, FoundListings
+from operators.journal_pages import JournalPage, JournalQuery
+from operators.limiter_use import LimiterInside
+from operators.listing_inside import BotInside, ServerInside
+from operators.logged_errors import ErrorLines
+from operators.overview import Overview
+from operators.process import ConcernsNow, StoredData
+from operators.user_inside import UserInside
 
 _BYTES = "application/octet-stream"
 
-DEBUG_ROUTES = (
-    Route(
+OPERATOR_ROUTES: tuple[RouteOf[Operators], ...] = (
+    RouteOf(
         "GET",
         "/metrics",
         "readMetrics",
-        endpoint=lambda to: to.scrape.metrics,
+        endpoint=lambda to: to.scraping.metrics,
         access="operator",
         tag="Debug",
         summary="The numbers of the process, for Prometheus",
@@ -33,11 +35,11 @@ DEBUG_ROUTES = (
         outcome="The numbers of this moment.",
         content_type=PLAIN.partition(";")[0],
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/concerns",
         "showConcerns",
-        endpoint=lambda to: to.debug.process.concerns,
+        endpoint=lambda to: to.process.concerns,
         access="operator",
         tag="Debug",
         summary="Say what is wrong now",
@@ -48,11 +50,11 @@ DEBUG_ROUTES = (
         answer=ConcernsNow,
         outcome="What is wrong; nothing if all is well.",
     ),
-    Route(
+    RouteOf(
         "POST",
         "/debug/snapshot",
         "takeSnapshot",
-        endpoint=lambda to: to.debug.disk.snapshot,
+        endpoint=lambda to: to.disk.snapshot,
         access="operator",
         tag="Debug",
         summary="Take a snapshot now",
@@ -61,11 +63,11 @@ DEBUG_ROUTES = (
         outcome="It is on disk.",
         refuses=(NO_WRITES,),
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/snapshot",
         "backUp",
-        endpoint=lambda to: to.debug.disk.backup,
+        endpoint=lambda to: to.disk.backup,
         access="operator",
         tag="Debug",
         summary="Download a backup",
@@ -79,11 +81,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         refuses=(NO_WRITES,),
         content_type=_BYTES,
     ),
-    Route(
+    RouteOf(
         "POST",
         "/debug/verify",
         "verifyState",
-        endpoint=lambda to: to.debug.disk.verify,
+        endpoint=lambda to: to.disk.verify,
         access="operator",
         tag="Debug",
         summary="Compare memory with disk",
@@ -92,11 +94,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         outcome="Both digests.",
         refuses=(NO_WRITES,),
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/overview.json",
         "showOverview",
-        endpoint=lambda to: to.debug.overview.show,
+        endpoint=lambda to: to.overview.show,
         access="operator",
         tag="Debug",
         summary="Show the process at a glance",
@@ -107,11 +109,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         answer=Overview,
         outcome="The process.",
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/webhooks.json",
         "showWebhooksInside",
-        endpoint=lambda to: to.debug.webhooks.show,
+        endpoint=lambda to: to.webhooks.show,
         access="operator",
         tag="Debug",
         summary="Show all webhooks",
@@ -119,11 +121,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         answer=WebhooksInside,
         outcome="The webhooks.",
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/limiter.json",
         "showLimiter",
-        endpoint=lambda to: to.debug.limiter.show,
+        endpoint=lambda to: to.limiter.show,
         access="operator",
         tag="Debug",
         summary="Show the rate limiter",
@@ -131,11 +133,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         answer=LimiterInside,
         outcome="The limiter.",
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/errors.json",
         "showErrors",
-        endpoint=lambda to: to.debug.errors.show,
+        endpoint=lambda to: to.errors.show,
         access="operator",
         tag="Debug",
         summary="Show the last warnings and errors",
@@ -143,11 +145,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         answer=ErrorLines,
         outcome="The lines, the newest first.",
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/journal.json",
         "showJournal",
-        endpoint=lambda to: to.debug.journal.page,
+        endpoint=lambda to: to.journal.page,
         access="operator",
         tag="Debug",
         summary="Show the newest events of the journal",
@@ -156,11 +158,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         outcome="A page of events.",
         query=JournalQuery,
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/data.json",
         "showData",
-        endpoint=lambda to: to.debug.process.data,
+        endpoint=lambda to: to.process.data,
         access="operator",
         tag="Debug",
         summary="Show what is on disk, with digests",
@@ -168,11 +170,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         answer=StoredData,
         outcome="Positions and digests.",
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/find.json",
         "find",
-        endpoint=lambda to: to.debug.find.find,
+        endpoint=lambda to: to.find.find,
         access="operator",
         tag="Debug",
         summary="Find a listing or a user",
@@ -181,11 +183,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         outcome="The listings that were found.",
         query=FindQuery,
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/listings/bots/{id}.json",
         "showBotWhole",
-        endpoint=lambda to: to.debug.listings.bot_inside,
+        endpoint=lambda to: to.listings.bot_inside,
         access="operator",
         tag="Debug",
         summary="Show all about a bot and its newest votes",
@@ -197,11 +199,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         outcome="The bot.",
         refuses=(NO_LISTING,),
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/listings/servers/{id}.json",
         "showServerWhole",
-        endpoint=lambda to: to.debug.listings.server_inside,
+        endpoint=lambda to: to.listings.server_inside,
         access="operator",
         tag="Debug",
         summary="Show all about a server and its newest votes",
@@ -210,11 +212,11 @@ A backup that could not be brought to its end is cut off with its connection, an
         outcome="The server.",
         refuses=(NO_LISTING,),
     ),
-    Route(
+    RouteOf(
         "GET",
         "/debug/users/{id}.json",
         "showUserInside",
-        endpoint=lambda to: to.debug.users.show,
+        endpoint=lambda to: to.users.show,
         access="operator",
         tag="Debug",
         summary="Show all that is known of a user",
@@ -224,3 +226,6 @@ A backup that could not be brought to its end is cut off with its connection, an
         refuses=(BAD_ID,),
     ),
 )
+
+ALL_ROUTES: tuple[AnyRoute, ...] = (*ROUTES, *OPERATOR_ROUTES)
+"""All routes of the API."""

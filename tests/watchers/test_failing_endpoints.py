@@ -1,12 +1,12 @@
-"""handlers/failing_endpoints.py: the endpoints whose last events failed."""
+"""watchers/failing_endpoints.py: the endpoints whose last events failed."""
 
 from core.events import EndpointHealthSet, Event, ListingMerged, ListingRemoved, WebhookRemoved, WebhookSaved
 from core.packing import pack
 from core.rows import Suspension, Webhook
 from core.state import State
-from handlers.failing_endpoints import FailingEndpoints
 from tests.support.memory_ledger import empty_state
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_REF, SERVER_REF, listed
+from watchers.failing_endpoints import FailingEndpoints
 
 URL = "https://hooks.example/votes"
 

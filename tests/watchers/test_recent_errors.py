@@ -1,13 +1,13 @@
-"""handlers/recent_errors.py: the last warnings and errors, redacted."""
+"""watchers/recent_errors.py: the last warnings and errors, redacted."""
 
 import logging
 from collections.abc import Iterator
 
 import pytest
 
-from handlers.recent_errors import LINES, RecentErrors
-from handlers.redaction import HIDDEN, Redactor
 from tests.support.gateways import OPERATOR_TOKEN
+from watchers.recent_errors import LINES, RecentErrors
+from watchers.redaction import HIDDEN, Redactor
 
 KEY = "vg_" + "k" * 43
 

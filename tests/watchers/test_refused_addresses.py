@@ -1,12 +1,12 @@
-"""handlers/refused.py: a line when an address begins to be refused, and one when it ends."""
+"""watchers/refused_addresses.py: a line when an address begins to be refused, and one when it ends."""
 
 import pytest
 
 from core.clock import NS_PER_SECOND, FakeClock
 from core.rows import Policy
-from handlers.refused import RefusedAddresses
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
+from watchers.refused_addresses import RefusedAddresses
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import Meta
-
-from handlers.views import View
+from msgspec import Meta, Struct
 
 Topic = Literal[
     "ready", "journal", "disk", "snapshots", "redis", "fleet", "proxy", "endpoints", "addresses", "observers"
@@ -21,7 +19,7 @@ NAMED = 3
 """The most addresses that a concern names."""
 
 
-class Concern(View):
+class Concern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that is wrong now."""
 
     topic: Topic

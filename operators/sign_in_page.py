@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from handlers.manage import Operator, token_digest
 from handlers.reply import OperatorTokenRefused
-from handlers.security_log import tell
+from operators.operator_audience import HOME, SIGN_IN, OperatorVisit
+from watchers.security_log import tell
 from web.cookies import OPERATOR, keeps_cookies
-from web.debug.operator_audience import HOME, SIGN_IN, OperatorVisit
 from web.json_answers import AnswerRefused
 from web.links import way_back
 from web.pages import Page, Shown, see_other

@@ -5,7 +5,7 @@ from collections import deque
 from typing import NamedTuple
 
 from core.request_id import REQUEST_ID
-from handlers.redaction import Redactor
+from watchers.redaction import Redactor
 
 LINES = 100
 TEXT, TRACEBACK = 1_000, 8_000

@@ -1,4 +1,4 @@
-"""handlers/journal_tail.py: the newest events of the log, without secrets."""
+"""watchers/journal_tail.py: the newest events of the log, without secrets."""
 
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -21,8 +21,8 @@ from core.events import (
     WebhookSaved,
 )
 from core.rows import Policy, Webhook
-from handlers.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, JournalTail
 from tests.support.sample_rows import BOT_REF, NOW_MS, OTHER_USER, USER, voted
+from watchers.journal_tail import EVENTS, PAGE_EVENTS, SHOWN, JournalTail
 
 ALL_EVENTS = get_args(Event)
 SECRET_FIELDS = {"digest", "old_digest", "token", "secret", "old_secret", "url", "excerpt"}

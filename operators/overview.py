@@ -6,7 +6,10 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
-from handlers.debug_process import (
+from handlers.reply import Reply, success
+from handlers.request import Request
+from handlers.views import Amount, Count, Success, View
+from operators.process import (
     Concerns,
     Connections,
     Counts,
@@ -16,9 +19,6 @@ from handlers.debug_process import (
     Memory,
     Positions,
 )
-from handlers.reply import Reply, success
-from handlers.request import Request
-from handlers.views import Amount, Count, Success, View
 
 Age = Annotated[
     Amount | None,

@@ -6,11 +6,11 @@ the same path asks for confirmation.
 
 from dataclasses import dataclass
 
-from web.debug.actions import DataActions, ListingActions, action_rows
-from web.debug.listing_pages import ListingPages
-from web.debug.overview_page import OverviewPage
-from web.debug.process_pages import ProcessPages
-from web.debug.sign_in_page import SignInPage
+from operators.listing_pages import ListingPages
+from operators.operator_actions import DataActions, ListingActions, action_rows
+from operators.overview_page import OverviewPage
+from operators.process_pages import ProcessPages
+from operators.sign_in_page import SignInPage
 from web.pages import PageRow
 
 

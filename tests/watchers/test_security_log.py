@@ -1,4 +1,4 @@
-"""handlers/security_log.py: a line for each security event, and however many there are, a bounded log."""
+"""watchers/security_log.py: a line for each security event, and however many there are, a bounded log."""
 
 import asyncio
 import logging
@@ -8,8 +8,8 @@ import pytest
 
 from core.clock import FakeClock
 from core.request_id import ADDRESS
-from handlers.security_log import LINES, LOGGER, STRANGERS_LINES, SecurityBounds, tell
 from tests.support.coroutines import run
+from watchers.security_log import LINES, LOGGER, STRANGERS_LINES, SecurityBounds, tell
 
 log = logging.getLogger(LOGGER)
 

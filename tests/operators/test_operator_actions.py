@@ -7,12 +7,12 @@ import pytest
 
 from core.ledger import Ledger
 from core.refusals import Unavailable
+from operators.operator_actions import DATA, DELIVERY, LISTING, OF_DATA, OF_DELIVERIES, OF_LISTINGS
 from tests.support.contract import deliveries, webhook
 from tests.support.gateways import BOT, BOT_SUBMISSION, SERVER, SERVER_SUBMISSION, ThreadGateway
 from tests.support.page_visitor import PageVisitor, words
 from tests.support.suspended_endpoints import cast, hold, settled, trying_once
 from tests.support.webhook_receiver import Receiver, status
-from web.debug.actions import DATA, DELIVERY, LISTING, OF_DATA, OF_DELIVERIES, OF_LISTINGS
 
 HERE = LISTING.format(kind="bots", id=BOT)
 

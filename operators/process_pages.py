@@ -1,11 +1,11 @@
 """The pages about parts of the process: webhooks, limiter, errors, journal, data on disk."""
 
-from handlers.debug_errors import ErrorLines
-from handlers.debug_journal import JournalPage
-from handlers.debug_limiter import LimiterInside
-from handlers.debug_process import StoredData
-from handlers.debug_webhooks import WebhooksInside
-from web.debug.operator_audience import OperatorVisit
+from operators.all_webhooks import WebhooksInside
+from operators.journal_pages import JournalPage
+from operators.limiter_use import LimiterInside
+from operators.logged_errors import ErrorLines
+from operators.operator_audience import OperatorVisit
+from operators.process import StoredData
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown
 
