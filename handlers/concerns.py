@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta
 
-from handlers.views import View
+from actions.views import View
 
 Topic = Literal[
     "ready", "journal", "disk", "snapshots", "redis", "fleet", "proxy", "endpoints", "addresses", "observers"

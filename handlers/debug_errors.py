@@ -4,10 +4,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.views import Moment, Success, View
 from handlers.recent_errors import LINES, RecentErrors
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Moment, Success, View
 
 
 class ErrorLineView(View):

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from actions.views import Count, Moment, Positive, Success, View
 from core.refusals import Invalid
 from handlers.journal_tail import EVENTS, JournalTail
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Count, Moment, Positive, Success, View
 
 
 class JournalQuery(Struct, frozen=True):

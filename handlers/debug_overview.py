@@ -6,6 +6,7 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
+from actions.views import Amount, Count, Success, View
 from handlers.debug_process import (
     Concerns,
     Connections,
@@ -18,7 +19,6 @@ from handlers.debug_process import (
 )
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Amount, Count, Success, View
 
 Age = Annotated[
     Amount | None,

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, convert
 
+from actions.views import Amount, Count, Success, View
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS
@@ -15,7 +16,6 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Amount, Count, Success, View
 from listings.queries import count_of
 
 Concerns = Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
+from actions.views import Count, Snowflake, Success, View
 from core.rows import Webhook
 from core.state import State
 from handlers.debug_find import KindName
@@ -15,7 +16,6 @@ from handlers.failing_endpoints import FailingEndpoints
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Snowflake, Success, View
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 
 SHOWN = 100

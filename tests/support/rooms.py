@@ -21,15 +21,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit"},
-    "web": {"core", "chatplatform", "handlers", "languages", "listings", "people", "ratelimit", "votes"},
+    "actions": {"core", "listings", "people", "votes"},
+    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit"},
+    "web": {
+        "actions",
+        "core",
+        "chatplatform",
+        "handlers",
+        "languages",
+        "listings",
+        "people",
+        "ratelimit",
+        "votes",
+    },
+    "pages": {
+        *("actions", "chatplatform", "core", "handlers", "languages", "listings", "people", "ratelimit"),
+        *("votes", "web"),
+    },
     "serving": {"core", "handlers", "ratelimit"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         "webhook",
     },
-    "openapi": {"core", "votes", "listings", "handlers"},
-    "cli": {"core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
+    "openapi": {"actions", "core", "votes", "listings", "handlers"},
+    "cli": {"actions", "core", "grammars", "votes", "listings", "journal", "snapshot", "storage"},
 }
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
