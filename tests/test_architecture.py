@@ -267,7 +267,7 @@ ROOMS = sorted(
     for room in OURS - {"server"}
     for path in (ROOT / room).rglob("__init__.py")
 )
-BESIDE_THE_ROOMS = {"deploy", "docs", "pages", "published", "release", "support", "system"}
+BESIDE_THE_ROOMS = {"deploy", "docs", "pages", "published", "release", "support", "surface", "system"}
 """Folders of tests that belong to no room."""
 
 TESTED_ELSEWHERE = {
