@@ -28,7 +28,6 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from handlers.security_log import tell
 from handlers.views import Snowflake
 from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
 from listings.keys import KeyDigester
@@ -40,6 +39,7 @@ from people.user_sessions import Sessions
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
 from votes.search import Searches
+from watchers.security_log import tell
 
 PAGE = 50
 MAX_PAGE = 500

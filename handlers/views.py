@@ -5,7 +5,7 @@ the nulls that clients see, and the OpenAPI document reads its schema off them. 
 answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
 
 The views of one subject stand in a file named after it, such as `handlers/key_views.py`. An answer that a
-single module gives may stand there, above its endpoint, as in `handlers/debug_disk.py`.
+single module gives may stand there, above its endpoint, as in `operators/data_folder.py`.
 """
 
 from collections.abc import Callable
