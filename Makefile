@@ -66,7 +66,8 @@ screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
 	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
+BESIDE := deploy docs openapi pages published release replication support surface system wire
+ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from handlers.routes import ROUTES
+from operators.page_table import PAGES
 from tests.surface import answers
 from tests.surface.answers import FAMILIES, record_family
 from tests.surface.commands import commands, help_of
 from tests.surface.pages import debug_paths, paths
-from web.debug.page_table import PAGES
 from web.pages import PageRow
 from web.people.people_pages import PEOPLE_PAGES
 
