@@ -18,8 +18,8 @@ from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid
 from core.rows import DeliveryState, Review, WebhookEvent
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from core.webhook_events import NewDeliveries
+from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import (
     InvalidOperatorToken,
     OperatorTokenRequired,

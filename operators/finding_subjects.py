@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 
 from core.refusals import Invalid
 from core.rows import Review
-from core.snowflake import is_snowflake
 from core.state import State
+from grammars.snowflake import is_snowflake
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
