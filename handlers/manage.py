@@ -1,24 +1,16 @@
-"""The shared parts of the management endpoints: their caller, their queries, and how they commit."""
+"""The shared parts of the management endpoints: their caller, and how they commit."""
 
 import hashlib
 import hmac
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Annotated, Protocol
+from dataclasses import dataclass
 
-from msgspec import UNSET, UnsetType
-
+from actions.tools import Tools
 from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
-from core.ledger import Ledger
 from core.refusals import Invalid
-from core.rows import DeliveryState, Review, WebhookEvent
-from core.webhook_events import NewDeliveries
-from forms.fields import Form, Snowflake
-from forms.rules import About, Between, Says, matching, one_of
 from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import (
     InvalidOperatorToken,
@@ -28,66 +20,16 @@ from handlers.reply import (
     too_many,
 )
 from handlers.request import Endpoint, Request
-from handlers.security_log import tell
-from handlers.webhook_views import DELIVERY_CURSOR_PATTERN
 from kinds.bots import BOTS
 from kinds.servers import SERVERS
-from languages.said import Fault
-from listings.keys import KeyDigester
-from listings.rules import EditsShown
-from listings.stats_problems import StatsProblems
-from listings.webhooks import WebhookPolicy
-from people.roles import Moderators
-from people.user_sessions import Sessions
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
-from votes.search import Searches
-
-PAGE = 50
-MAX_PAGE = 500
-
-
-class VoteClaims(Protocol):
-    """Claims that keep two nodes of a fleet from taking a user's vote for one listing at the same time."""
-
-    def holding(self, ref: str, user: str, at_ms: int) -> AbstractAsyncContextManager[None]:
-        """Return a context in which this node alone may take the vote.
-
-        An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
-        again. Raises VotedTooSoon.
-        """
+from watchers.security_log import tell
 
 
 @dataclass(frozen=True)
-class ManageContext:
-    """The objects that the endpoints work with. `new_id()` makes ids; `random(n)` gives n random bytes.
-
-    `claims` and `mark` are a fleet's: outside of one there are no claims, and a user's mark is empty.
-    `tells_owners` is True if owners are sent a message about each decision. `edits` says which version of an
-    edited listing the public sees.
-    """
-
-    ledger: Ledger
-    clock: Clock
-    digester: KeyDigester
-    new_id: Callable[[], str]
-    random: Callable[[int], bytes]
-    window_ms: int
-    cooldown_ms: int
-    keys_per_listing: int
-    webhooks: WebhookPolicy
-    searches: Searches
-    problems: StatsProblems
-    missing_count: Callable[[str], str | None]
-    """Returns why a bot's actual server count cannot be known and what to do; None if nothing is missing."""
-    moderators: Moderators
-    sessions: Sessions
-    claims: VoteClaims | None = None
-    mark: Callable[[str], str] = lambda _: ""
-    tells_owners: bool = False
-    edits: EditsShown = "after"
-    vote_mark: Callable[[str, str], str] = field(kw_only=True)
-    """Returns the mark of a listing and a user, as core/cooldown_table.py keeps it."""
+class ManageContext(Tools):
+    """The tools, for endpoints that are no actions yet."""
 
     async def commit(self, events: Sequence[Event], reply: Callable[[], Reply] = success) -> Reply:
         """Commit, and answer with `reply()` once the record is durable. Raises Unavailable.
@@ -98,15 +40,6 @@ class ManageContext:
         made = reply()
         await self.ledger.durable(position)
         return made
-
-    def new_deliveries(self) -> NewDeliveries:
-        """Return what makes deliveries of events of listings."""
-        return NewDeliveries(self.new_id, self.webhooks.pending_most(self.ledger.state))
-
-    def hint(self, ref: str) -> str | UnsetType:
-        """Return why the bot's first push of server_count would be answered 500; UNSET if it would not."""
-        missing = self.missing_count(ref)
-        return UNSET if missing is None else missing
 
 
 class Operator:
@@ -204,40 +137,3 @@ def user_id(request: Request, at: int = 0) -> str:
     if not is_snowflake(its_id):
         raise Invalid({"id": NO_SNOWFLAKE})
     return its_id
-
-
-# -- Queries ----------------------------------------------------------------------------------------------
-
-ABOUT_AFTER = About("The `next` of the page before.")
-IS_CURSOR = Says(Fault("not_a_cursor"))
-_STATE = About("Only those in this state.")
-PageLimit = Annotated[
-    int,
-    Between(1, MAX_PAGE),
-    Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
-    About("How many there are on a page at most."),
-]
-
-
-class ListingsQuery(Form, frozen=True):
-    """The query of a list of listings. A parameter that is None was left out."""
-
-    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
-    limit: PageLimit = PAGE
-    state: Annotated[Review | None, one_of(Review), _STATE] = None
-
-
-class UsersQuery(Form, frozen=True):
-    """The query of a list of users. A parameter that is None was left out."""
-
-    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
-    limit: PageLimit = PAGE
-
-
-class DeliveriesQuery(Form, frozen=True):
-    """The query of a list of deliveries. A parameter that is None was left out."""
-
-    after: Annotated[Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None, IS_CURSOR, ABOUT_AFTER] = None
-    limit: PageLimit = PAGE
-    state: Annotated[DeliveryState | None, one_of(DeliveryState), _STATE] = None
-    type: Annotated[WebhookEvent | None, one_of(WebhookEvent), About("Only those of this event.")] = None

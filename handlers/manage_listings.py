@@ -4,10 +4,11 @@ The class serves bots and servers alike: `kind` names the plural in paths and an
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, get_args
 
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
+from actions.query_forms import ListingsQuery
 from core.actors import Actor, user_of
 from core.events import Event, ListingSaved
 from core.rows import ServerCheck
@@ -27,10 +28,9 @@ from handlers.listing_views import (
     server_view,
     stats_problem_views,
 )
-from handlers.manage import ListingsQuery, ManageContext
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
-from kinds.bots import BOTS
 from kinds.kind import ListingSubmission
 from kinds.registry import BY_PLURAL
 from listings import rules
@@ -47,14 +47,6 @@ from listings.forms import (
 from listings.queries import page
 from listings.webhooks import first_chat_webhook
 from people.quarantine import refuse_of_quarantined_owner, refuse_quarantined
-
-Kind = Literal["bots", "servers"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-
-def kind_of_ref(ref: str) -> Kind:
-    """Return the kind of a listing as paths and answers name it."""
-    return "bots" if ref.startswith(BOTS.prefix) else "servers"
 
 
 class ManageListings:

@@ -8,18 +8,19 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from actions.listing_kinds import Kind, kind_of_ref
+from actions.query_forms import IS_CURSOR, PAGE, PageLimit
+from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from core.review_notes import KEPT
 from core.rows import Listing
 from core.state import State
 from forms.fields import ABOUT_PROSE, Form, Nothing
 from forms.reading import read, read_query
 from forms.rules import IN_PROSE, About, Size, matching
-from handlers.manage import IS_CURSOR, PAGE, ManageContext, PageLimit
-from handlers.manage_listings import Kind, kind_of_ref
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import ActorName, Count, Moment, NoMore, Snowflake, Success, View
 from kinds.registry import KINDS
 from listings import review
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership

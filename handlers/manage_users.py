@@ -10,6 +10,7 @@ from typing import Annotated, get_args
 
 from msgspec.structs import asdict
 
+from actions.query_forms import UsersQuery
 from core.actors import OPERATOR
 from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
@@ -18,7 +19,7 @@ from core.user_rows import QuarantinedAct, user_ref
 from forms.fields import ABOUT_PROSE, LAST_MS, Form, Nothing
 from forms.reading import read, read_query
 from forms.rules import IN_PROSE, About, Between, Size
-from handlers.manage import ManageContext, UsersQuery, user_id
+from handlers.manage import ManageContext, user_id
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices

@@ -6,11 +6,12 @@ from contextlib import contextmanager
 
 from msgspec.structs import asdict
 
+from actions.query_forms import DeliveriesQuery
 from core.events import DeliveryAttempted, Event
 from core.refusals import NotFound
 from forms.fields import Nothing
 from forms.reading import read, read_query
-from handlers.manage import DeliveriesQuery, ManageContext
+from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.webhook_views import (

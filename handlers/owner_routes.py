@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
+from actions.listing_kinds import KINDS, Kind
 from core.refusals import Conflict, NotFound, Quarantined
 from forms.fields import Nothing
 from handlers.listing_views import BotAnswer, ServerAnswer
-from handlers.manage_listings import KINDS, Kind
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, RefusalKind, Route
 from kinds.bots import MOST_CO_OWNERS
 from listings.forms import Heir

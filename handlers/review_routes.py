@@ -1,8 +1,8 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
+from actions.listing_kinds import KINDS, Kind
 from core.refusals import Conflict
 from forms.fields import Nothing
-from handlers.manage_listings import KINDS, Kind
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
 from handlers.route import NO_LISTING, NO_WRITES, RefusalKind, Route
 

@@ -29,6 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta
 
+from actions.views import Moment, Positive, Snowflake, Success, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost
 from core.state import State
@@ -38,7 +39,6 @@ from forms.rules import About, Between, Says, matching
 from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, NotReady, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from handlers.views import Moment, Positive, Snowflake, Success, View
 from kinds.bots import BOTS
 from kinds.registry import KINDS
 from languages.said import Fault

@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 
+from actions.keys import IssuedKey, KeyList, RotatedKey, key_view
+from actions.views import Success
 from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
@@ -19,7 +21,6 @@ from forms.declared import declared_fields
 from forms.fields import Form
 from forms.rules import About
 from handlers.history_views import History, act_views, owner_message_view
-from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
 from handlers.listing_views import (
     ApprovedBot,
     BotPage,
@@ -34,7 +35,6 @@ from handlers.listing_views import (
 )
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import encode_json
-from handlers.routes import ROUTES
 from handlers.user_views import (
     ModeratorList,
     UserAnswer,
@@ -48,7 +48,6 @@ from handlers.user_views import (
     session_view,
     user_view,
 )
-from handlers.views import Success
 from handlers.vote_feed import VoteLine, VotePage
 from handlers.vote_views import CastVote, UserVote, UserVotes
 from handlers.webhook_views import (
@@ -95,6 +94,7 @@ from openapi.cast import (
 from openapi.debug_examples import DEBUG_ANSWERS, PROBLEM_VIEWS
 from openapi.review_examples import REVIEW_ANSWERS
 from openapi.schemas import name_of
+from operators.operator_routes import ALL_ROUTES
 from votes.queries import NEVER, VoteStatus
 
 
@@ -280,7 +280,7 @@ ANSWERS: Mapping[str, Example] = {
     **_ANSWERS,
     **{
         _key(route.answer): answer_of_fields(route.answer)
-        for route in ROUTES
+        for route in ALL_ROUTES
         if route.answer is not None and name_of(route.answer) not in _ANSWERED
     },
 }
@@ -398,7 +398,7 @@ BODIES: Mapping[str, Mapping[str, Example]] = {
     **_BODIES,
     **{
         name_of(route.body): {_key(route.body): body_of_fields(route.body)}
-        for route in ROUTES
+        for route in ALL_ROUTES
         if route.body is not None and issubclass(route.body, Form) and name_of(route.body) not in _BODIES
     },
 }

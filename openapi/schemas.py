@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from actions.views import Moment, Snowflake
 from forms.declared import declared_fields
 from forms.fields import Form
 from forms.schema import COMPONENTS, form_components, value_schema
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
-from handlers.route import Route
-from handlers.views import Moment, Snowflake
+from handlers.route import AnyRoute
 from kinds.registry import KINDS
 from listings.stats import StatsBody
 
@@ -119,11 +119,11 @@ def name_of(kind: type[Any]) -> str:
     return _shown(kind.__name__)
 
 
-def answer_name(route: Route) -> str:
+def answer_name(route: AnyRoute) -> str:
     return _OF_CONTENT[route.content_type] if route.answer is None else name_of(route.answer)
 
 
-def schema_components(routes: Iterable[Route]) -> Node:
+def schema_components(routes: Iterable[AnyRoute]) -> Node:
     """Return every schema that the routes need, by name: bodies, then answers."""
     routes = tuple(routes)
     bodies = {route.body: None for route in routes if route.body is not None}

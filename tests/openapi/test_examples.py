@@ -5,9 +5,9 @@ from typing import Annotated
 import pytest
 from msgspec import Meta
 
+from actions.views import Success
 from forms.fields import Form
 from forms.rules import About
-from handlers.views import Success
 from openapi.examples import Example, answer_of_fields, body_of_fields
 
 

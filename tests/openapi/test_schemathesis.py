@@ -30,7 +30,6 @@ from forms.fields import LAST_MS, MAX_MS, Form
 from forms.reading import read
 from grammars.http_urls import read_url
 from handlers.manage_users import QuarantineTerms
-from handlers.routes import ROUTES
 from listings.forms import Denial, KeyName, WebhookSettings
 from listings.keys import KeyDigester
 from listings.stats import read_stats
@@ -54,6 +53,7 @@ from openapi.cast import (
     USER,
 )
 from openapi.examples import BODIES
+from operators.operator_routes import ALL_ROUTES
 from settings.model import WebhooksSettings
 from tests.support.examples import ALL_EXAMPLES, examples
 from tests.support.gateways import OPERATOR_TOKEN, ThreadGateway, running
@@ -315,7 +315,9 @@ def allowed_by(name: str) -> Callable[[Any], bool]:
     ).is_valid
 
 
-FORMS = [*dict.fromkeys(row.body for row in ROUTES if row.body is not None and issubclass(row.body, Form))]
+FORMS = [
+    *dict.fromkeys(row.body for row in ALL_ROUTES if row.body is not None and issubclass(row.body, Form))
+]
 ALLOWS = {form: allowed_by(form.__name__) for form in FORMS}
 
 

@@ -1,47 +1,69 @@
 """The rooms of the program, and who may import whom."""
 
+DECLARATIONS = {"forms", "grammars", "kinds", "languages"}
+"""The rooms that every room from `core` upwards may import, too."""
 # Package or module -> the packages of ours that it may import.
 MAY_IMPORT: dict[str, set[str]] = {
     "languages": set(),
     "forms": {"core", "grammars", "languages"},
     "kinds": {"forms", "languages"},
-    "core": {"kinds", "languages"},
-    "ratelimit": set(),
     "grammars": set(),
-    "settings": {"grammars"},
+    "ratelimit": set(),
     "storage": set(),
     "wire": set(),
+    "settings": {"grammars"},
+    "core": set(),
     "votes": {"core"},
     "people": {"core"},
-    "search": {"core", "kinds"},
-    "listings": {"core", "forms", "grammars", "kinds", "languages"},
-    "outbound": {"core", "grammars"},
-    "guild_counts": {"chatplatform", "core", "kinds"},
-    "chatplatform": {"core", "grammars"},
+    "search": {"core"},
+    "listings": {"core"},
+    "outbound": {"core"},
+    "guild_counts": {"chatplatform", "core"},
+    "chatplatform": {"core"},
     "journal": {"core", "storage"},
-    "webhook": {"core", "grammars", "kinds", "languages", "outbound"},
-    "direct_messages": {"chatplatform", "core", "kinds", "webhook"},
+    "webhook": {"core", "outbound"},
+    "direct_messages": {"chatplatform", "core", "webhook"},
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
-    "handlers": {
-        *("core", "forms", "grammars", "kinds"),
-        *("languages", "listings", "people", "ratelimit", "votes"),
-    },
+    "watchers": {"core", "listings", "ratelimit"},
+    "actions": {"core", "listings", "people", "votes"},
+    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
     "web": {
-        *("chatplatform", "core", "forms", "grammars", "handlers"),
-        *("kinds", "languages", "listings", "people", "ratelimit", "votes"),
+        *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
+        "watchers",
     },
-    "serving": {"core", "handlers", "ratelimit"},
+    "pages": {
+        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("watchers", "web"),
+    },
+    "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
-        "webhook",
+        *("watchers", "webhook"),
     },
-    "openapi": {"core", "forms", "grammars", "handlers", "kinds", "listings", "votes"},
-    "cli": {
-        *("core", "forms", "grammars", "journal"),
-        *("kinds", "listings", "snapshot", "storage", "votes"),
+    "operators": {
+        *(
+            "actions",
+            "core",
+            "handlers",
+            "listings",
+            "metrics",
+            "people",
+            "ratelimit",
+            "votes",
+            "watchers",
+            "web",
+        ),
     },
+    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
+WITHOUT_DECLARATIONS = {"languages", "forms", "kinds", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}
 """The composition root and the command line import what they like."""
 OURS = MAY_IMPORT.keys() | COMPOSITION
+
+
+def may_import(room: str) -> set[str]:
+    """Return the rooms that a room may import."""
+    return MAY_IMPORT[room] | (set() if room in WITHOUT_DECLARATIONS else DECLARATIONS)

@@ -9,11 +9,11 @@ unseen.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid
 from core.rows import Listing
 from core.state import State
 from forms.posts import posted
-from handlers.manage_listings import Kind
 from handlers.reply import SPOKEN, Reply, reply_to
 from kinds.registry import BY_PLURAL
 from languages.texts import NO_ERRORS, Text, Words

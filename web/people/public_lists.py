@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
+from actions.query_forms import PageLimit
 from core.refusals import Invalid
 from forms.fields import Form
 from forms.reading import read_query
-from handlers.manage import PageLimit
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
 from kinds.bots import BOTS
 from kinds.registry import BY_PLURAL

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from msgspec import Meta
 
+from actions.listing_kinds import Kind, kind_of_ref
+from actions.views import Count, Moment, Snowflake, Success, View
 from core.clock import Clock, month_of
 from core.rows import Listing, Review
 from core.state import State
-from handlers.manage_listings import Kind, kind_of_ref
-from handlers.views import Count, Moment, Snowflake, Success, View
 from kinds.bots import BotProfile
 from kinds.registry import kind_of
 from kinds.servers import ServerProfile

@@ -1,0 +1,46 @@
+"""Queries of lists, as forms. A query is read by the same reader as a body (`forms/reading.py`)."""
+
+from typing import Annotated
+
+from actions.views import DELIVERY_CURSOR_PATTERN
+from core.rows import DeliveryState, Review, WebhookEvent
+from forms.fields import Form, Snowflake
+from forms.rules import About, Between, Says, matching, one_of
+from languages.said import Fault
+
+PAGE = 50
+MAX_PAGE = 500
+
+ABOUT_AFTER = About("The `next` of the page before.")
+IS_CURSOR = Says(Fault("not_a_cursor"))
+_STATE = About("Only those in this state.")
+PageLimit = Annotated[
+    int,
+    Between(1, MAX_PAGE),
+    Says(Fault("page_out_of_range", {"most": MAX_PAGE})),
+    About("How many there are on a page at most."),
+]
+
+
+class ListingsQuery(Form, frozen=True):
+    """The query of a list of listings. A parameter that is None was left out."""
+
+    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
+    limit: PageLimit = PAGE
+    state: Annotated[Review | None, one_of(Review), _STATE] = None
+
+
+class UsersQuery(Form, frozen=True):
+    """The query of a list of users. A parameter that is None was left out."""
+
+    after: Annotated[Snowflake | None, IS_CURSOR, ABOUT_AFTER] = None
+    limit: PageLimit = PAGE
+
+
+class DeliveriesQuery(Form, frozen=True):
+    """The query of a list of deliveries. A parameter that is None was left out."""
+
+    after: Annotated[Annotated[str, matching(DELIVERY_CURSOR_PATTERN)] | None, IS_CURSOR, ABOUT_AFTER] = None
+    limit: PageLimit = PAGE
+    state: Annotated[DeliveryState | None, one_of(DeliveryState), _STATE] = None
+    type: Annotated[WebhookEvent | None, one_of(WebhookEvent), About("Only those of this event.")] = None
