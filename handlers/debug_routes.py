@@ -10,7 +10,7 @@ from handlers.debug_overview import Overview
 from handlers.debug_process import ConcernsNow, DebugState
 from handlers.debug_user import UserInside
 from handlers.debug_webhooks import WebhooksInside
-from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, Route
+from handlers.route import Route
 from handlers.scrape import PLAIN
 
 _BYTES = "application/octet-stream"
@@ -76,7 +76,7 @@ DEBUG_ROUTES = (
         ),
         answer=DebugBot,
         outcome="The bot.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     Route(
         "POST",
@@ -89,7 +89,7 @@ DEBUG_ROUTES = (
         description="Writes the state whole. Answers once it is on disk.",
         answer=SnapshotTaken,
         outcome="It is on disk.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     Route(
         "GET",
@@ -106,7 +106,7 @@ keys, in another place.
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
         answer=None,
         outcome="The backup.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
         content_type=_BYTES,
     ),
     Route(
@@ -120,7 +120,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="Folds what is on disk afresh and compares digests, at one position of the log.",
         answer=Verified,
         outcome="Both digests.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     Route(
         "GET",
@@ -210,7 +210,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="As `/debug/bots/{id}`, with more deliveries and the newest votes.",
         answer=BotInside,
         outcome="The bot.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     Route(
         "GET",
@@ -223,7 +223,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="The listing, its webhook, its newest deliveries and its newest votes.",
         answer=ServerInside,
         outcome="The server.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     Route(
         "GET",
@@ -236,6 +236,6 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         answer=UserInside,
         outcome="The user, with listings and votes.",
-        refuses=(BAD_ID,),
+        refuses=("invalid_id",),
     ),
 )

@@ -16,21 +16,16 @@ from core.actors import OPERATOR
 from core.clock import Clock
 from core.events import Event
 from core.ledger import Ledger
-from core.refusals import Invalid
+from core.refusals import Invalid, Refusal
 from core.rows import DeliveryState, Review, WebhookEvent
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
+from core.snowflake import is_snowflake
 from core.webhook_events import NewDeliveries
-from handlers.reply import (
-    InvalidOperatorToken,
-    OperatorTokenRequired,
-    Reply,
-    success,
-    too_many,
-)
+from handlers.reply import Reply, success, too_many
 from handlers.request import Endpoint, Request
 from handlers.security_log import tell
 from handlers.views import Snowflake
 from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
+from languages.said import Fault
 from listings.keys import KeyDigester
 from listings.rules import EditsShown
 from listings.stats_problems import StatsProblems
@@ -52,7 +47,7 @@ class VoteClaims(Protocol):
         """Return a context in which this node alone may take the vote.
 
         An exception in the context gives the claim back. Otherwise the claim stands until the user may vote
-        again. Raises VotedTooSoon.
+        again. Raises Refusal.
         """
 
 
@@ -153,7 +148,7 @@ class Operator:
     def refusal(self, address: str, token: str | None) -> Reply | None:
         """Return None for the operator, and the answer 429 at an address that failed too often.
 
-        A wrong token is counted. None is a token that was not given. Raises OperatorTokenRefused.
+        A wrong token is counted. None is a token that was not given. Raises Refusal.
         """
         if self._is_right(token):
             return None
@@ -164,7 +159,7 @@ class Operator:
         self._failures.failed(key, now_ns)
         if token is not None:
             tell("wrong_operator_token")
-        raise OperatorTokenRequired if token is None else InvalidOperatorToken
+        raise Refusal("operator_token_required" if token is None else "invalid_operator_token")
 
     def _is_right(self, token: str | None) -> bool:
         presented = token_digest(token or "")
@@ -200,7 +195,7 @@ def user_id(request: Request, at: int = 0) -> str:
     """
     its_id = request.params[at]
     if not is_snowflake(its_id):
-        raise Invalid({"id": NO_SNOWFLAKE})
+        raise Invalid({"id": Fault("no_snowflake")})
     return its_id
 
 
@@ -257,14 +252,14 @@ def after_in(query: Mapping[str, str], is_cursor: Callable[[str], bool]) -> str 
     """Return the cursor in a query. Raises Invalid."""
     after = query.get("after")
     if after is not None and not is_cursor(after):
-        raise Invalid({"after": "must be the `next` of another page"})
+        raise Invalid({"after": Fault("not_a_cursor")})
     return after
 
 
 def _one_of(query: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str | None:
     chosen = query.get(name)
     if chosen is not None and chosen not in choices:
-        raise Invalid({name: f"must be one of {', '.join(choices)}"})
+        raise Invalid({name: Fault("not_one_of", {"choices": ", ".join(choices)})})
     return chosen
 
 
@@ -272,7 +267,7 @@ def limit_in(query: Mapping[str, str]) -> int:
     """Return how many a query asks for at most. Raises Invalid."""
     limit = query.get("limit", str(PAGE))
     if not (limit.isascii() and limit.isdigit() and len(limit) <= 3 and 1 <= int(limit) <= MAX_PAGE):
-        raise Invalid({"limit": f"must be from 1 to {MAX_PAGE}"})
+        raise Invalid({"limit": Fault("page_out_of_range", {"most": MAX_PAGE})})
     return int(limit)
 
 

@@ -7,7 +7,7 @@
 
 import shlex
 
-from core.refusals import NotFound
+from core.refusals import Refusal
 from core.rows import Key
 from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from languages.texts import Text
@@ -129,10 +129,10 @@ def _here(access: Access) -> str:
 
 
 def _key(access: Access, visit: PersonVisit) -> Key:
-    """Return the key of the page's second parameter. Raises NotFound."""
+    """Return the key of the page's second parameter. Raises Refusal."""
     key = access.row.key(visit.request.params[1])
     if key is None:
-        raise NotFound("key")
+        raise Refusal("no_such_key")
     return key
 
 
