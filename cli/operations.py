@@ -192,13 +192,11 @@ OPERATIONS: tuple[Operation, ...] = (
         "Take the role of a moderator away",
     ),
     Operation("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
-    Operation("state", "showState", "GET", "/debug/state", "Show the process"),
     Operation("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     Operation(
         *("users inspect", "showUserInside", "GET", "/debug/users/{id}.json"),
         "Show all that is known of a user",
     ),
-    Operation("debug bot", "showBotInside", "GET", "/debug/bots/{id}", "Show all about a bot"),
     Operation(
         *("debug overview", "showOverview", "GET", "/debug/overview.json"),
         "Show the process at a glance",
@@ -213,6 +211,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show the newest events of the journal",
         query=("before",),
     ),
+    Operation("debug data", "showData", "GET", "/debug/data.json", "Show what is on disk, with digests"),
     Operation(
         *("metrics", "readMetrics", "GET", "/metrics", "The numbers of the process, for Prometheus"),
         is_file=True,

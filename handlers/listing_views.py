@@ -21,10 +21,10 @@ from core.rows import (
     Review,
     ServerProfile,
 )
-from handlers.redaction import Redactor
 from handlers.views import NEXT, ActorName, Count, Moment, Positive, Snowflake, Success, View, including
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+from watchers.redaction import Redactor
 
 _REDACTED = Redactor()
 

@@ -18,11 +18,14 @@ from core.events import Event
 from core.ledger import Ledger
 from core.refusals import Invalid, Refusal
 from core.rows import DeliveryState, Review, WebhookEvent
-from core.snowflake import is_snowflake
 from core.webhook_events import NewDeliveries
-from handlers.reply import Reply, success, too_many
+from grammars.snowflake import is_snowflake
+from handlers.reply import (
+    Reply,
+    success,
+    too_many,
+)
 from handlers.request import Endpoint, Request
-from handlers.security_log import tell
 from handlers.views import Snowflake
 from handlers.webhook_views import DELIVERY_CURSOR_PATTERN, DeliveryCursor
 from languages.said import Fault
@@ -35,6 +38,7 @@ from people.user_sessions import Sessions
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
 from votes.search import Searches
+from watchers.security_log import tell
 
 PAGE = 50
 MAX_PAGE = 500

@@ -16,6 +16,7 @@ from core.due_reminders import due_reminder, ends_ms, standing
 from core.events import Event
 from core.refusals import Invalid, Refusal
 from core.user_rows import QuarantinedAct, user_ref
+from grammars.patterns import PROSE
 from handlers.manage import ManageContext, user_id, users_query
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -39,7 +40,6 @@ from listings.fields import IN_PROSE, IS_PROSE, LAST_MS, WHOLE, sized
 from listings.forms import Form, Nothing, read
 from listings.notices import NoticeSearch
 from listings.ownership import Ownership
-from listings.patterns import PROSE
 from people.quarantine import MOST_CHARACTERS, after_erasure, impose, lift
 from people.queries import users_page
 from people.reminders import clear_reminders

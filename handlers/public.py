@@ -21,10 +21,16 @@ from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import Refusal, Unavailable
 from core.rows import BOTS, Listing
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
-from handlers.missing import MissingCounts
-from handlers.reply import Reply, encode_json, limited, refused, reply_to, success
+from handlers.reply import (
+    Reply,
+    encode_json,
+    limited,
+    refused,
+    reply_to,
+    success,
+)
 from handlers.request import Request, json_object
 from languages.said import Code
 from listings.keys import KeyDigester, is_granted
@@ -34,6 +40,7 @@ from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from ratelimit.limiter import FailureGuard, is_failure
 from votes.queries import vote_status
+from watchers.missing_counts import MissingCounts
 
 _AUTHORIZATION_REQUIRED = refused("authorization_required")
 _INVALID_KEY, _KEY_WITH_SCHEME = refused("invalid_key"), refused("key_with_scheme")

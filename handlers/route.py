@@ -8,12 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 from pydantic import BaseModel
 
-from handlers.debug import Debug
 from handlers.manage import Operator
 from handlers.manage_keys import ManageKeys
 from handlers.manage_listings import Kind, ManageListings
@@ -26,7 +25,6 @@ from handlers.manage_webhooks import ManageWebhooks
 from handlers.public import PublicApi
 from handlers.reply import JSON, Reply
 from handlers.request import Endpoint, Request
-from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.vote_feed import VoteFeed
 from languages.said import Code
@@ -61,15 +59,16 @@ class Endpoints:
     queue: ManageQueue
     review: Mapping[Kind, ManageReview]
     owners: Mapping[Kind, ManageOwners]
-    debug: Debug
     is_signed_in: Callable[[Request], bool]
     """True for a browser with a session of the operator, who reads the JSON twins of pages with it."""
-    scrape: Scrape
+
+
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
-class Route:
-    """A method of a path.
+class RouteOf(Generic[E]):
+    """A method of a path. `E` is the type of the objects that answer.
 
     Args:
         path: a template with `{name}` parameters.
@@ -87,7 +86,7 @@ class Route:
     method: str
     path: str
     name: str
-    endpoint: Callable[[Endpoints], Endpoint]
+    endpoint: Callable[[E], Endpoint]
     access: Access
     tag: str
     summary: str
@@ -118,6 +117,9 @@ class Route:
                 found.append("invalid_fields")
         return (*found, *self.refuses)
 
+
+Route = RouteOf[Endpoints]
+AnyRoute = RouteOf[Any]
 
 _OF_CALLERS: Mapping[Access, tuple[Code, ...]] = {
     "bot key": (
@@ -164,23 +166,28 @@ class Resource:
         return ", ".join(methods)
 
 
-def bound(routes: Iterable[Route], to: Endpoints) -> list[Resource]:
-    """Return the paths of the routes with their endpoints; those of the operator are refused to others."""
+def bound(routes: Iterable[RouteOf[E]], to: E, callers: Endpoints) -> list[Resource]:
+    """Return the paths of the routes with their endpoints; those of the operator are refused to others.
+
+    Args:
+        to: the objects that answer.
+        callers: those that know the operator and the bots.
+    """
     paths = defaultdict[str, dict[str, Endpoint]](dict)
     names = defaultdict[str, dict[str, str]](dict)
     public: set[str] = set()
     for route in routes:
         endpoint = route.endpoint(to)
         if route.access == "operator":
-            known = to.is_signed_in if route.is_twin else None
-            endpoint = to.operator.only(endpoint, known)
+            known = callers.is_signed_in if route.is_twin else None
+            endpoint = callers.operator.only(endpoint, known)
         paths[route.path][route.method] = endpoint
         names[route.path][route.method] = route.name
         if route.access == "bot key":
             public.add(route.path)
 
     def finish(request: Request, reply: Reply) -> Reply:
-        return to.public.unproven(request.address, reply)
+        return callers.public.unproven(request.address, reply)
 
     return [
         Resource(path, endpoints, finish, lenient=True, names=names[path])

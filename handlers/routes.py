@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from handlers.debug_routes import DEBUG_ROUTES
 from handlers.history_views import History
 from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from handlers.listing_views import (
@@ -741,5 +740,4 @@ ROUTES: tuple[Route, ...] = (
     *_of_kinds(_votes),
     _FEED,
     *USER_ROUTES,
-    *DEBUG_ROUTES,
 )

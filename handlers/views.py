@@ -5,7 +5,7 @@ the nulls that clients see, and the OpenAPI document reads its schema off them. 
 answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
 
 The views of one subject stand in a file named after it, such as `handlers/key_views.py`. An answer that a
-single module gives may stand there, above its endpoint, as in `handlers/debug_disk.py`.
+single module gives may stand there, above its endpoint, as in `operators/data_folder.py`.
 """
 
 from collections.abc import Callable
@@ -14,8 +14,8 @@ from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 from msgspec import NODEFAULT, Meta, Struct, StructMeta
 from msgspec.structs import fields
 
-from core.snowflake import MAX
-from listings.patterns import SNOWFLAKE
+from grammars.patterns import SNOWFLAKE
+from grammars.snowflake import MAX
 
 ID_PATTERN = r"^[0-9a-f]{24}$"
 

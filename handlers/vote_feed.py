@@ -32,8 +32,8 @@ from msgspec import Meta, Struct
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost, Refusal
 from core.rows import BOTS
-from core.snowflake import MAX
 from core.state import State
+from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
 from handlers.views import Moment, Positive, Snowflake, Success, View

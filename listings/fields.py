@@ -12,11 +12,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from typing_extensions import TypeAliasType
 
-from core.snowflake import MAX, is_snowflake
 from grammars.header_values import HEADER_VALUE
 from grammars.http_urls import HTTP_URL, MAX_URL_CHARACTERS, read_url
-from languages.said import NO_FACTS, Code, Facts, Fault
-from listings.patterns import (
+from grammars.patterns import (
     NOT_IN_PROSE,
     NOT_ON_ONE_LINE,
     ONE_LINE,
@@ -24,6 +22,8 @@ from listings.patterns import (
     SNOWFLAKE,
     TEXT,
 )
+from grammars.snowflake import MAX, is_snowflake
+from languages.said import NO_FACTS, Code, Facts, Fault
 
 MAX_SERVER_COUNT = 10_000_000
 MAX_MS = (1 << 53) - 1  # every JSON reader holds integers up to here exactly

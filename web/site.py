@@ -21,8 +21,8 @@ from handlers.late import Late
 from handlers.reply import NO_HEADERS, SPOKEN, Reply, no_such_path, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import PAGE, Resource
-from handlers.security_log import tell
 from languages.texts import Text
+from watchers.security_log import tell
 from web.audiences import Audience
 from web.cross_origin import SAFE_METHODS, is_from_here
 from web.error_pages import error_page

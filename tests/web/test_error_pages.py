@@ -7,8 +7,8 @@ from handlers.reply import Reply, bug, refused, reply_to
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
+from operators.operator_audience import ERROR_TEXTS
 from tests.support.english import english
-from web.debug.operator_audience import ERROR_TEXTS
 from web.error_pages import error_page, field_texts
 
 ERRORS = [

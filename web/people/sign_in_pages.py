@@ -30,10 +30,10 @@ from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
-from handlers.security_log import tell
 from languages.texts import Text, Words
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
+from watchers.security_log import tell
 from web.cookies import PeopleCookies, keeps_cookies
 from web.error_pages import error_text
 from web.json_answers import AnswerRefused

@@ -13,8 +13,8 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Invalid, Refusal
 from core.rows import BOTS
-from core.snowflake import is_snowflake
 from core.state import State
+from grammars.snowflake import is_snowflake
 from handlers.reply import SPOKEN, Reply, reply_to
 from handlers.request import Request
 from languages.said import plainly
