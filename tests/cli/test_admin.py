@@ -93,7 +93,7 @@ def test_an_edit_keeps_every_field_that_it_does_not_name(
     before = {name: f"the {name} of before" for name in form.model_fields}
     sent: list[dict[str, Any]] = []
 
-    def call(_: GatewayCaller, name: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
+    def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
         if body is not None:
             sent.append(body)
         return {**before, "id": ids["id"], "change": None}
