@@ -8,12 +8,12 @@ import pytest
 
 from handlers.routes import ROUTES
 from operators.page_table import PAGES
+from pages.table import PEOPLE_PAGES
 from tests.surface import answers
 from tests.surface.answers import FAMILIES, record_family
 from tests.surface.commands import commands, help_of
 from tests.surface.pages import debug_paths, paths
 from web.pages import PageRow
-from web.people.people_pages import PEOPLE_PAGES
 
 OF_ROWS = ("{key_id}", "{delivery_id}")
 """Parts of paths that only the scene knows."""
