@@ -15,7 +15,7 @@ from msgspec import Struct
 from core.refusals import Invalid
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.rules import Beside, Between, OneOf, Rule, Says, Size
-from languages.said import Fault, in_words
+from languages.said import Fault
 
 S = TypeVar("S", bound=Struct)
 Faults = dict[str, Fault]
@@ -27,7 +27,7 @@ def read(form: type[S], body: Mapping[str, Any]) -> S:
     faults: Faults = {}
     read_form = _read(form, body, "", faults)
     if read_form is None:
-        raise Invalid({name: in_words(*fault) for name, fault in faults.items()})
+        raise Invalid(faults)
     return read_form
 
 

@@ -24,7 +24,7 @@ from grammars.patterns import (
     TEXT,
 )
 from grammars.snowflake import is_snowflake
-from languages.said import SAID, Fault, in_words
+from languages.said import Fault
 from languages.texts import Text
 
 
@@ -159,13 +159,8 @@ def _url(text: str) -> Fault | None:
     try:
         read_url(text)
     except UrlRefused as refused:
-        return _fault_of(str(refused))
+        return refused.fault
     return None
-
-
-def _fault_of(text: str) -> Fault:
-    """Return the fault of a URL that is said so."""
-    return next(Fault(code, said.facts) for code, said in SAID.items() if text == in_words(code, said.facts))
 
 
 IS_SNOWFLAKE = Rule(

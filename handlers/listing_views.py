@@ -12,14 +12,7 @@ from msgspec.structs import asdict
 
 from actions.views import NEXT, ActorName, Count, Hint, Moment, Positive, Snowflake, Success, View, including
 from core.actors import user_of
-from core.rows import (
-    CheckName,
-    CheckOutcome,
-    HandOver,
-    Listing,
-    Policy,
-    Review,
-)
+from core.rows import CheckName, CheckOutcome, HandOver, Listing, Policy, Review
 from kinds.bots import BotProfile
 from kinds.servers import ServerProfile
 from listings.rules import change_version

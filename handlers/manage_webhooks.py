@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from actions.query_forms import DeliveriesQuery
 from core.events import DeliveryAttempted, Event
-from core.refusals import NotFound
+from core.refusals import Refusal
 from forms.fields import Nothing
 from forms.reading import read, read_query
 from handlers.manage import ManageContext
@@ -207,7 +207,7 @@ class ManageWebhooks:
             if delivery.id == delivery_id:
                 view = delivery_view(delivery, listing_of(self._state, ref).webhook)
                 return success(DeliveryAnswer(**asdict(view)))
-        raise NotFound("delivery")  # removed meanwhile
+        raise Refusal("no_such_delivery")  # removed meanwhile
 
     def _is_held(self, ref: str, delivery_id: str) -> bool:
         """Tell whether the delivery waits for its endpoint to recover. A test never does."""

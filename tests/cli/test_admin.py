@@ -21,7 +21,9 @@ from cli.user_commands import ACTS
 from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.user_rows import QuarantinedAct
+from forms.fields import Form
 from kinds.bots import BotProfile
+from kinds.registry import KINDS
 from openapi.cast import SESSION_ID
 from server import cli
 from tests.support.gateways import (
@@ -83,6 +85,26 @@ def cells(result: Result) -> list[list[str]]:
 
 
 # -- Commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "form"), [(kind.plural, kind.edit) for kind in KINDS])
+def test_an_edit_keeps_every_field_that_it_does_not_name(
+    kind: str, form: type[Form], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: f"the {name} of before" for name in form.__struct_fields__}
+    sent: list[dict[str, Any]] = []
+
+    def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
+        if body is not None:
+            sent.append(body)
+        return {**before, "id": ids["id"], "change": None}
+
+    monkeypatch.setattr(GatewayCaller, "call", call)
+
+    result = run_admin(unused_url(), kind, "edit", BOT, "--name", "Jukebox")
+
+    assert result.exit_code == 0, result.output
+    assert sent == [{**before, "name": "Jukebox"}]
 
 
 def test_every_operation_is_done_by_its_command(

@@ -25,17 +25,7 @@ from core.events import (
     WebhookRemoved,
 )
 from core.ledger import Ledger
-from core.rows import (
-    Key,
-    KeyGrant,
-    Listing,
-    NodeWindow,
-    Revocation,
-    Stamp,
-    Stamps,
-    StatsWindow,
-    Suspension,
-)
+from core.rows import Key, KeyGrant, Listing, NodeWindow, Revocation, Stamp, Stamps, StatsWindow, Suspension
 from core.state import State
 from tests.support.committed_rows import a_delivery, a_key, a_listing, a_webhook
 from tests.support.memory_ledger import empty_state

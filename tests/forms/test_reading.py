@@ -9,7 +9,7 @@ from core.refusals import Invalid
 from forms.fields import Form, Snowflake
 from forms.reading import read, read_query
 from forms.rules import ON_ONE_LINE, UNIQUE, Beside, Between, OneOf, Says, Size
-from languages.said import Fault
+from languages.said import Fault, in_words
 from languages.texts import Text
 
 USER, OTHER = "111111111111111111", "222222222222222222"
@@ -48,7 +48,7 @@ GOOD: dict[str, Any] = {"user": USER, "title": "tea"}
 def faults(form: type[Form], body: dict[str, Any]) -> dict[str, str]:
     with pytest.raises(Invalid) as refused:
         read(form, body)
-    return dict(refused.value.fields)
+    return {name: in_words(*fault) for name, fault in refused.value.faults.items()}
 
 
 def test_a_form_has_what_its_body_has_and_the_defaults_of_the_rest() -> None:

@@ -9,6 +9,7 @@ from kinds.bots import BOTS, BotProfile
 from kinds.kind import Kind
 from kinds.registry import KINDS
 from kinds.servers import SERVERS, ServerProfile
+from languages.said import Fault
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, without
 
 BOT = BotProfile("A", "short", "long", ("Music", "Utility"))
@@ -38,7 +39,7 @@ def test_the_profile_of_a_form_has_its_fields() -> None:
 def test_an_extra_owner_is_another_user_than_the_owner() -> None:
     with pytest.raises(Invalid) as refused:
         read(BOTS.submission, {**BOT_BODY, "extra_owners": [BOT_BODY["owner_id"]]})
-    assert refused.value.fields == {"extra_owners": "must be other users than the owner"}
+    assert refused.value.faults == {"extra_owners": Fault("names_the_owner")}
 
 
 def test_a_search_finds_a_profile_by_the_fields_that_say_so() -> None:

@@ -11,6 +11,7 @@ from core.refusals import Invalid
 from forms.reading import read
 from forms.schema import form_schema
 from kinds.bots import BOTS
+from languages.said import in_words
 from listings.forms import WebhookSettings
 from tests.support.examples import examples
 from tests.support.form_bodies import as_body
@@ -50,9 +51,9 @@ def reason_against(url: str) -> str | None:
     except Invalid as refusal:
         with pytest.raises(Invalid) as same:
             read(WebhookSettings, {"url": url})
-        (reason,) = refusal.fields.values()
-        assert same.value.fields == {"url": reason}
-        return reason
+        (fault,) = refusal.faults.values()
+        assert same.value.faults == {"url": fault}
+        return in_words(*fault)
     assert invite == read(WebhookSettings, {"url": url}).url == url, "it is taken as it came"
     return None
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from core.refusals import Invalid
 from forms.fields import Form
 from forms.reading import read
+from languages.said import in_words
 from tests.support.sample_rows import OWNER
 
 Body = dict[str, Any]
@@ -45,4 +46,4 @@ def wrong_fields(form: type[Form], body: Body) -> dict[str, str]:
     """The reasons why a body is refused, by field."""
     with pytest.raises(Invalid) as refusal:
         read(form, body)
-    return dict(refusal.value.fields)
+    return {name: in_words(*fault) for name, fault in refusal.value.faults.items()}

@@ -15,7 +15,6 @@ from core.rows import Listing
 from kinds.kind import Profile
 from kinds.registry import KINDS
 from languages.texts import Text, Words
-from web.api_texts import api_texts
 
 CATEGORIES: Mapping[str, Text] = {name: text for kind in KINDS for name, text in kind.categories.items()}
 """The categories of all kinds, by their names in the API."""
@@ -40,7 +39,7 @@ def version_of(row: Listing) -> str:
 def by_field(fields: Mapping[str, Words]) -> dict[str, Words]:
     """Return what is wrong by the fields of a form: an entry of a list is named in the reason."""
     found: dict[str, Words] = {}
-    for name, reason in api_texts(fields).items():
+    for name, reason in fields.items():
         outer, _, entry = name.partition(".")
         at_entry = Text("entry {number} {reason}", number=int(entry) + 1, reason=reason) if entry else reason
         found.setdefault(outer, at_entry)

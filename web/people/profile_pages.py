@@ -19,7 +19,7 @@ from kinds.registry import BY_PLURAL
 from languages.texts import NO_ERRORS, Text, Words
 from listings.profile_changes import ChangedField, changed_fields
 from listings.rules import EditsShown
-from web.error_pages import error_text
+from web.error_pages import error_text, field_texts
 from web.json_answers import AnswerRefused, JsonAnswers
 from web.pages import Page, Shown
 from web.people.listing_access import Access, ListingAccess
@@ -79,7 +79,7 @@ class ProfilePages:
             body = {"owner_id": row.owner_id, **draft.profile}
             await self._answers.reply(f"edit{BY_PLURAL[kind].title}", visit.request, row.id, body=body)
         except Invalid as refused:
-            return self._page(access, kind, draft, by_field(refused.fields), 400)
+            return self._page(access, kind, draft, by_field(field_texts(refused)), 400)
         except AnswerRefused as refused:
             return self._again(access, kind, draft, refused.reply)
         except SPOKEN as error:

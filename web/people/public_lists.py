@@ -16,6 +16,7 @@ from handlers.reply import Reply, encode_json
 from kinds.bots import BOTS
 from kinds.registry import BY_PLURAL
 from kinds.servers import SERVERS
+from languages.said import Fault
 from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
@@ -194,10 +195,11 @@ class PublicLists:
         """Read the query of a list. Raises Invalid."""
         query = visit.request.query
         category, sort = query.get("category", ""), query.get("sort", "") or SORTS[0]
-        if category and category not in BY_PLURAL[kind].categories:
-            raise Invalid({"category": f"must be one of {', '.join(BY_PLURAL[kind].categories)}"})
+        categories = BY_PLURAL[kind].categories
+        if category and category not in categories:
+            raise Invalid({"category": Fault("not_one_of", {"choices": ", ".join(categories)})})
         if sort not in SORTS:
-            raise Invalid({"sort": f"must be one of {', '.join(get_args(Sort))}"})
+            raise Invalid({"sort": Fault("not_one_of", {"choices": ", ".join(get_args(Sort))})})
         keyword = query.get("keyword", "") if kind == "servers" and not category else ""
         q = query.get("q", "")[:LONGEST].strip() if self._search is not None else ""
         return Wanted(kind, category, keyword, sort, q, query.get("after") or None)

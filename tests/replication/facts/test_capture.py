@@ -33,17 +33,7 @@ from core.events import (
     WebhookSaved,
 )
 from core.push_history import History, Pushed, pushes_of
-from core.rows import (
-    Delivery,
-    Key,
-    NodeWindow,
-    Policy,
-    Revocation,
-    Stamp,
-    StatsWindow,
-    Suspension,
-    Webhook,
-)
+from core.rows import Delivery, Key, NodeWindow, Policy, Revocation, Stamp, StatsWindow, Suspension, Webhook
 from core.user_rows import user_ref
 from replication.facts.kinds import (
     CooldownsFact,
