@@ -7,7 +7,7 @@ around a text goes, unless a widget keeps it.
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from forms.rules import Shown, Widget
+from forms.rules import Display, Widget
 
 
 class Posted(Protocol):
@@ -29,6 +29,6 @@ _READ: Mapping[Widget, Callable[[Posted, str], Any]] = {
 }
 
 
-def posted(shown: Mapping[str, Shown], post: Posted) -> dict[str, Any]:
+def posted(shown: Mapping[str, Display], post: Posted) -> dict[str, Any]:
     """Return the fields of a posted form as the body of a call has them."""
     return {name: _READ[field.widget](post, name) for name, field in shown.items()}

@@ -1,6 +1,6 @@
 """The vocabulary of a declared field: its rules, and what people see of it.
 
-A field is a type with notes: `Annotated[str, Size(1, 100), ON_ONE_LINE, Shown(Text("Name"))]`. msgspec
+A field is a type with notes: `Annotated[str, Size(1, 100), ON_ONE_LINE, Display(Text("Name"))]`. msgspec
 ignores the notes. So a stored row may break a rule that is newer than the row, and can still be read.
 
 Notes compare by identity, because `typing` hashes those of a union.
@@ -96,7 +96,7 @@ Part = Literal["title", "word", "category", "keyword"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class Display:
     """What people see of a field.
 
     Args:

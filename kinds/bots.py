@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from forms.fields import ABOUT_LINE, ABOUT_PROSE, Name, Url
-from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, OneOf, Shown, Size
+from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Size
 from kinds.kind import (
     CoOwnersPart,
     FactsPart,
@@ -41,13 +41,13 @@ CATEGORIES = {
 class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
     """A bot's profile, written by its owner."""
 
-    name: Annotated[Name, Shown(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
+    name: Annotated[Name, Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
     short_description: Annotated[
         str,
         Size(16, 150),
         About(ABOUT_LINE),
         ON_ONE_LINE,
-        Shown(
+        Display(
             Text("Short description"),
             hint=Text("16 to 150 characters, on one line. Lists show it."),
             finds="word",
@@ -58,7 +58,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Size(32, 8_192),
         About(f"Markdown. {ABOUT_PROSE}"),
         IN_PROSE,
-        Shown(
+        Display(
             Text("Description"),
             "text",
             Text("32 to 8,192 characters of Markdown. The preview shows what becomes of it."),
@@ -71,12 +71,12 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         tuple[Annotated[str, OneOf(CATEGORIES)], ...],
         Size(1, 12),
         UNIQUE,
-        Shown(Text("Categories"), "choices", Text("One or more."), finds="category"),
+        Display(Text("Categories"), "choices", Text("One or more."), finds="category"),
     ]
     support_invite: Annotated[
         Url | None,
         About("Where users of the bot find help."),
-        Shown(
+        Display(
             Text("Support"),
             "url",
             Text("The address at which users find help. May stay empty."),

@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, Struct
 
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.fields import Form, Snowflake
-from forms.rules import UNIQUE, About, Beside, OneOf, Part, Shown, Size
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Size
 from languages.said import Fault
 from languages.texts import Text
 
@@ -143,11 +143,11 @@ class Kind:
         return {each.name: each for each in declared_fields(self.profile)}
 
     @cached_property
-    def shown(self) -> Mapping[str, Shown]:
+    def shown(self) -> Mapping[str, Display]:
         """What people see of the fields of a profile, in their order."""
-        found: dict[str, Shown] = {}
+        found: dict[str, Display] = {}
         for name, field in self.fields.items():
-            note = field.note(Shown)
+            note = field.note(Display)
             if note is not None:
                 found[name] = note
         return found

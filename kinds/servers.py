@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from forms.fields import ABOUT_LINE, Name
-from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, OneOf, Shown, Size
+from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Size
 from kinds.kind import (
     ChecksPart,
     FactsPart,
@@ -35,13 +35,13 @@ TOPICS = {
 class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
     """A server's profile, written by its owner."""
 
-    name: Annotated[Name, Shown(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
+    name: Annotated[Name, Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
     description: Annotated[
         str,
         Size(0, 256),
         About("Without bidirectional embeddings, overrides and isolates."),
         IN_TEXT,
-        Shown(
+        Display(
             Text("Description"),
             "text",
             Text("Up to 256 characters. May stay empty."),
@@ -52,7 +52,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         tuple[Annotated[str, Size(1, 32), About(ABOUT_LINE), ON_ONE_LINE], ...],
         Size(0, 5),
         UNIQUE,
-        Shown(
+        Display(
             Text("Keywords"),
             "lines",
             Text("Up to 5, one on a line, each up to 32 characters. May stay empty."),
@@ -60,7 +60,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
             finds="keyword",
         ),
     ]
-    category: Annotated[str, OneOf(TOPICS), Shown(Text("Category"), "choice", finds="category")]
+    category: Annotated[str, OneOf(TOPICS), Display(Text("Category"), "choice", finds="category")]
 
 
 SERVERS = Kind(

@@ -3,18 +3,18 @@
 from typing import Any
 
 from forms.posts import posted
-from forms.rules import Shown
+from forms.rules import Display
 from languages.texts import Text
 from web.form_posts import FormPost
 
 ANY = Text("Any")
 SHOWN = {
-    "line": Shown(ANY),
-    "text": Shown(ANY, "text"),
-    "choice": Shown(ANY, "choice"),
-    "choices": Shown(ANY, "choices"),
-    "lines": Shown(ANY, "lines"),
-    "url": Shown(ANY, "url"),
+    "line": Display(ANY),
+    "text": Display(ANY, "text"),
+    "choice": Display(ANY, "choice"),
+    "choices": Display(ANY, "choices"),
+    "lines": Display(ANY, "lines"),
+    "url": Display(ANY, "url"),
 }
 
 
