@@ -8,13 +8,14 @@ The views of a subject are beside its actions, such as in `actions/keys.py`.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 from msgspec import NODEFAULT, Meta, Struct, StructMeta
 from msgspec.structs import fields
 
 from grammars.patterns import SNOWFLAKE
 from grammars.snowflake import MAX
+from kinds.registry import KINDS
 
 ID_PATTERN = r"^[0-9a-f]{24}$"
 
@@ -34,6 +35,11 @@ Snowflake = Annotated[
 ]
 OurId = Annotated[str, Meta(pattern=ID_PATTERN)]
 """The id of a key or a delivery."""
+if TYPE_CHECKING:
+    KindName = str
+else:
+    KindName = Literal[tuple(kind.plural for kind in KINDS)]
+"""A kind of listing, by its name in paths."""
 DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 DeliveryCursor = Annotated[str, Meta(pattern=DELIVERY_CURSOR_PATTERN)]
 """The place of a delivery in the list of those of a listing."""

@@ -41,7 +41,7 @@ from kinds.bots import BotProfile
 from kinds.registry import AnyProfile
 from kinds.servers import ServerProfile
 from search.index import SearchIndex, findable_of
-from search.search_table import Findable, Kind, SearchTable
+from search.search_table import Findable, SearchTable
 from serving.vitals import resident_bytes
 from tests.support.memory_ledger import empty_state
 
@@ -133,7 +133,7 @@ def queries(listed: Sequence[Findable]) -> Mapping[str, list[str]]:
 class Table(Protocol):
     def put(self, entries: Sequence[Findable]) -> None: ...
     def settle(self) -> None: ...
-    def find(self, text: str, kind: Kind, most: int) -> Sequence[object]: ...
+    def find(self, text: str, kind: str, most: int) -> Sequence[object]: ...
     def close(self) -> None: ...
 
 
@@ -158,7 +158,7 @@ class PlainTable:
     def settle(self) -> None:
         self._sql.execute("INSERT INTO texts (texts) VALUES ('optimize')")
 
-    def find(self, text: str, _: Kind, most: int) -> list[str]:
+    def find(self, text: str, _: str, most: int) -> list[str]:
         words = [word.replace('"', '""') for word in text[:256].split()]
         expression = " AND ".join(f'"{word}"' for word in words) + self._begins
         found = self._sql.execute(

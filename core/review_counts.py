@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from core.rows import Review
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 
 SLICE = 64  # rows
 Standing = Review | Literal["changed"]
 STANDINGS: Sequence[Standing] = ("in_review", "approved", "denied", "changed")
-KINDS = [prefix.removesuffix("/") for prefix in (BOTS.prefix, SERVERS.prefix)]
 
 KindAndStanding = tuple[str, Standing]
 
@@ -29,7 +27,9 @@ def standing_of(review: Review, *, is_changed: bool) -> Standing:
 
 class ReviewCounts:
     def __init__(self) -> None:
-        self._counts: dict[KindAndStanding, int] = {(kind, each): 0 for kind in KINDS for each in STANDINGS}
+        self._counts: dict[KindAndStanding, int] = {
+            (kind.plural, each): 0 for kind in KINDS for each in STANDINGS
+        }
         self._counted_to = ""  # refs up to this one are counted
         self._is_complete = False
 

@@ -82,6 +82,13 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """A value of the field, for the examples of documents."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Component:
     """The name under which the OpenAPI document describes a type once."""
 
@@ -100,6 +107,8 @@ class Display:
     """What people see of a field.
 
     Args:
+        brief: the label where a moderator reads the field; None for the same one.
+        public: the name of the field in the JSON of public pages; empty for the same one.
         rows: the height of the widget `text` or `lines`.
         is_markdown: True if pages draw the text as Markdown.
         finds: how a search finds a listing by the field; None if it does not look at the field.
@@ -108,7 +117,9 @@ class Display:
     label: Text
     widget: Widget = "line"
     hint: Text | None = None
-    rows: int = 3
+    brief: Text | None = None
+    public: str = ""
+    rows: int = 4
     is_markdown: bool = False
     finds: Part | None = None
 

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from forms.fields import ABOUT_LINE, ABOUT_PROSE, Name, Url
-from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Size
+from forms.rules import IN_PROSE, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     CoOwnersPart,
     FactsPart,
@@ -41,15 +41,19 @@ CATEGORIES = {
 class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
     """A bot's profile, written by its owner."""
 
-    name: Annotated[Name, Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
+    name: Annotated[
+        Name, Sample("Example bot"), Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")
+    ]
     short_description: Annotated[
         str,
         Size(16, 150),
         About(ABOUT_LINE),
         ON_ONE_LINE,
+        Sample("Counts what happens on your server"),
         Display(
             Text("Short description"),
             hint=Text("16 to 150 characters, on one line. Lists show it."),
+            brief=Text("In short"),
             finds="word",
         ),
     ]
@@ -58,6 +62,7 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         Size(32, 8_192),
         About(f"Markdown. {ABOUT_PROSE}"),
         IN_PROSE,
+        Sample("A bot that counts what happens on your server, and tells you **once a week**."),
         Display(
             Text("Description"),
             "text",
@@ -71,15 +76,18 @@ class BotProfile(Profile, frozen=True, gc=False, tag="bot"):
         tuple[Annotated[str, OneOf(CATEGORIES)], ...],
         Size(1, 12),
         UNIQUE,
+        Sample(("Utility", "Fun & Games")),
         Display(Text("Categories"), "choices", Text("One or more."), finds="category"),
     ]
     support_invite: Annotated[
         Url | None,
         About("Where users of the bot find help."),
+        Sample("https://example.com/support"),
         Display(
             Text("Support"),
             "url",
             Text("The address at which users find help. May stay empty."),
+            public="support_url",
         ),
     ] = None
 
@@ -94,6 +102,6 @@ BOTS = Kind(
     keys=KeysPart(),
     stats=StatsPart({"server_count": MAX_SERVER_COUNT, "command_count": MAX_COMMAND_COUNT}),
     co_owners=CoOwnersPart(MOST_CO_OWNERS),
-    webhook=WebhookPart("bot"),
+    webhook=WebhookPart("bot", "{user} voted for the bot."),
     facts=FactsPart("application"),
 )

@@ -14,7 +14,7 @@ from msgspec import NODEFAULT, Struct
 
 from forms.declared import Declared, declared_fields, unwrapped
 from forms.fields import Form, Snowflake
-from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Size
+from forms.rules import UNIQUE, About, Beside, Display, OneOf, Part, Sample, Size
 from languages.said import Fault
 from languages.texts import Text
 
@@ -79,9 +79,15 @@ class CoOwnersPart:
 
 @dataclass(frozen=True)
 class WebhookPart:
-    """An endpoint gets events. `id_name` is the name of the listing's id in their bodies."""
+    """An endpoint gets events.
+
+    Args:
+        id_name: the name of the listing's id in the body of an event.
+        voted: the text of a message to a chat platform about a vote.
+    """
 
     id_name: str
+    voted: str
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,10 @@ class ChecksPart:
     """A listing must meet conditions of the chat platform. They are checked at a submission and daily."""
 
     conditions: tuple[CheckName, ...]
+
+
+PartName = Literal["review", "votes", "keys", "stats", "co_owners", "webhook", "facts", "checks"]
+"""The name of a part, for a declaration that is for all kinds that have it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,6 +132,13 @@ class Kind:
     webhook: WebhookPart | None = None
     facts: FactsPart | None = None
     checks: ChecksPart | None = None
+
+    def __str__(self) -> str:
+        return self.plural
+
+    def has(self, part: PartName | None) -> bool:
+        """Return true if listings of this kind have a part; None is what all have."""
+        return part is None or getattr(self, part) is not None
 
     @property
     def prefix(self) -> str:
@@ -153,10 +170,32 @@ class Kind:
         return found
 
     @cached_property
+    def in_order(self) -> Sequence[str]:
+        """The fields of a profile in the order in which people read them: what finds it comes first."""
+        order: Sequence[Part | None] = ("title", "word", "category", "keyword", None)
+        return sorted(self.shown, key=lambda name: order.index(self.shown[name].finds))
+
+    @cached_property
+    def sample(self) -> Profile:
+        """An example of a profile, for documents."""
+        samples = {name: field.note(Sample) for name, field in self.fields.items()}
+        return self.profile(**{name: sample.value for name, sample in samples.items() if sample is not None})
+
+    def is_required(self, name: str) -> bool:
+        """Return true if a field of a profile may neither be left out nor be empty."""
+        field = self.fields[name]
+        size = field.note(Size)
+        return field.is_required and (size is None or size.least > 0)
+
+    @cached_property
     def categories(self) -> Mapping[str, Text]:
         """The categories that a listing may have, by their names in the API."""
         fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
         return next((choices_of(each) for each in fields), {})
+
+    def texts(self, profile: Profile | Struct, name: str) -> tuple[str, ...]:
+        """Return the texts that a field of a profile has, or of a view that shows the profile."""
+        return texts_of(getattr(profile, name))
 
     def values(self, profile: Profile, part: Part) -> tuple[str, ...]:
         """Return the values of a profile by which that part of a search finds it."""
@@ -191,13 +230,8 @@ class Kind:
 
     @cached_property
     def _searched(self) -> Sequence[str]:
-        order: Sequence[Part] = ("word", "category", "keyword")
-        found = [
-            (shown.is_markdown, order.index(shown.finds), name)
-            for name, shown in self.shown.items()
-            if shown.finds in order
-        ]
-        return [name for *_, name in sorted(found, key=lambda each: each[:2])]
+        found = [name for name in self.in_order if self.shown[name].finds not in {"title", None}]
+        return sorted(found, key=lambda name: self.shown[name].is_markdown)
 
     @cached_property
     def edit(self) -> type[ListingEdit]:

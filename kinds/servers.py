@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from forms.fields import ABOUT_LINE, Name
-from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Size
+from forms.rules import IN_TEXT, ON_ONE_LINE, UNIQUE, About, Display, OneOf, Sample, Size
 from kinds.kind import (
     ChecksPart,
     FactsPart,
@@ -35,12 +35,17 @@ TOPICS = {
 class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
     """A server's profile, written by its owner."""
 
-    name: Annotated[Name, Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title")]
+    name: Annotated[
+        Name,
+        Sample("Example server"),
+        Display(Text("Name"), hint=Text("Up to 100 characters."), finds="title"),
+    ]
     description: Annotated[
         str,
         Size(0, 256),
         About("Without bidirectional embeddings, overrides and isolates."),
         IN_TEXT,
+        Sample("A place to talk about bots"),
         Display(
             Text("Description"),
             "text",
@@ -52,6 +57,7 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
         tuple[Annotated[str, Size(1, 32), About(ABOUT_LINE), ON_ONE_LINE], ...],
         Size(0, 5),
         UNIQUE,
+        Sample(("bots", "talk")),
         Display(
             Text("Keywords"),
             "lines",
@@ -60,7 +66,9 @@ class ServerProfile(Profile, frozen=True, gc=False, tag="server"):
             finds="keyword",
         ),
     ]
-    category: Annotated[str, OneOf(TOPICS), Display(Text("Category"), "choice", finds="category")]
+    category: Annotated[
+        str, OneOf(TOPICS), Sample("Community"), Display(Text("Category"), "choice", finds="category")
+    ]
 
 
 SERVERS = Kind(
@@ -70,7 +78,7 @@ SERVERS = Kind(
     profile=ServerProfile,
     review=ReviewPart(),
     votes=VotesPart(),
-    webhook=WebhookPart("guild"),
+    webhook=WebhookPart("guild", "{user} voted for the server."),
     facts=FactsPart("server"),
     checks=ChecksPart(("members", "age", "icon", "two_factor", "community", "nsfw")),
 )

@@ -25,8 +25,7 @@ from core.events import (
 )
 from core.packing import Brief
 from core.state import State
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import kind_of
 from listings.finding import survey
 
 _CHANGING = (
@@ -126,7 +125,7 @@ class Catalogue:
             del self._shelves[shelf], self._known[shelf]
 
     def _entry(self, ref: str, brief: Brief) -> ShownListing:
-        prefix = BOTS.prefix if ref.startswith(BOTS.prefix) else SERVERS.prefix
+        prefix = kind_of(ref).prefix
         since_ms = brief.created_ms if brief.reviewed_ms is None else brief.reviewed_ms
         shelves = (
             Shelf(prefix),

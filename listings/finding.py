@@ -10,8 +10,7 @@ from typing import NamedTuple
 from core.packing import Brief
 from core.ref_slices import ref_slices
 from core.state import State
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 
 
 class Hit(NamedTuple):
@@ -33,9 +32,7 @@ class ListingSearch:
         """True if there are more than `most`."""
 
     def slices(self) -> Iterator[None]:
-        by_id = [
-            kind + self._text for kind in (BOTS.prefix, SERVERS.prefix) if kind + self._text in self._listings
-        ]
+        by_id = [ref for kind in KINDS if (ref := kind.ref(self._text)) in self._listings]
         sought = self._text.casefold()
         for refs in ref_slices(self._listings.refs):
             for ref in refs:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import asdict, fields, replace
 
 from actions.keys import IssuedKey, KeyList, RotatedKey, key_view
@@ -60,6 +60,8 @@ from handlers.webhook_views import (
     delivery_view,
     webhook_view,
 )
+from kinds.kind import Kind
+from kinds.registry import KINDS, kind_of
 from listings.notices import OwnerNotice
 from listings.rules import change_version
 from openapi.cast import (
@@ -293,21 +295,21 @@ def answers_of(operation: str, answer: str) -> list[str]:
     return own or [name for name, example in of_type.items() if not example.only]
 
 
-_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example bot",
-    "short_description": "Counts what happens on your server",
-    "description": "A bot that counts what happens on your server, and tells you **once a week**.",
-    "categories": ["Utility", "Fun & Games"],
-    "support_invite": "https://example.com/support",
-}
-_SERVER_PROFILE: dict[str, Any] = {
-    "owner_id": OWNER,
-    "name": "Example server",
-    "description": "A place to talk about bots",
-    "keywords": ["bots", "talk"],
-    "category": "Community",
-}
+_IDS = {kind_of(row.ref): row.id for row in (APPROVED_BOT, APPROVED_SERVER)}
+
+
+def _bodies_of(kind: Kind) -> dict[str, Mapping[str, Example]]:
+    """Return the examples of a submission and an edit."""
+    submission, edit, noun = f"{kind.singular}Submission", f"{kind.singular}Edit", kind.singular
+    profile = {"owner_id": OWNER, **to_builtins({name: getattr(kind.sample, name) for name in kind.fields})}
+    invited = {"extra_owners": [CO_OWNER]} if kind.co_owners is not None else {}
+    return {
+        f"{kind.title}Submission": {
+            submission: Example(f"A {noun}", {"id": _IDS[kind], **profile, **invited})
+        },
+        f"{kind.title}Edit": {edit: Example(f"A {noun}, edited", profile)},
+    }
+
 
 _BODIES: Mapping[str, Mapping[str, Example]] = {
     "Stats": {
@@ -315,10 +317,7 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
         "serverCountAlone": Example("The server count alone", {"server_count": SERVER_COUNT}),
         "commandCountAlone": Example("The command count alone", {"command_count": 42}),
     },
-    "BotSubmission": {"botSubmission": Example("A bot", {"id": BOT, **_PROFILE, "extra_owners": [CO_OWNER]})},
-    "BotEdit": {"botEdit": Example("A bot, edited", _PROFILE)},
-    "ServerSubmission": {"serverSubmission": Example("A server", {"id": SERVER, **_SERVER_PROFILE})},
-    "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
+    **{name: example for kind in KINDS for name, example in _bodies_of(kind).items()},
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
     "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},

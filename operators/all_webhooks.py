@@ -8,14 +8,13 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
-from actions.views import Count, Snowflake, Success, View
+from actions.views import Count, KindName, Snowflake, Success, View
 from core.rows import Webhook
 from core.state import State
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
-from operators.finding_subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints
 
 SHOWN = 100
@@ -28,7 +27,7 @@ T = TypeVar("T")
 class EndpointInside(View):
     """An endpoint and its queue."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: str
     host: Annotated[str, Meta(description="Where its webhooks go. The rest of the URL may be a secret.")]
@@ -137,7 +136,7 @@ class DebugWebhooks:
         kind, _, listing_id = ref.partition("/")
         standing = self._sources.standing(ref)
         return EndpointInside(
-            kind="bots" if kind == "bots" else "servers",
+            kind=kind,
             id=listing_id,
             name=name,
             host=webhook.host,

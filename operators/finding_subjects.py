@@ -1,10 +1,10 @@
 """Finding a listing by its id or its name, and a user by the id, for the operator."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
-from actions.views import Snowflake, Success, View
+from actions.views import KindName, Snowflake, Success, View
 from core.rows import Review
 from core.state import State
 from forms.fields import Form
@@ -20,8 +20,6 @@ from listings.finding import Hit, ListingSearch
 FOUND = 50
 MAX_TEXT = 100
 
-KindName = Annotated[Literal["bots", "servers"], Meta(description="The kind of listing.")]
-
 
 class FindQuery(Form, frozen=True):
     """The query of a search. A parameter that is None was left out."""
@@ -36,7 +34,7 @@ class FindQuery(Form, frozen=True):
 class ListingHit(View):
     """A listing that was found."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: str
     state: Review
@@ -78,7 +76,7 @@ class DebugFind:
 def hit_view(hit: Hit) -> ListingHit:
     kind, _, listing_id = hit.ref.partition("/")
     return ListingHit(
-        kind="bots" if kind == "bots" else "servers",
+        kind=kind,
         id=listing_id,
         name=hit.brief.name,
         state=hit.brief.review,

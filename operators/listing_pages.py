@@ -1,11 +1,11 @@
 """The pages of a listing, of a user, and of a search. Law: each shows the answer of its JSON twin."""
 
-from typing import Literal
-
 from msgspec.structs import asdict
 
 from core.refusals import Refusal
 from handlers.request import Request
+from kinds.kind import Kind
+from kinds.registry import BY_PLURAL
 from operators.finding_subjects import FoundListings
 from operators.listing_inside import BotInside, ServerInside
 from operators.operator_audience import OperatorVisit
@@ -28,7 +28,7 @@ class ListingPages:
         return Page("debug/find.html", "Find", {"q": text, "found": found})
 
     async def listing(self, visit: OperatorVisit) -> Shown:
-        kind, listing_id = kind_of(visit.request), visit.request.params[1]
+        kind, listing_id = kind_in(visit.request), visit.request.params[1]
         inside = await inside_of(self._answers, visit.request, kind, listing_id)
         values = {"kind": kind, "inside": inside, "description": await self._description(inside)}
         return Page("debug/listing.html", name_of(inside), values)
@@ -45,21 +45,18 @@ class ListingPages:
         return await self._markdown.html(asdict(inside.listing)["description"])
 
 
-def kind_of(request: Request) -> Literal["bots", "servers"]:
+def kind_in(request: Request) -> Kind:
     """Return the kind of listing in a path. Raises Refusal."""
-    kind = request.params[0]
-    if kind == "bots":
-        return "bots"
-    if kind == "servers":
-        return "servers"
-    raise Refusal("no_such_listing")
+    kind = BY_PLURAL.get(request.params[0])
+    if kind is None:
+        raise Refusal("no_such_listing")
+    return kind
 
 
 def name_of(inside: Inside) -> str:
     return str(asdict(inside.listing)["name"])
 
 
-async def inside_of(answers: JsonAnswers, visitor: Request, kind: str, listing_id: str) -> Inside:
-    if kind == "bots":
-        return await answers.ask(BotInside, "showBotWhole", visitor, listing_id)
-    return await answers.ask(ServerInside, "showServerWhole", visitor, listing_id)
+async def inside_of(answers: JsonAnswers, visitor: Request, kind: Kind, listing_id: str) -> Inside:
+    view = BotInside if kind.stats is not None else ServerInside
+    return await answers.ask(view, f"show{kind.title}Whole", visitor, listing_id)

@@ -12,9 +12,10 @@ import msgspec
 
 from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
+from kinds.kind import PartName
 from languages.said import in_words
 from languages.texts import Words
-from operators.listing_pages import Inside, inside_of, kind_of, name_of
+from operators.listing_pages import Inside, inside_of, kind_in, name_of
 from operators.operator_audience import OperatorVisit
 from web.error_pages import error_text
 from web.form_posts import FormPost
@@ -60,7 +61,8 @@ class DebugAction(NamedTuple):
     fields: tuple[FormField, ...] = ()
     is_grave: bool = False
     now: Callable[[Inside], Mapping[str, Any]] = lambda _: {}
-    on: tuple[str, ...] = ("bots", "servers")
+    of: PartName | None = None
+    """The part that a kind must have."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -167,7 +169,7 @@ OF_LISTINGS = (
         _said("The count is saved."),
         (FormField("server_count", "Servers that the bot is really in", is_number=True, maxlength=10),),
         now=_own_count,
-        on=("bots",),
+        of="stats",
     ),
     DebugAction(
         "limits",
@@ -184,7 +186,7 @@ OF_LISTINGS = (
             FormField("voters.window_seconds", "Window of vote checks", "In seconds.", True, False, False, 9),
         ),
         now=_own_limits,
-        on=("bots",),
+        of="stats",
     ),
     DebugAction(
         "probe",
@@ -262,8 +264,7 @@ class ListingActions:
 
     async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         inside = await self._inside(visit, action)
-        form = "Bot" if visit.request.params[0] == "bots" else "Server"
-        operation = action.operation.format(form=form)
+        operation = action.operation.format(form=kind_in(visit.request).title)
         return await _acted(
             self._answers,
             visit,
@@ -275,8 +276,8 @@ class ListingActions:
         )
 
     async def _inside(self, visit: OperatorVisit, action: DebugAction) -> Inside:
-        kind = kind_of(visit.request)
-        if kind not in action.on:
+        kind = kind_in(visit.request)
+        if not kind.has(action.of):
             raise Refusal("no_such_listing")
         return await inside_of(self._answers, visit.request, kind, visit.request.params[1])
 

@@ -13,8 +13,7 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from kinds.bots import BOTS
-from kinds.servers import SERVERS
+from kinds.registry import KINDS
 from listings.queries import count_of
 from operators.data_folder import Digest
 from watchers.concerns import Concern
@@ -176,8 +175,7 @@ class DebugProcess:
             "concerns": sources.concerns(),
             "positions": self._positions(),
             "counts": Counts(
-                bots=count_of(state, BOTS.prefix),
-                servers=count_of(state, SERVERS.prefix),
+                **{kind.plural: count_of(state, kind.prefix) for kind in KINDS},
                 keys=state.listings.key_count,
                 votes=len(state.votes),
                 webhooks_pending=len(state.deliveries.pending),

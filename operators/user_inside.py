@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import asdict
 
-from actions.views import Count, Moment, Positive, Snowflake, Success, View, including
+from actions.views import Count, KindName, Moment, Positive, Snowflake, Success, View, including
 from core.clock import Clock
 from core.ref_slices import ref_slices
 from core.state import State
@@ -16,7 +16,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView, UserViews
 from listings.finding import OwnedListings
-from operators.finding_subjects import KindName, ListingHit, hit_view
+from operators.finding_subjects import ListingHit, hit_view
 from votes.queries import Voted, vote_status
 
 SHOWN = 100
@@ -25,7 +25,7 @@ SHOWN = 100
 class VoteOfUser(View):
     """A user's votes for one listing."""
 
-    kind: KindName
+    kind: Annotated[KindName, Meta(description="The kind of listing.")]
     id: Snowflake
     name: str
     voted: Voted
@@ -95,7 +95,7 @@ class _Survey:
         if len(self.votes) < SHOWN:
             kind, _, listing_id = ref.partition("/")
             vote = VoteOfUser(
-                kind="bots" if kind == "bots" else "servers",
+                kind=kind,
                 id=listing_id,
                 name=self._state.listings.brief(ref).name,
                 voted=status.voted,

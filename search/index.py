@@ -30,7 +30,7 @@ from core.refusals import SearchUnavailable
 from core.rows import Listing
 from core.state import State
 from kinds.registry import kind_of
-from search.search_table import Findable, Kind, SearchTable
+from search.search_table import Findable, SearchTable
 from search.search_words import beginning
 
 HANDED_OVER = 64
@@ -87,7 +87,7 @@ class SearchIndex:
         """The number of changed listings that are not in the index yet."""
         return len(self._noted) + self._in_hand
 
-    async def find(self, text: str, kind: Kind, most: int, asker: str) -> list[str]:
+    async def find(self, text: str, kind: str, most: int, asker: str) -> list[str]:
         """Return refs of public listings that match every word of a text, the best first: by where the words
         stand, then by votes. Any text is one. Raises SearchUnavailable.
 
