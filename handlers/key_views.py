@@ -7,10 +7,13 @@ from msgspec import UNSET, Meta, UnsetType
 from core.clock import date_of
 from core.rows import Key
 from handlers.listing_views import Hint
-from handlers.views import ActorName, Count, Day, Moment, NoMore, OurId, Success, View
+from handlers.views import NULL, ActorName, Count, Day, Moment, NoMore, OurId, Success, View, example
 
+KeyName = Annotated[str, example("production")]
 KeyValue = Annotated[
-    str, Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone.")
+    str,
+    Meta(pattern="^vg_[A-Za-z0-9_-]{43}$", description="The value, shown in this answer alone."),
+    example("vg_3q2-7wEjRWeJq83vASNFZ4mrze8BI0VniavN7wEjRWc"),
 ]
 
 
@@ -18,12 +21,16 @@ class KeyView(View):
     """An API key without its value, which nobody keeps."""
 
     id: OurId
-    name: str
-    fingerprint: Annotated[str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart.")]
+    name: KeyName
+    fingerprint: Annotated[
+        str, Meta(pattern="^[0-9a-f]{8}$", description="Tells keys apart."), example("1f3c5a7e")
+    ]
     created_at: Moment
-    rotated_at: Moment | None
+    rotated_at: Annotated[Moment | None, NULL]
     old_key_until: Annotated[
-        Count | None, Meta(description="The time when the key before the rotation stops; null once it has.")
+        Count | None,
+        Meta(description="The time when the key before the rotation stops; null once it has."),
+        NULL,
     ]
     made_by: Annotated[
         tuple[ActorName, ...],
@@ -45,7 +52,7 @@ class IssuedKey(Success):
     """A new API key with its value."""
 
     id: OurId
-    name: str
+    name: KeyName
     key: KeyValue
     hint: Hint | UnsetType = UNSET
 

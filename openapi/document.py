@@ -20,11 +20,11 @@ from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
 from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
-from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment
 from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
-from openapi.examples import ANSWERS, BODIES, answers_of
-from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref, schema_components
+from openapi.examples import ANSWERS, BODIES, SCHEMAS, answers_of
+from openapi.samples import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
+from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
 from operators.operator_routes import ALL_ROUTES
 
 Node = dict[str, Any]
@@ -147,7 +147,7 @@ def openapi_document(deployment: Deployment) -> Node:
             "parameters": _PARAMETERS,
             "headers": dict(HEADERS),
             "responses": responses.shared,
-            "schemas": schema_components(ALL_ROUTES),
+            "schemas": SCHEMAS,
             "examples": {
                 **{
                     name: {"summary": example.summary, "value": example.value}

@@ -14,8 +14,8 @@ from handlers.manage_users import NO_ACT
 from handlers.reply import Reply, failure, reply_to
 from handlers.route import RefusalKind
 from listings.forms import MOST_CO_OWNERS, BotEdit, read
-from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 from openapi.deployment import Deployment
+from openapi.samples import BOT, NOW_MS, QUARANTINE, SERVER_COUNT
 
 REQUEST_ID = "9f2c4e6a8b0d1f35"
 BUG, TOO_LONG = RefusalKind(AssertionError), RefusalKind(OverflowError)

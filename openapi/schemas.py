@@ -217,8 +217,9 @@ def _shared(schema: Node, components: Node) -> Node:
     if "$ref" in schema:
         return {**schema, "$ref": _shown(schema["$ref"])}
     if "title" in schema:
-        components[schema["title"]] = _without(schema, {"title", "default"})
-        return ref(schema["title"])
+        components[schema["title"]] = _without(schema, {"title", "default", "examples"})
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        return {**ref(schema["title"]), **examples}
     typed = {"type": "string"} if "enum" in schema else {}  # msgspec leaves it out
     return _within(lambda part: _shared(part, components), {**typed, **_without(schema, {"default"})})
 

@@ -13,7 +13,7 @@ from core.state import State
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Snowflake, Success, View
+from handlers.views import Count, ListingName, Snowflake, Success, View, example
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 from operators.finding_subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints
@@ -30,8 +30,12 @@ class EndpointInside(View):
 
     kind: KindName
     id: Snowflake
-    name: str
-    host: Annotated[str, Meta(description="Where its webhooks go. The rest of the URL may be a secret.")]
+    name: ListingName
+    host: Annotated[
+        str,
+        Meta(description="Where its webhooks go. The rest of the URL may be a secret."),
+        example("example.com"),
+    ]
     pending: Annotated[Count, Meta(description="Deliveries that wait, or are tried again.")]
     in_flight: Annotated[Count, Meta(description="Attempts under way.")]
     slow: Annotated[bool, Meta(description="True if its last attempt took long: it gets one at a time.")]

@@ -12,18 +12,22 @@ from core.refusals import Unavailable
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Amount, Count, Success
+from handlers.views import NULL, Amount, Count, Success, example
 
 BACKUP = "application/octet-stream"
-Digest = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states.")]
+Digest = Annotated[
+    str,
+    Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states."),
+    example("9f86d081884c7d659a2feaa0c55ad015"),
+]
 
 
 class SnapshotTaken(Success):
     """The snapshot that is on disk now."""
 
-    position: Count
-    bytes: Count
-    seconds: Amount
+    position: Annotated[Count, example(1_024)]
+    bytes: Annotated[Count, example(183_220)]
+    seconds: Annotated[Amount, example(0.021)]
 
 
 class Verified(Success):
@@ -34,8 +38,8 @@ class Verified(Success):
     folded_digest: Annotated[
         Digest | None, Meta(description="Of what the disk gives back; null when it gives nothing back.")
     ]
-    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back.")]
-    equal: bool
+    problem: Annotated[str | None, Meta(description="The reason why the disk gives nothing back."), NULL]
+    equal: Annotated[bool, example(True)]
 
 
 class Taken(Protocol):

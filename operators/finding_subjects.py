@@ -12,7 +12,7 @@ from core.state import State
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Snowflake, Success, View
+from handlers.views import NULL, ListingName, Snowflake, Success, View
 from listings.finding import Hit, ListingSearch
 
 FOUND = 50
@@ -35,7 +35,7 @@ class ListingHit(View):
 
     kind: KindName
     id: Snowflake
-    name: str
+    name: ListingName
     state: Review
 
 
@@ -52,6 +52,7 @@ class FoundListings(Success):
         Meta(
             description="The text, if it is an id: `/debug/users/{id}.json` tells what is known of the user."
         ),
+        NULL,
     ]
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from core.refusals import Invalid
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Count, Moment, Positive, Success, View
+from handlers.views import NULL, Count, Moment, Positive, Success, View, example
 from watchers.journal_tail import EVENTS, JournalTail
 
 
@@ -25,11 +25,17 @@ class EventView(View):
 
     position: Annotated[Count, Meta(description="Of its record. Events of one record happen together.")]
     at: Annotated[Moment, Meta(description="Unix time in milliseconds when this node committed it.")]
-    type: Annotated[str, Meta(description="Its name and version.")]
+    type: Annotated[str, Meta(description="Its name and version."), example("vote_cast.1")]
     ref: Annotated[
-        str | None, Meta(description="The listing that it is about: `bots/<id>` or `servers/<id>`.")
+        str | None,
+        Meta(description="The listing that it is about: `bots/<id>` or `servers/<id>`."),
+        example("bots/123456789012345678"),
     ]
-    text: Annotated[str, Meta(description="Some of its fields. No secret is among them.")]
+    text: Annotated[
+        str,
+        Meta(description="Some of its fields. No secret is among them."),
+        example("user 323456789012345678, count 3"),
+    ]
 
 
 class JournalPage(Success):
@@ -40,7 +46,7 @@ class JournalPage(Success):
         Meta(description=f"The last {EVENTS} of this process can be had, page by page, newest first."),
     ]
     next: Annotated[
-        Positive | None, Meta(description="Give it as `before` to get older events; null at the end.")
+        Positive | None, Meta(description="Give it as `before` to get older events; null at the end."), NULL
     ]
 
 

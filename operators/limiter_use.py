@@ -14,7 +14,7 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Positive, Snowflake, Success, View
+from handlers.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 
@@ -27,12 +27,12 @@ class BotUse(View):
     """A bot's use of a limit in its open window."""
 
     id: Snowflake
-    name: str
-    used: Count
-    limit: Positive
+    name: ListingName
+    used: Annotated[Count, example(87)]
+    limit: Annotated[Positive, example(100)]
     own_limit: Annotated[bool, Meta(description="True if the operator gave the bot this limit.")]
-    window_seconds: Positive
-    reset_seconds: Count
+    window_seconds: Annotated[Positive, example(300)]
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class LimitUse(View):
@@ -48,10 +48,12 @@ class LimitUse(View):
 class AddressFailures(View):
     """The failures of one address in its open window."""
 
-    address: Annotated[str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`.")]
+    address: Annotated[
+        str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`."), example("192.0.2.1")
+    ]
     failures: Positive
     refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
-    reset_seconds: Count
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class FailureUse(View):

@@ -21,7 +21,7 @@ from handlers.public import PublicApi
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Moment, Positive, Snowflake, Success, View
+from handlers.views import Count, Moment, Positive, Success, UserId, View, example
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from listings.rules import listing_of
 from votes.queries import RecentVotes
@@ -32,10 +32,10 @@ RECENT, RECENT_VOTES = 20, 20
 class NextRequest(View):
     """The limit that the next request would meet."""
 
-    limit: Count
-    remaining: Count
-    reset_seconds: Count
-    window_seconds: Count
+    limit: Annotated[Count, example(100)]
+    remaining: Annotated[Count, example(99)]
+    reset_seconds: Annotated[Count, example(41)]
+    window_seconds: Annotated[Count, example(300)]
 
 
 class NextRequests(View):
@@ -48,7 +48,7 @@ class NextRequests(View):
 class RecentVoteView(View):
     """The last vote of a user."""
 
-    user: Snowflake
+    user: UserId
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
     last_at: Moment
 

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Moment, Success, View
+from handlers.views import NULL, Moment, Success, View, example
 from watchers.recent_errors import LINES, RecentErrors
 
 
@@ -14,13 +14,24 @@ class ErrorLineView(View):
     """A warning or an error that was logged."""
 
     at: Moment
-    level: Annotated[str, Meta(description="`WARNING`, `ERROR` or `CRITICAL`.")]
-    logger: Annotated[str, Meta(description="The part of the program that logged it.")]
-    text: str
-    traceback: str | None
+    level: Annotated[str, Meta(description="`WARNING`, `ERROR` or `CRITICAL`."), example("WARNING")]
+    logger: Annotated[
+        str, Meta(description="The part of the program that logged it."), example("webhook.suspension_log")
+    ]
+    text: Annotated[
+        str,
+        Meta(
+            examples=[
+                "the endpoint of bots/123456789012345678 is suspended: http_500; its webhooks wait, and one "
+                "probes it in 60 s"
+            ]
+        ),
+    ]
+    traceback: Annotated[str | None, NULL]
     request_id: Annotated[
         str | None,
         Meta(description="The `x-request-id` of the answer to the request that caused it; null without one."),
+        NULL,
     ]
 
 

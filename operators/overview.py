@@ -6,9 +6,10 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
+from core.version import VERSION
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Amount, Count, Success, View
+from handlers.views import NULL, Amount, Count, Success, View, example
 from operators.process import (
     Concerns,
     Connections,
@@ -48,8 +49,9 @@ class EndpointUseView(View):
     endpoint: Annotated[
         str,
         Meta(description="The operation's id; `other` for unknown paths, `refused` for what is not HTTP."),
+        example("checkVote"),
     ]
-    status_class: Annotated[str, Meta(description="`2xx`, `3xx`, `4xx` or `5xx`.")]
+    status_class: Annotated[str, Meta(description="`2xx`, `3xx`, `4xx` or `5xx`."), example("2xx")]
     requests: Count
     per_second: Amount
     p50_ms: Amount | None
@@ -59,7 +61,11 @@ class EndpointUseView(View):
 class SeriesView(View):
     """The last five minutes in columns, a point every two seconds, the oldest first."""
 
-    at: Annotated[tuple[Count, ...], Meta(description="Unix milliseconds at the end of each point.")]
+    at: Annotated[
+        tuple[Count, ...],
+        Meta(description="Unix milliseconds at the end of each point."),
+        example([1_750_000_000_000]),
+    ]
     requests_per_second: tuple[Amount, ...]
     votes_per_second: tuple[Amount, ...]
     p50_ms: Annotated[tuple[Amount | None, ...], Meta(description="Null while there were no requests.")]
@@ -71,10 +77,10 @@ class SeriesView(View):
 class Overview(Success):
     """The process at a glance."""
 
-    version: Annotated[str, Meta(description="The program's.")]
-    uptime_seconds: Count
-    ready: bool
-    not_ready_because: str | None
+    version: Annotated[str, Meta(description="The program's."), example(VERSION)]
+    uptime_seconds: Annotated[Count, example(86_400)]
+    ready: Annotated[bool, example(True)]
+    not_ready_because: Annotated[str | None, NULL]
     concerns: Concerns
     positions: Positions
     ages_seconds: Ages

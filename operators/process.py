@@ -13,7 +13,7 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Count, Success, View
+from handlers.views import NULL, Count, Success, View, example
 from listings.queries import count_of
 from operators.data_folder import Digest
 from watchers.concerns import Concern
@@ -33,9 +33,9 @@ class ConcernsNow(Success):
 class Positions(View):
     """Records of the journal: the newest, the newest on disk, the newest in a snapshot."""
 
-    head: Count
-    durable: Count
-    snapshot: Count
+    head: Annotated[Count, example(1_024)]
+    durable: Annotated[Count, example(1_024)]
+    snapshot: Annotated[Count, example(1_000)]
 
 
 class Counts(View):
@@ -76,18 +76,33 @@ class NodeHeard(View):
 class FleetNodeView(View):
     """A node of a fleet at a glance."""
 
-    node: Annotated[str, Meta(description="Its name and its epoch.")]
+    node: Annotated[str, Meta(description="Its name and its epoch."), example("paris.1795265000000")]
     holds_name: Annotated[
-        bool, Meta(description="True once Redis has been reached, and no other process bears the name.")
+        bool,
+        Meta(description="True once Redis has been reached, and no other process bears the name."),
+        example(True),
     ]
     claims_votes: Annotated[
-        bool, Meta(description="True while Redis answers in time when votes are claimed.")
+        bool, Meta(description="True while Redis answers in time when votes are claimed."), example(True)
     ]
     failing: Annotated[dict[str, str], Meta(description="What fails, and why; empty if all is well.")]
     stream_position: Count | None
     unsent: Annotated[Count, Meta(description="How many positions the stream is behind the journal.")]
-    copying_from: Annotated[str | None, Meta(description="The node whose state is being taken.")]
-    nodes: dict[str, NodeHeard]
+    copying_from: Annotated[str | None, Meta(description="The node whose state is being taken."), NULL]
+    nodes: Annotated[
+        dict[str, NodeHeard],
+        example(
+            {
+                "tokyo": {
+                    "node": "tokyo.1795265000321",
+                    "state": "there",
+                    "silent_ms": 612,
+                    "read_to": 871,
+                    "behind": 0,
+                }
+            }
+        ),
+    ]
     refused: Annotated[dict[str, str], Meta(description="The reason why nothing is taken from a node.")]
 
 
@@ -102,7 +117,9 @@ class Connections(View):
 class Memory(View):
     """The memory of the process."""
 
-    resident_bytes: Annotated[Count | None, Meta(description="Null while it cannot be read.")]
+    resident_bytes: Annotated[
+        Count | None, Meta(description="Null while it cannot be read."), example(67_108_864)
+    ]
 
 
 class StoredData(Success):
@@ -114,7 +131,8 @@ class StoredData(Success):
         Digest | None,
         Meta(
             description="Of everything that the fleet shares: equal at all nodes with the same content; null "
-            "outside of a fleet."
+            "outside of a fleet.",
+            examples=[None],
         ),
     ]
 

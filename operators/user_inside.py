@@ -14,7 +14,7 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView, UserViews
-from handlers.views import Count, Moment, Positive, Snowflake, Success, View, including
+from handlers.views import Count, ListingName, Moment, Positive, Snowflake, Success, View, including
 from listings.finding import OwnedListings
 from operators.finding_subjects import KindName, ListingHit, hit_view
 from votes.queries import Voted, vote_status
@@ -27,7 +27,7 @@ class VoteOfUser(View):
 
     kind: KindName
     id: Snowflake
-    name: str
+    name: ListingName
     voted: Voted
     votes: Annotated[Positive, Meta(description="How often the user has voted, over all time.")]
     last_at: Moment

@@ -321,8 +321,7 @@ TESTED_ELSEWHERE = {
     ],
     "tests/replication/streams/test_follower.py reads by it.": ["replication/streams/positions"],
     "tests/openapi judges the document that it is a part of.": [
-        *("openapi/answer_headers", "openapi/cast", "openapi/debug_examples", "openapi/review_examples"),
-        "openapi/schemas",
+        *("openapi/answer_headers", "openapi/samples", "openapi/schemas"),
     ],
     "tests/web judges whole pages, over sockets.": [
         *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),

@@ -22,7 +22,7 @@ from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
-from openapi.cast import SESSION_ID
+from openapi.samples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
@@ -275,11 +275,11 @@ def test_a_key_of_a_bot_without_an_actual_count_comes_with_what_to_do(
     assert "actual-server-count" not in admin("keys", "issue", BOT, "my key").output
 
 
-def test_the_state_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
+def test_the_overview_is_shown_in_groups_with_units(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     gateway.cast()
     gateway.advance(7_500)
-    result = admin("state", columns=80)
+    result = admin("debug", "overview", columns=80)
     shown = fields_of(result)
     assert (shown["ready"], shown["not ready because"], shown["uptime"]) == ("yes", "-", "2 h 5 min")
     assert (shown["bots"], shown["votes"]) == ("1", "1")
