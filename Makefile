@@ -135,8 +135,9 @@ vendor:          ## copy the files of others that pages use, as web/vendor/ pins
 
 messages: $(VENV)/dev.stamp ## bring the texts of pages into the catalogs of all languages
 	@mkdir -p build
-	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot web
+	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot $(SPEAKING)
 	@$(BIN)/pybabel --quiet update --domain web --input-file build/web.pot --output-dir web/locales $(UPDATE)
+SPEAKING := $(wildcard actions forms kinds languages pages web)
 CATALOG := --add-location file --sort-by-file --no-wrap
 UPDATE := --no-wrap --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 

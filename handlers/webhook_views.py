@@ -7,8 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from core.rows import Attempt, Delivery, DeliveryState, Language, Webhook, WebhookEvent
+from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
 from handlers.views import NEXT, NULL, Count, Moment, OurId, Success, UserId, View, example, including
+from languages.language_names import Language
 
 DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 ERROR_CLASSES = (

@@ -10,8 +10,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from core.refusals import Invalid
-from core.rows import Language, WebhookEvent
+from core.rows import WebhookEvent
 from grammars.header_values import HEADER_VALUE
+from languages.language_names import Language
 from listings.fields import (
     IN_PROSE,
     IS_HEADER_VALUE,

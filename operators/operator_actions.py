@@ -12,6 +12,7 @@ import msgspec
 
 from core.refusals import Invalid, NotFound
 from handlers.reply import SPOKEN, reply_to
+from languages.texts import Words
 from operators.listing_pages import Inside, inside_of, kind_of, name_of
 from operators.operator_audience import OperatorVisit
 from web.error_pages import error_text
@@ -19,7 +20,6 @@ from web.form_posts import FormPost
 from web.formats import number, size, span
 from web.json_answers import JsonAnswers
 from web.pages import Done, Notice, Page, PageRow, Shown
-from web.texts import Words
 
 Answer = Mapping[str, Any]
 """A JSON answer, from which a notice is made."""

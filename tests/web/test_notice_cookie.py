@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.clock import FakeClock
 from handlers.request import Request
+from languages.texts import Text
 from operators.page_table import PAGES
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE
@@ -19,7 +20,6 @@ from web.pages import Notice
 from web.people.people_audience import NOTICES
 from web.people.people_pages import PEOPLE_PAGES
 from web.sealed_values import MOST_CHARACTERS
-from web.texts import Text
 
 COOKIE = people_cookies(1, are_secure=True).notice
 SAVED = Notice(Text("It is saved."))

@@ -10,6 +10,7 @@ import shlex
 from core.refusals import NotFound
 from core.rows import Key
 from handlers.key_views import IssuedKey, KeyList, RotatedKey
+from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
@@ -26,7 +27,6 @@ from web.people.questions import (
     refused_by,
 )
 from web.people.shown_once import ShownOnce, shown_once
-from web.texts import Text
 
 TAB = "keys"
 KEEP_IT = Text(

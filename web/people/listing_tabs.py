@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from handlers.manage_listings import kind_of_ref
+from languages.texts import Text
 from ratelimit.bucket import Decision
 from web.pages import Page
 from web.people.listing_access import Access
-from web.texts import Text
 
 TABS: Mapping[str, Text] = {
     "overview": Text("Overview"),

@@ -24,12 +24,12 @@ from core.user_rows import UserRow, user_ref
 from handlers.reply import success
 from handlers.slices import in_slices
 from handlers.views import NEXT, Count, Success, View
+from languages.texts import Text
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedListings, VotedPage
 from web.pages import Page, PageRow, Shown
 from web.people.people_audience import PersonVisit, done, signed_in
-from web.texts import Text
 
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50

@@ -12,6 +12,7 @@ from core.rows import BOTS, SERVERS
 from handlers.manage import limit_in
 from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
+from languages.texts import Text
 from listings.catalogue import Catalogue, Shelf, folded
 from listings.list_orders import SORTS, ListOrder, Sort
 from ratelimit.address import address_key
@@ -21,7 +22,6 @@ from web.people.list_keeper import ListKeeper
 from web.people.listing_forms import CATEGORIES, CHOICES
 from web.people.people_audience import PersonVisit
 from web.people.public_views import PublicHome, PublicList, PublicViews
-from web.texts import Text
 
 
 class Search(Protocol):

@@ -30,6 +30,7 @@ from core.actors import user_actor
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from handlers.reply import NO_HEADERS, Reply, reply_to, too_many
+from languages.texts import Text, Words
 from ratelimit.address import address_key
 from ratelimit.bucket import Buckets, Decision, Policy
 from watchers.security_log import tell
@@ -45,7 +46,6 @@ from web.people.sign_in_states import SignInStates
 from web.people.visitors import People
 from web.sealed_values import NONCE_BYTES
 from web.sign_in_cookie import SignInSeal, SignInUnderWay
-from web.texts import Text, Words
 
 CALLBACK = "/signin/callback"
 MOST_ADDRESSES = 10_000

@@ -1,8 +1,7 @@
-"""Texts of ours in pages. Law: a page names a text in English, and knows no language in which it is said.
+"""Texts of ours. Invariant: code names a text in English, and does not know the language of its reader.
 
-A `Text` is said when its page is drawn (`localization.py`). A `str` is what somebody wrote, or a word of
-code: it is shown as it is. `make messages` finds every `Text("...")`, so the English stands there as a
-literal.
+A `Text` is translated when its page is drawn (`web/localization.py`). A `str` is somebody else's text, or a
+word of code: it is shown as it is. `make messages` finds every `Text("...")`, so its English is a literal.
 """
 
 from collections.abc import Mapping
@@ -34,5 +33,19 @@ class Text:
 
 Words = Text | str
 """A text of ours, or the words of somebody else."""
+
+
+def in_english(words: Words) -> str:
+    """Return a text in English, as the API and the log write it."""
+    if not isinstance(words, Text):
+        return words
+    return words.english.format_map(
+        {
+            name: in_english(value) if isinstance(value, Text) else value
+            for name, value in words.values.items()
+        }
+    )
+
+
 NO_ERRORS: Mapping[str, Words] = MappingProxyType({})
 """The errors of a form in which nothing is wrong."""

@@ -1,6 +1,6 @@
-"""web/texts.py: a text is a value."""
+"""languages/texts.py: a text is a value."""
 
-from web.texts import Text
+from languages.texts import Text
 
 
 def test_equal_texts_are_equal_values() -> None:
