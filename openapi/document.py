@@ -25,7 +25,7 @@ from openapi.errors import BUG, OUTSIDE, TOO_LONG, Error, errors, of_kinds
 from openapi.examples import ANSWERS, BODIES, SCHEMAS, answers_of
 from openapi.samples import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.schemas import answer_name, is_required, name_of, query_parameters, ref
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 
 Node = dict[str, Any]
 EVENTS = EVENT_STREAM.partition(";")[0]

@@ -25,7 +25,7 @@ from openapi.samples import (
     USER,
 )
 from openapi.schemas import Node, name_of, ref, schema_components
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 
 SCHEMAS = schema_components(ALL_ROUTES)
 

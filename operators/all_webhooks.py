@@ -10,12 +10,10 @@ from msgspec import Meta
 
 from core.rows import Webhook
 from core.state import State
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Count, ListingName, Snowflake, Success, View, example
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
-from operators.finding_subjects import KindName
+from operators.subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints
 
 SHOWN = 100
@@ -102,9 +100,6 @@ class DebugWebhooks:
         self._state = state
         self._failing = failing
         self._sources = sources
-
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
 
     async def view(self) -> WebhooksInside:
         await in_slices(self._failing.survey())

@@ -11,8 +11,6 @@ from core.rows import BOTS
 from core.state import State
 from handlers.listing_views import LimitView
 from handlers.public import PublicLimits
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from ratelimit.address import shown_address
@@ -77,9 +75,6 @@ class DebugLimiter:
         self._bots = state.listings
         self._clock = clock
         self._limits = limits
-
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
 
     async def view(self) -> LimiterInside:
         limits = self._limits

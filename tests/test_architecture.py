@@ -277,10 +277,8 @@ TESTED_ELSEWHERE = {
         "replication/members/status",
     ],
     "tests/system/contract asks it over sockets.": [
-        *("operators/data_folder", "operators/logged_errors", "operators/finding_subjects"),
-        *("operators/journal_pages", "operators/limiter_use", "operators/listing_inside"),
-        *("operators/operator_routes", "operators/debug"),
-        *("operators/user_inside", "operators/all_webhooks", "handlers/slices"),
+        *("operators/data_folder", "operators/all_webhooks", "operators/limiter_use"),
+        *("operators/operator_pages", "handlers/slices"),
         *("handlers/manage", "handlers/manage_keys", "handlers/manage_listings"),
         *("handlers/manage_owners", "handlers/manage_review", "handlers/manage_users"),
         *("handlers/manage_votes", "handlers/owner_routes"),
@@ -325,7 +323,6 @@ TESTED_ELSEWHERE = {
     ],
     "tests/web judges whole pages, over sockets.": [
         *("web/audiences", "web/json_answers", "web/page_policy", "web/pages"),
-        *("operators/operator_audience", "operators/page_table"),
         *("web/people/people_pages", "web/people/review_desk", "web/people/review_table"),
         *("web/people/public_table", "web/people/public_views", "web/people/visitors"),
     ],

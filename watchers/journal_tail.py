@@ -91,10 +91,10 @@ SHOWN: Mapping[type[Event], Sequence[str]] = {
 
 
 class ToldEvent(NamedTuple):
-    """An event as it is shown. `at_ms` is the time when this node committed it."""
+    """An event as it is shown. `at` is the time when this node committed it (Unix ms)."""
 
     position: int
-    at_ms: int
+    at: int
     type: str
     ref: str | None
     text: str

@@ -45,7 +45,7 @@ from openapi.samples import (
     SESSION_ID,
     USER,
 )
-from operators.operator_routes import ALL_ROUTES
+from operators.operator_pages import ALL_ROUTES
 from settings.model import WebhooksSettings
 from tests.support.described_rows import (
     APPROVED_BOT,

@@ -4,7 +4,7 @@ import pytest
 
 from core.refusals import Conflict, Invalid, NotFound, Unavailable
 from handlers.reply import FromElsewhere, NotReady, OperatorTokenRequired, Reply, bug, reply_to
-from operators.operator_audience import ERROR_TEXTS
+from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
 from web.error_pages import error_page
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.clock import FakeClock
 from handlers.request import Request
 from languages.texts import Text
-from operators.page_table import PAGES
+from operators.operator_site import PAGES
 from tests.support.people_gateway import serving
 from tests.support.people_scene import NOTICE
 from tests.support.platform_stand_in import ADA, CLEO

@@ -1,15 +1,55 @@
-"""The tail of the journal as events, for the operator."""
+"""The newest warnings and errors of the log, and the newest events of the journal, for the operator."""
 
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, convert
 
 from core.refusals import Invalid
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.views import NULL, Count, Moment, Positive, Success, View, example
 from watchers.journal_tail import EVENTS, JournalTail
+from watchers.recent_errors import LINES, RecentErrors
+
+
+class ErrorLineView(View):
+    """A warning or an error that was logged."""
+
+    at: Moment
+    level: Annotated[str, Meta(description="`WARNING`, `ERROR` or `CRITICAL`."), example("WARNING")]
+    logger: Annotated[
+        str, Meta(description="The part of the program that logged it."), example("webhook.suspension_log")
+    ]
+    text: Annotated[
+        str,
+        Meta(
+            examples=[
+                "the endpoint of bots/123456789012345678 is suspended: http_500; its webhooks wait, and one "
+                "probes it in 60 s"
+            ]
+        ),
+    ]
+    traceback: Annotated[str | None, NULL]
+    request_id: Annotated[
+        str | None,
+        Meta(description="The `x-request-id` of the answer to the request that caused it; null without one."),
+        NULL,
+    ]
+
+
+class ErrorLines(Success):
+    """The last warnings and errors, the newest first."""
+
+    errors: Annotated[
+        tuple[ErrorLineView, ...], Meta(description=f"At most {LINES}. Secrets are struck out.")
+    ]
+
+
+class DebugErrors:
+    def __init__(self, recent: RecentErrors) -> None:
+        self._recent = recent
+
+    def view(self) -> ErrorLines:
+        return ErrorLines(errors=convert(self._recent.lines, tuple[ErrorLineView, ...], from_attributes=True))
 
 
 class JournalQuery(Struct, frozen=True):
@@ -54,15 +94,9 @@ class DebugJournal:
     def __init__(self, tail: JournalTail) -> None:
         self._tail = tail
 
-    def page(self, request: Request) -> Reply:
-        return success(self.view(journal_query(request.query).before))
-
-    def view(self, before: int | None = None) -> JournalPage:
-        found, following = self._tail.page(before)
-        events = tuple(
-            EventView(position=each.position, at=each.at_ms, type=each.type, ref=each.ref, text=each.text)
-            for each in found
-        )
+    def view(self, query: JournalQuery) -> JournalPage:
+        found, following = self._tail.page(query.before)
+        events = convert(found, tuple[EventView, ...], from_attributes=True)
         return JournalPage(events=events, next=following)
 
 
