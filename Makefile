@@ -20,11 +20,11 @@ fleet: $(VENV)/run.stamp $(if $(shell command -v redis-server),,$(VENV)/redis.st
 # Hundreds of gateways start: none compiles what another has.
 FAULTS := tests/system/faults tests/system/fleet
 FUZZ := tests/openapi/test_schemathesis.py tests/wire/test_fuzz.py tests/wire/test_differential.py
-SITE := tests/web
+SITE := tests/web tests/pages
 PROCESSES := tests/test_server.py $(addprefix tests/,system/processes cli deploy docs published release)
 # Each of four processes would import schemathesis for a plugin that FUZZ alone uses, and tests that it does not run.
 test: $(VENV)/dev.stamp ## run the tests, but for those of the targets below (3 minutes)
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/pages $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(addprefix --ignore=,tests/browser $(SITE) $(FAULTS) $(FUZZ) $(PROCESSES) $(ELSEWHERE))
 
 site: $(VENV)/dev.stamp ## test the pages as they are served, without a browser (2 minutes)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -p no:schemathesis $(SITE)
@@ -57,10 +57,10 @@ soak: $(VENV)/dev.stamp ## break everything around a fleet, SECONDS=150 (3 minut
 	@$(BIN)/python -m tests.system.fleet.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
-	@$(BIN)/python -m pytest -m pages -n 2 tests/pages $(CHOSEN)
+	@$(BIN)/python -m pytest -m pages -n 2 tests/browser $(CHOSEN)
 
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
-	@$(BIN)/python -m tests.pages.screens
+	@$(BIN)/python -m tests.browser.screens
 
 ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`

@@ -10,6 +10,21 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict
 
+from actions.views import (
+    NEXT,
+    NULL,
+    ActorName,
+    Count,
+    Hint,
+    Moment,
+    Positive,
+    Snowflake,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
 from core.actors import user_of
 from core.rows import (
     BotProfile,
@@ -20,20 +35,6 @@ from core.rows import (
     Policy,
     Review,
     ServerProfile,
-)
-from handlers.views import (
-    NEXT,
-    NULL,
-    ActorName,
-    Count,
-    Moment,
-    Positive,
-    Snowflake,
-    Success,
-    UserId,
-    View,
-    example,
-    including,
 )
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
@@ -213,13 +214,6 @@ StatsProblemViews = Annotated[
     Meta(
         description="Fields of the bot's pushes that were not taken since this process began: the last "
         f"{FIELDS_PER_BOT}, the newest first. Only pushes with a valid key are read, and no value is kept."
-    ),
-]
-Hint = Annotated[
-    str,
-    Meta(
-        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
-        "to do. Left out where nothing is missing."
     ),
 ]
 

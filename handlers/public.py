@@ -21,7 +21,7 @@ from core.events import FREQUENT, Event, ListingMerged, ListingRemoved
 from core.ledger import Ledger
 from core.refusals import ActualCountUnknown, StatsRefused, Unavailable
 from core.rows import BOTS, Listing
-from core.snowflake import is_snowflake
+from grammars.snowflake import is_snowflake
 from handlers.key_uses import KeyUses
 from handlers.reply import (
     AuthorizationRequired,

@@ -13,10 +13,11 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from msgspec import Struct
 from pydantic import BaseModel
 
+from actions.listing_kinds import Kind
+from actions.tools import Tools
 from core.refusals import Invalid, NotFound, Unavailable
 from handlers.manage import Operator
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -71,7 +72,7 @@ class Endpoints:
     service: Service
     operator: Operator
     listings: Mapping[Kind, ManageListings]
-    keys: ManageKeys
+    tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
     strikes: Mapping[Kind, ManageStrikes]

@@ -7,19 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from core.due_reminders import DueReminder
-from core.rows import Deed, Listing
-from core.state import State
-from core.user_rows import (
-    Quarantine,
-    QuarantinedAct,
-    Reminder,
-    ReminderMessage,
-    UserRow,
-    UserSession,
-    user_ref,
-)
-from handlers.views import (
+from actions.views import (
     NEXT,
     NULL,
     ActorName,
@@ -32,6 +20,18 @@ from handlers.views import (
     View,
     example,
     including,
+)
+from core.due_reminders import DueReminder
+from core.rows import Deed, Listing
+from core.state import State
+from core.user_rows import (
+    Quarantine,
+    QuarantinedAct,
+    Reminder,
+    ReminderMessage,
+    UserRow,
+    UserSession,
+    user_ref,
 )
 from listings.notices import OwnerNotice
 from people.roles import Moderators, ModeratorSource

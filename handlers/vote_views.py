@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from handlers.views import Count, Day, Moment, Month, NoMore, Positive, Success, UserId, View, example
+from actions.views import Count, Day, Moment, Month, NoMore, Positive, Success, UserId, View, example
 from votes.queries import LastVote, VoteCount, Voted
 
 

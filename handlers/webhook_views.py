@@ -7,19 +7,27 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.views import (
+    NEXT,
+    NULL,
+    Count,
+    DeliveryCursor,
+    Moment,
+    OurId,
+    Success,
+    UserId,
+    View,
+    example,
+    including,
+)
 from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
-from handlers.views import NEXT, NULL, Count, Moment, OurId, Success, UserId, View, example, including
 from languages.language_names import Language
 
-DELIVERY_CURSOR_PATTERN = r"^[0-9]{1,15}-[0-9a-f]{24}$"
 ERROR_CLASSES = (
     *("timeout", "dns", "resolver", "tls", "refused", "reset", "connect", "protocol", "too_large", "blocked"),
     *("proxy", "internal", "expired", "overflow"),
 )
 _ERROR_PATTERN = f"^(?:http_[0-9]{{3}}|{'|'.join(ERROR_CLASSES)})$"
-DeliveryCursor = Annotated[
-    str, Meta(pattern=DELIVERY_CURSOR_PATTERN), example("1750000000000-5ac0de95b1f04c7c8e2d3a41")
-]
 Secret = Annotated[
     str,
     Meta(pattern="^whsec_[A-Za-z0-9+/]{43}=$"),

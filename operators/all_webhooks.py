@@ -8,10 +8,10 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
+from actions.views import Count, ListingName, Snowflake, Success, View, example
 from core.rows import Webhook
 from core.state import State
 from handlers.slices import in_slices
-from handlers.views import Count, ListingName, Snowflake, Success, View, example
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 from operators.subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints

@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta
 
+from actions.views import NULL, Amount, Count, Success, example
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import NULL, Amount, Count, Success, example
 
 BACKUP = "application/octet-stream"
 Digest = Annotated[

@@ -6,13 +6,13 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from core.clock import Clock
 from core.rows import BOTS
 from core.state import State
 from handlers.listing_views import LimitView
 from handlers.public import PublicLimits
 from handlers.slices import in_slices
-from handlers.views import Count, ListingName, Positive, Snowflake, Success, View, example
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 

@@ -38,7 +38,7 @@ class FormField(NamedTuple):
     maxlength: int | None = None
 
 
-class Action(NamedTuple):
+class DebugAction(NamedTuple):
     """One action.
 
     Args:
@@ -132,7 +132,7 @@ def _own_count(inside: Inside) -> Mapping[str, Any]:
 LISTING = "/debug/listings/{kind}/{id}"
 DELIVERY = "/debug/listings/{kind}/{id}/deliveries/{delivery_id}"
 DATA = "/debug/data"
-BACKUP = Action(
+BACKUP = DebugAction(
     DATA,
     "backup",
     "Download a backup",
@@ -143,7 +143,7 @@ BACKUP = Action(
     _said("The backup is complete."),
 )
 ACTIONS = (
-    Action(
+    DebugAction(
         LISTING,
         "approve",
         "Approve",
@@ -152,7 +152,7 @@ ACTIONS = (
         "It becomes public: users can vote for it, and a bot can get API keys.",
         _said("It is approved."),
     ),
-    Action(
+    DebugAction(
         LISTING,
         "deny",
         "Deny",
@@ -163,7 +163,7 @@ ACTIONS = (
         (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
         is_grave=True,
     ),
-    Action(
+    DebugAction(
         LISTING,
         "withdraw",
         "Withdraw the approval",
@@ -175,7 +175,7 @@ ACTIONS = (
         (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
         is_grave=True,
     ),
-    Action(
+    DebugAction(
         LISTING,
         "counts",
         "Set the actual server count",
@@ -188,7 +188,7 @@ ACTIONS = (
         now=_own_count,
         on=("bots",),
     ),
-    Action(
+    DebugAction(
         LISTING,
         "limits",
         "Set limits",
@@ -206,7 +206,7 @@ ACTIONS = (
         now=_own_limits,
         on=("bots",),
     ),
-    Action(
+    DebugAction(
         LISTING,
         "probe",
         "Probe the endpoint now",
@@ -216,7 +216,7 @@ ACTIONS = (
         "suspension ends. If it fails, the next suspension is longer.",
         _probed,
     ),
-    Action(
+    DebugAction(
         LISTING,
         "resume",
         "Lift the suspension",
@@ -225,7 +225,7 @@ ACTIONS = (
         "All deliveries that wait go out again, and the failures so far are forgotten.",
         _said("The suspension is lifted. Deliveries go out again."),
     ),
-    Action(
+    DebugAction(
         DELIVERY,
         "redeliver",
         "Send the delivery again",
@@ -234,7 +234,7 @@ ACTIONS = (
         "The endpoint gets the same event once more. The page waits for the attempt.",
         _delivered,
     ),
-    Action(
+    DebugAction(
         DATA,
         "snapshot",
         "Take a snapshot",
@@ -243,7 +243,7 @@ ACTIONS = (
         "The whole state is written to a new file while the gateway goes on. The next start is faster.",
         _snapshot_taken,
     ),
-    Action(
+    DebugAction(
         DATA,
         "verify",
         "Verify",
@@ -280,11 +280,11 @@ class OperatorActions:
         self._answers = answers
         self._listings = listings
 
-    async def ask(self, visit: OperatorVisit, action: Action) -> Shown:
+    async def ask(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         subject = await self._subject(visit, action)
         return _confirmation(action, subject, subject.now, {})
 
-    async def act(self, visit: OperatorVisit, action: Action) -> Shown:
+    async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         if action is BACKUP:  # its answer is a file, after which the browser stays where it is
             return await self._answers.reply(action.operation, visit.request)
         subject, form = await self._subject(visit, action), visit.form()
@@ -301,7 +301,7 @@ class OperatorActions:
             return _confirmation(action, subject, form, {"": error_text(answer)}, answer.status)
         return Done(subject.back, action.done(msgspec.json.decode(reply.body)))
 
-    async def _subject(self, visit: OperatorVisit, action: Action) -> _Subject:
+    async def _subject(self, visit: OperatorVisit, action: DebugAction) -> _Subject:
         if action.place == DATA:
             return _Subject(action.title, {}, action.operation, (), DATA)
         kind, listing_id, *_ = visit.request.params
@@ -319,7 +319,7 @@ class OperatorActions:
 
 
 def _confirmation(
-    action: Action,
+    action: DebugAction,
     subject: _Subject,
     values: Mapping[str, Any],
     errors: Mapping[str, Words],
@@ -337,9 +337,9 @@ def action_rows() -> Iterator[PageRow]:
         yield PageRow("POST", path, _acting(action), "operator")
 
 
-def _asking(action: Action) -> Callable[[Any], View]:
+def _asking(action: DebugAction) -> Callable[[Any], View]:
     return lambda to: partial(to.actions.ask, action=action)
 
 
-def _acting(action: Action) -> Callable[[Any], View]:
+def _acting(action: DebugAction) -> Callable[[Any], View]:
     return lambda to: partial(to.actions.act, action=action)

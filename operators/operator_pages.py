@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from actions.views import Success
 from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
 from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, AnyRoute, RefusalKind, RouteOf
 from handlers.routes import ROUTES
-from handlers.views import Success
 from metrics.scraping import PLAIN, Scraping
 from operators.all_webhooks import DebugWebhooks, WebhooksInside
 from operators.data_folder import BACKUP, DebugDisk, SnapshotTaken, Verified

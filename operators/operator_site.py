@@ -15,10 +15,10 @@ from functools import partial
 
 import msgspec
 
+from actions.views import Success
 from core.actors import OPERATOR as ACTOR
 from handlers.manage import Operator, token_digest
 from handlers.reply import OperatorTokenRefused, OperatorTokenRequired, Reply
-from handlers.views import Success
 from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
 from operators.operator_pages import OPERATOR_PAGES, OperatorPage, Operators
 from operators.overview import DebugOverview, live_values

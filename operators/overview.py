@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, Protocol
 from msgspec import Meta, convert
 from msgspec.structs import asdict
 
+from actions.views import NULL, Amount, Count, Success, View, example
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS
 from core.version import VERSION
 from handlers.public import PublicLimits
 from handlers.slices import refreshed_digest
-from handlers.views import NULL, Amount, Count, Success, View, example
 from listings.queries import count_of
 from operators.data_folder import Digest
 from watchers.concerns import Concern

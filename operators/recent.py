@@ -5,8 +5,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, convert
 
+from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core.refusals import Invalid
-from handlers.views import NULL, Count, Moment, Positive, Success, View, example
 from watchers.journal_tail import EVENTS, JournalTail
 from watchers.recent_errors import LINES, RecentErrors
 

@@ -6,27 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from core.clock import Clock
-from core.ref_slices import ref_slices
-from core.refusals import Invalid
-from core.rows import BOTS, SERVERS, Listing, Review
-from core.snowflake import is_snowflake
-from core.state import State
-from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
-from handlers.key_views import KeyView, key_view
-from handlers.listing_views import (
-    BotView,
-    ServerView,
-    StatsProblemViews,
-    bot_view,
-    server_view,
-    stats_problem_views,
-)
-from handlers.public import PublicApi
-from handlers.request import Request
-from handlers.slices import in_slices
-from handlers.user_views import UserView, UserViews
-from handlers.views import (
+from actions.keys import KeyView, key_view
+from actions.views import (
     NULL,
     Count,
     ListingName,
@@ -39,6 +20,25 @@ from handlers.views import (
     example,
     including,
 )
+from core.clock import Clock
+from core.ref_slices import ref_slices
+from core.refusals import Invalid
+from core.rows import BOTS, SERVERS, Listing, Review
+from core.state import State
+from grammars.snowflake import is_snowflake
+from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
+from handlers.listing_views import (
+    BotView,
+    ServerView,
+    StatsProblemViews,
+    bot_view,
+    server_view,
+    stats_problem_views,
+)
+from handlers.public import PublicApi
+from handlers.request import Request
+from handlers.slices import in_slices
+from handlers.user_views import UserView, UserViews
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from listings.finding import Hit, ListingSearch, OwnedListings
 from listings.rules import listing_of

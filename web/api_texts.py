@@ -8,7 +8,7 @@ text there, which is looked for here, too.
 import re
 from collections.abc import Iterator, Mapping
 
-from core.snowflake import NO_SNOWFLAKE
+from grammars.snowflake import NO_SNOWFLAKE
 from languages.texts import Text, Words
 
 _SENTENCES = (

@@ -485,7 +485,7 @@ def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
     )
     assert ended.returncode == 0, ended.stderr
     loaded = {line.rpartition("|")[2].strip() for line in ended.stderr.splitlines()}
-    heavy = {"asyncio", "cryptography", "handlers", "msgspec", "pydantic", "rich.console", "tornado", "yaml"}
+    heavy = {"asyncio", "cryptography", "handlers", "rich.console", "tornado", "yaml"}
     assert "cli.operations" in loaded
     assert not loaded & heavy
 

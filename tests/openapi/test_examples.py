@@ -7,7 +7,7 @@ import pytest
 from msgspec import UNSET, Meta, UnsetType
 from pydantic import Field
 
-from handlers.views import NULL, Count, Success, View, example
+from actions.views import NULL, Count, Success, View, example
 from listings.forms import Form
 from openapi.examples import ANSWERS, Example, body_of_fields, example_of
 

@@ -13,8 +13,8 @@ from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.refusals import Conflict, Invalid
 from core.rows import BOTS
-from core.snowflake import NO_SNOWFLAKE, is_snowflake
 from core.state import State
+from grammars.snowflake import NO_SNOWFLAKE, is_snowflake
 from handlers.reply import SPOKEN, Reply, SignInRequired, reply_to
 from handlers.request import Request
 from languages.texts import NO_ERRORS, Text, Words

@@ -1,7 +1,7 @@
 """The patterns of texts. Law: one pattern is both the rule and its JSON Schema.
 
 So the patterns use only syntax that Python's `re` and ECMA-262 read alike, and spell out classes that differ
-between the two, such as digits and white space. The patterns of URLs and header values are in `grammars`.
+between the two, such as digits and white space. URLs and header values have files of their own.
 
 A text on one line must have a visible character, and no control, line separator or Bidi_Control. Otherwise a
 name could be invisible, or change the direction of the sentence around it. Joiners, variation selectors and
@@ -9,7 +9,7 @@ tags are allowed, as parts of emoji. A longer text may have line breaks, and the
 languages need, but no embedding, override or isolate: an open one affects the page behind the text.
 """
 
-from core.snowflake import MAX
+from grammars.snowflake import MAX
 
 _CONTROLS, _ALL_CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\x00-\x1f\x7f-\x9f"
 _LINE_SEPARATORS = r"\u2028\u2029"

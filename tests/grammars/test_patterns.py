@@ -1,4 +1,4 @@
-"""listings/patterns.py, listings/fields.py: what a text may hold that nobody sees, in every form with one."""
+"""grammars/patterns.py, listings/fields.py: what a text may hold that nobody sees, in every form with one."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ import jsonschema_rs
 import pytest
 
 from core.refusals import Invalid
-from listings import patterns
+from grammars import patterns
 from listings.forms import BotEdit, BotSubmission, Denial, Form, KeyName, ServerEdit, ServerSubmission, read
 from tests.support.form_bodies import BOT_BODY, SERVER_BODY, Body, without, wrong_fields
 

@@ -1,4 +1,4 @@
-"""core/snowflake.py: one spelling per id."""
+"""grammars/snowflake.py: one spelling per id."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.snowflake import MAX, is_snowflake
+from grammars.snowflake import MAX, is_snowflake
 from tests.support.examples import examples
 
 
