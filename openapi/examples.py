@@ -1,7 +1,7 @@
 """The example values of the OpenAPI document. Invariant: each is valid against its schema.
 
 The example of an answer is built from its schema, which is read off its type: of the examples of its fields
-(`example` in `handlers/views.py`), or else of the first of a union or an enumeration. `VARIANTS` are the same
+(`example` in `actions/views.py`), or else of the first of a union or an enumeration. `VARIANTS` are the same
 with some fields changed: the other answers that an operation may give. A body is written here, or made of the
 examples of its form's fields.
 """

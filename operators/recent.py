@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct, convert
+from msgspec import Meta, Struct
 
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core.refusals import Invalid
@@ -49,7 +49,7 @@ class DebugErrors:
         self._recent = recent
 
     def view(self) -> ErrorLines:
-        return ErrorLines(errors=convert(self._recent.lines, tuple[ErrorLineView, ...], from_attributes=True))
+        return ErrorLines(errors=tuple(ErrorLineView(**line._asdict()) for line in self._recent.lines))
 
 
 class JournalQuery(Struct, frozen=True):
@@ -96,7 +96,7 @@ class DebugJournal:
 
     def view(self, query: JournalQuery) -> JournalPage:
         found, following = self._tail.page(query.before)
-        events = convert(found, tuple[EventView, ...], from_attributes=True)
+        events = tuple(EventView(**each._asdict()) for each in found)
         return JournalPage(events=events, next=following)
 
 
