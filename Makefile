@@ -6,7 +6,7 @@ BUILDER := $(VENV)/build
 PUBLISHED := tests/published/node_modules/.package-lock.json
 EXPRESS := bench/peers/express/node_modules/.package-lock.json
 
-.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
+.PHONY: help run fleet binary binary-test wheel build-packages test-packages pages screens surface test test-long site coverage faults fuzz processes crash soak lint messages bench bench-tools bench-packages bench-state bench-webhooks bench-fleet lock vendor system-packages clean
 
 help:            ## list all targets
 	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -62,7 +62,12 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.browser.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
+# OUT is emptied first. Two records of one commit are equal, so `diff -r` shows the changes of a refactoring.
+surface: $(VENV)/dev.stamp ## record what users see into the folder OUT: pages, answers, help (1 minute)
+	@$(BIN)/python -m tests.surface.record $(or $(OUT),build/surface)
+
+BESIDE := deploy docs openapi pages published release replication support surface system wire
+ROOMS := $(filter-out $(BESIDE:%=tests/%/),$(dir $(wildcard tests/*/__init__.py)))
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
