@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from operators.page_table import PAGES
-from web.people.people_pages import PEOPLE_PAGES
 
-from handlers.routes import ROUTES
+from operators.operator_pages import ALL_ROUTES as ROUTES
+from operators.operator_site import PAGES
+from pages.table import PEOPLE_PAGES
 from tests.surface import answers
 from tests.surface.answers import FAMILIES, record_family
 from tests.surface.commands import commands, help_of
