@@ -88,9 +88,10 @@ class OperatorPage(Generic[V]):
 
     Args:
         path: the path of the page. Its JSON has the same with `.json`, if `json` names no other.
-        section: the name of the page in the navigation; "" if it is not there.
-        title: returns the heading of the page.
-        template: the template in `web/templates/debug/`, which gets the view as `value`.
+        section: the name of the page in the navigation, and its title; "" if it is not there.
+        title: returns the title, if it is no section.
+        template: the template in `web/templates/debug/`, which gets the view as `value`; the end of the path
+            if it has no name.
         html: returns further values for the template.
         name: the id of the operation that answers with the JSON.
         view: the type of the value.
@@ -100,8 +101,8 @@ class OperatorPage(Generic[V]):
     path: str
     json: str = ""
     section: str = ""
-    title: Callable[[V], str]
-    template: str
+    title: Callable[[V], str] | None = None
+    template: str = ""
     html: Callable[[V, Request, "Markdown"], Html | Awaitable[Html]] = _no_html
     name: str
     view: type[V]
@@ -147,7 +148,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         path="/debug",
         json="/debug/overview.json",
         section="Overview",
-        title=lambda _: "Overview",
         template="overview",
         html=lambda overview, _, __: overview_html(overview),
         name="showOverview",
@@ -163,8 +163,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
     OperatorPage(
         path="/debug/webhooks",
         section="Webhooks",
-        title=lambda _: "Webhooks",
-        template="webhooks",
         name="showWebhooksInside",
         view=WebhooksInside,
         show=lambda to, _: to.webhooks.view(),
@@ -175,8 +173,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
     OperatorPage(
         path="/debug/limiter",
         section="Limiter",
-        title=lambda _: "Limiter",
-        template="limiter",
         name="showLimiter",
         view=LimiterInside,
         show=lambda to, _: to.limiter.view(),
@@ -187,8 +183,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
     OperatorPage(
         path="/debug/errors",
         section="Errors",
-        title=lambda _: "Errors",
-        template="errors",
         name="showErrors",
         view=ErrorLines,
         show=lambda to, _: to.errors.view(),
@@ -199,8 +193,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
     OperatorPage(
         path="/debug/journal",
         section="Journal",
-        title=lambda _: "Journal",
-        template="journal",
         html=lambda _, request, __: {"before": request.query.get("before")},
         name="showJournal",
         view=JournalPage,
@@ -214,7 +206,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         path="/debug/data",
         section="Data",
         title=lambda _: "Data on disk",
-        template="data",
         name="showData",
         view=StoredData,
         show=lambda to, _: to.process.data(),
@@ -225,7 +216,6 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
     OperatorPage(
         path="/debug/find",
         title=lambda _: "Find",
-        template="find",
         html=lambda _, request, __: {"q": request.query.get("q", "").strip()},
         name="find",
         view=FoundListings,

@@ -171,7 +171,9 @@ class OperatorSite:
         value = await page.value(self.operators, visit.request)
         html = page.html(value, visit.request, self.markdown)
         values = await html if inspect.isawaitable(html) else html
-        return Page(f"debug/{page.template}.html", page.title(value), {"value": value, **values})
+        template = page.template or page.path.rpartition("/")[2]
+        title = page.title(value) if page.title is not None else page.section
+        return Page(f"debug/{template}.html", title, {"value": value, **values})
 
 
 def _row(page: OperatorPage[Success]) -> PageRow:

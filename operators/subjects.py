@@ -199,15 +199,9 @@ class DebugListings:
         return BotInside(
             listing=bot_view(listing),
             keys=tuple(key_view(key, now_ms) for key in listing.keys),
-            webhook=self._webhook(listing, now_ms),
             stats_problems=stats_problem_views(self._public.problems.of(ref)),
             limits=self._limits(listing),
-            voters=self._state.votes.voters(ref),
-            recent_votes=votes,
-            deliveries=self._deliveries(listing),
-            deliveries_pending=self._state.deliveries.waiting(ref),
-            history=act_views(listing),
-            message=owner_message_view(listing),
+            **self._shared(listing, votes, now_ms),
         )
 
     async def server_view(self, server_id: str) -> ServerInside:
@@ -216,15 +210,23 @@ class DebugListings:
         votes = await self._recent_votes(ref)
         listing = listing_of(self._state, ref)
         return ServerInside(
-            listing=server_view(listing),
-            webhook=self._webhook(listing, self._clock.now_ms()),
-            voters=self._state.votes.voters(ref),
-            recent_votes=votes,
-            deliveries=self._deliveries(listing),
-            deliveries_pending=self._state.deliveries.waiting(ref),
-            history=act_views(listing),
-            message=owner_message_view(listing),
+            listing=server_view(listing), **self._shared(listing, votes, self._clock.now_ms())
         )
+
+    def _shared(self, listing: Listing, votes: tuple[RecentVoteView, ...], now_ms: int) -> dict[str, Any]:
+        """Return the fields that all kinds of listing have."""
+        deliveries, webhook = self._state.deliveries, listing.webhook
+        waiting = deliveries.waiting(listing.ref)
+        newest = deliveries.newest_first(listing.ref)[:RECENT]
+        return {
+            "webhook": webhook_view(webhook, waiting, now_ms) if webhook is not None else None,
+            "voters": self._state.votes.voters(listing.ref),
+            "recent_votes": votes,
+            "deliveries": tuple(delivery_view(row, webhook) for row in newest),
+            "deliveries_pending": waiting,
+            "history": act_views(listing),
+            "message": owner_message_view(listing),
+        }
 
     async def _recent_votes(self, ref: str) -> tuple[RecentVoteView, ...]:
         listing_of(self._state, ref)
@@ -233,15 +235,6 @@ class DebugListings:
         return tuple(
             RecentVoteView(user=vote.user, votes=vote.votes, last_at=vote.last_ms) for vote in recent.found
         )
-
-    def _webhook(self, listing: Listing, now_ms: int) -> WebhookView | None:
-        if listing.webhook is None:
-            return None
-        return webhook_view(listing.webhook, self._state.deliveries.waiting(listing.ref), now_ms)
-
-    def _deliveries(self, listing: Listing) -> tuple[DeliveryView, ...]:
-        rows = self._state.deliveries.newest_first(listing.ref)
-        return tuple(delivery_view(row, listing.webhook) for row in rows[:RECENT])
 
     def _limits(self, bot: Listing) -> NextRequests:
         return NextRequests(
