@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document. Law: it describes every row of the routes, and nothing else.
+"""The OpenAPI 3.1 document. Invariant: it describes every row of the routes, and nothing else.
 
 Paths, parameters, bodies, answers, refusals, headers and security follow from the rows. Numbers that an
 operator can set are the deployment's own.

@@ -1,4 +1,4 @@
-"""The schemas of the document, read off the types. Law: no field stands here a second time.
+"""The schemas of the document, read off the types. Invariant: no field is declared here a second time.
 
 Bodies come from pydantic's forms, answers from msgspec's structs. Two rules join them: a field of a profile
 is described by the form that writes it, and a schema with a title is a component of that name.

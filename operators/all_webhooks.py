@@ -1,4 +1,4 @@
-"""Webhooks as a whole, for the operator: what waits, what fails, and why."""
+"""All webhooks, for the operator: the queue, and the endpoints that fail, with the reasons."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -73,7 +73,7 @@ class WebhooksInside(Success):
 
 
 class SenderStanding(Protocol):
-    """How the sender stands with an endpoint."""
+    """The sender's state for one endpoint."""
 
     @property
     def in_flight(self) -> int: ...
@@ -92,7 +92,7 @@ class WebhookSources:
     proxy_down: Callable[[], bool]
     """True while the webhooks' proxy fails: no webhook leaves then."""
     standing: Callable[[str], SenderStanding]
-    """Of the endpoint of a listing."""
+    """Returns the sender's state for the endpoint of a listing."""
 
 
 class DebugWebhooks:

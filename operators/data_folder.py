@@ -1,4 +1,4 @@
-"""The state on disk, for the operator: snapshots, backups, and whether the disk says what memory says."""
+"""The state on disk, for the operator: snapshots, backups, and a comparison of disk and memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -61,7 +61,7 @@ class FoldedState(Protocol):
 
 
 class Verification(NamedTuple):
-    """The state's digest at a position, and that of the disk folded afresh: None when it cannot be."""
+    """The digest of the state at a position, and that of the folded disk; None if it cannot be folded."""
 
     position: int
     digest: str

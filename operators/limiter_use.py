@@ -1,4 +1,4 @@
-"""The rate limiter, for the operator: who uses most of a limit, and which addresses fail most."""
+"""The rate limiter, for the operator: the bots that use most of a limit, and the addresses that fail most."""
 
 from collections.abc import Callable, Iterator
 from heapq import nlargest

@@ -1,7 +1,7 @@
-"""What the operator can do on the pages. Law: each action asks for confirmation, and calls one JSON endpoint.
+"""The operator's actions on the pages. Invariant: each asks for confirmation, and calls one JSON endpoint.
 
-The GET of an action's path shows what it will do, with a form where it needs facts. Its POST does it, and
-leads back to the page it came from, with a notice. A form that is refused is shown again with its values.
+The GET of an action's path shows its effect, with a form where it needs facts. Its POST calls the endpoint,
+and leads back to the page it came from, with a notice. A form that is refused is shown again with its values.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -45,7 +45,7 @@ class DebugAction(NamedTuple):
         place: the path of the page that it is on.
         slug: its name in the path, behind that of the page.
         operation: the id of the JSON endpoint; `{form}` stands for Bot or Server.
-        what: what it does and what it does not, for whoever is about to do it.
+        what: a text that says what it does and what it does not.
         done: makes the notice of a JSON answer.
         is_grave: true if it takes something away.
         now: the values of the fields as they are, by name.
@@ -258,7 +258,7 @@ ACTIONS = (
 
 
 class _Subject(NamedTuple):
-    """What an action is on.
+    """The object of an action.
 
     Args:
         now: the values of the fields as they are.

@@ -1,4 +1,7 @@
-"""The last warnings and errors of the log, for the operator. Law: a line is redacted before it is kept."""
+"""The last warnings and errors of the log, for the operator.
+
+Invariant: a line is redacted before it is kept.
+"""
 
 import logging
 from collections import deque

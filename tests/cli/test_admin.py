@@ -401,7 +401,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
     refused = run_admin(gateway.base_url, "bots", "show", BOT, "--json")
     assert (refused.exit_code, refused.stderr) == (1, "")
     assert json.loads(refused.stdout) == gateway.operate("GET", f"/manage/bots/{BOT}").json()
-    away = run_admin(unused_url(), "state", "--json")
+    away = run_admin(unused_url(), "debug", "overview", "--json")
     assert (away.exit_code, json.loads(away.stdout)["success"]) == (1, False)
     assert "no gateway answers at " in json.loads(away.stdout)["error"]
 
@@ -478,7 +478,8 @@ def test_a_bot_is_removed_when_its_name_is_typed(gateway: ThreadGateway, typed: 
 
 def test_an_answer_imports_nothing_heavy(gateway: ThreadGateway) -> None:
     """Each of these takes as long as the rest of the command, or longer."""
-    command = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url, "state"]
+    admin = [sys.executable, "-X", "importtime", "server.py", "admin", "--url", gateway.base_url]
+    command = [*admin, "debug", "overview"]
     environment = {"VOTEGATE_OPERATOR__TOKEN": OPERATOR_TOKEN}
     ended = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS
