@@ -42,15 +42,11 @@ from metrics.scraping import Scraping
 from openapi.deployment import Deployment
 from operators.all_webhooks import DebugWebhooks, WebhookSources
 from operators.data_folder import DebugDisk, DiskSources, Verification, verification
-from operators.debug import Operators
-from operators.finding_subjects import DebugFind
-from operators.journal_pages import DebugJournal
 from operators.limiter_use import DebugLimiter
-from operators.listing_inside import DebugListings
-from operators.logged_errors import DebugErrors
-from operators.overview import DebugOverview, OverviewSources
-from operators.process import DebugProcess, ProcessSources
-from operators.user_inside import DebugUsers
+from operators.operator_pages import Operators
+from operators.overview import DebugOverview, DebugProcess, OverviewSources, ProcessSources
+from operators.recent import DebugErrors, DebugJournal
+from operators.subjects import DebugFind, DebugListings, DebugUsers
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets

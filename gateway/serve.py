@@ -51,7 +51,7 @@ from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
-from operators.operator_routes import ALL_ROUTES, OPERATOR_ROUTES
+from operators.operator_pages import ALL_ROUTES, OPERATOR_ROUTES
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error

@@ -16,7 +16,7 @@ from gateway.membership import Membership
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
-from operators.debug import Operators
+from operators.operator_pages import Operators
 from serving.observers import Observers
 from settings.model import Settings
 

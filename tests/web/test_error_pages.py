@@ -7,7 +7,7 @@ from handlers.reply import Reply, bug, refused, reply_to
 from languages.said import Fault
 from languages.texts import Text
 from listings.forms import BotSubmission, Form, KeyName, Strike, WebhookSettings, read
-from operators.operator_audience import ERROR_TEXTS
+from operators.operator_site import ERROR_TEXTS
 from tests.support.english import english
 from web.error_pages import error_page, field_texts
 
