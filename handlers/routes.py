@@ -282,12 +282,7 @@ def _listings(kind: Kind) -> tuple[Route, ...]:
             description="It goes back to review when its owner edits it.",
             answer=answer,
             outcome=f"The {thing}, denied.",
-            refuses=(
-                "no_such_listing",
-                "not_in_review",
-                "is_approved",
-                "unavailable",
-            ),
+            refuses=("no_such_listing", "not_in_review", "is_approved", "unavailable"),
             body=forms.Denial,
         ),
         Route(
@@ -390,12 +385,7 @@ _KEYS = (
         ),
         answer=IssuedKey,
         outcome="The key with its value.",
-        refuses=(
-            "no_such_listing",
-            "keys_need_approval",
-            "too_many_keys",
-            "unavailable",
-        ),
+        refuses=("no_such_listing", "keys_need_approval", "too_many_keys", "unavailable"),
         body=forms.KeyName,
         status=201,
     ),
