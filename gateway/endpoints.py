@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from actions.listing_kinds import Kind
 from core.clock import Clock
 from core.rows import Policy
 from core.state import State
@@ -18,8 +19,7 @@ from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -282,7 +282,7 @@ def all_endpoints(
         ),
         callers.operator,
         listings={kind: ManageListings(context, kind, ref) for kind, ref in refs.items()},
-        keys=ManageKeys(context),
+        tools=context,
         webhooks={
             kind: ManageWebhooks(context, ref, managed.watch, policy.attempt_seconds)
             for kind, ref in refs.items()

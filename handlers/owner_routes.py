@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
+from actions.listing_kinds import KINDS, Kind
 from handlers.listing_views import BotAnswer, ServerAnswer
-from handlers.manage_listings import KINDS, Kind
 from handlers.route import Route
 from listings.forms import MOST_CO_OWNERS, Heir, Nothing
 

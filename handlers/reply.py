@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from actions.views import Moment, Success, View
 from core.refusals import Invalid, PlaceLost, Refusal, SearchUnavailable, Unavailable
-from handlers.views import Moment, Success, View
 from languages.said import SAID, Code, Fact, Fault, in_words
 from ratelimit.bucket import Decision
 

@@ -1,6 +1,6 @@
 """The rows of the table of routes with which moderators work. What they decide stands with the listings."""
 
-from handlers.manage_listings import KINDS, Kind
+from actions.listing_kinds import KINDS, Kind
 from handlers.manage_review import ClaimAnswer, NewNote, NoteList, QueuePage, QueueQuery
 from handlers.route import Route
 from listings.forms import Nothing

@@ -13,9 +13,11 @@ from typing import Any, Generic, Literal, TypeVar
 from msgspec import Struct
 from pydantic import BaseModel
 
+from actions.action import RefusedFor
+from actions.listing_kinds import Kind
+from actions.tools import Tools
 from handlers.manage import Operator
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -37,11 +39,6 @@ PAGE = "page"
 """The operation under which all pages are counted together: so many paths are no labels."""
 
 
-RefusedFor = Code | Literal["invalid_id", "invalid_act", "invalid_query", "owner_quarantined"]
-"""A code, or the name of one more example of a code: `invalid_fields` of a path or a query, and `quarantined`
-for another act."""
-
-
 @dataclass(frozen=True)
 class Endpoints:
     """The objects that answer: one of a gateway."""
@@ -50,7 +47,7 @@ class Endpoints:
     service: Service
     operator: Operator
     listings: Mapping[Kind, ManageListings]
-    keys: ManageKeys
+    tools: Tools
     webhooks: Mapping[Kind, ManageWebhooks]
     votes: Mapping[Kind, ManageVotes]
     strikes: Mapping[Kind, ManageStrikes]

@@ -8,8 +8,12 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from actions.keys import KEY_ACTIONS
+from actions.listing_kinds import KINDS, Kind
+from actions.query_forms import DeliveriesQuery, ListingsQuery
+from actions.views import Success
+from handlers.action_routes import routes_of
 from handlers.history_views import History
-from handlers.key_views import IssuedKey, KeyList, RotatedKey
 from handlers.listing_views import (
     ApprovedBot,
     BotAnswer,
@@ -20,14 +24,11 @@ from handlers.listing_views import (
     ServerPage,
     ShownBot,
 )
-from handlers.manage import DeliveriesQuery, ListingsQuery
-from handlers.manage_listings import KINDS, Kind
 from handlers.manage_strikes import StruckVotes
 from handlers.owner_routes import OWNER_ROUTES
 from handlers.review_routes import REVIEW_ROUTES
 from handlers.route import Route
 from handlers.user_routes import USER_ROUTES
-from handlers.views import Success
 from handlers.vote_feed import FeedQuery, VotePage
 from handlers.vote_views import CastVote, ListingNumbers, UserVotes
 from handlers.webhook_views import (
@@ -370,67 +371,6 @@ _OF_BOTS = (
     ),
 )
 
-_KEYS = (
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys",
-        "issueKey",
-        endpoint=lambda to: to.keys.issue,
-        access="operator",
-        tag="Keys",
-        summary="Issue an API key",
-        description=(
-            "For an approved bot, which has $keys_per_listing keys at most. Keep the value: it is shown in "
-            "this answer alone."
-        ),
-        answer=IssuedKey,
-        outcome="The key with its value.",
-        refuses=("no_such_listing", "keys_need_approval", "too_many_keys", "unavailable"),
-        body=forms.KeyName,
-        status=201,
-    ),
-    Route(
-        "GET",
-        "/manage/bots/{id}/keys",
-        "listKeys",
-        endpoint=lambda to: to.keys.index,
-        access="operator",
-        tag="Keys",
-        summary="List a bot's API keys",
-        description="Without their values, which nobody keeps.",
-        answer=KeyList,
-        outcome="The keys.",
-        refuses=("no_such_listing",),
-    ),
-    Route(
-        "POST",
-        "/manage/bots/{id}/keys/{key_id}/rotate",
-        "rotateKey",
-        endpoint=lambda to: to.keys.rotate,
-        access="operator",
-        tag="Keys",
-        summary="Give an API key a new value",
-        description="The old value stops at once, or after an overlap that you choose.",
-        answer=RotatedKey,
-        outcome="The key with its new value.",
-        refuses=("no_such_listing", "no_such_key", "unavailable"),
-        body=forms.Rotation,
-    ),
-    Route(
-        "DELETE",
-        "/manage/bots/{id}/keys/{key_id}",
-        "deleteKey",
-        endpoint=lambda to: to.keys.delete,
-        access="operator",
-        tag="Keys",
-        summary="Delete an API key",
-        description="It stops at once.",
-        answer=Success,
-        outcome="It is gone.",
-        refuses=("no_such_listing", "no_such_key", "unavailable"),
-    ),
-)
-
 
 def _webhooks(kind: Kind) -> tuple[Route, ...]:
     thing, one = kind[:-1], f"/manage/{kind}/{{id}}/webhook"
@@ -725,7 +665,7 @@ ROUTES: tuple[Route, ...] = (
     *_OF_BOTS,
     *OWNER_ROUTES,
     *REVIEW_ROUTES,
-    *_KEYS,
+    *routes_of(KEY_ACTIONS),
     *_of_kinds(_webhooks),
     *_of_kinds(_votes),
     _FEED,

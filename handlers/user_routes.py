@@ -1,6 +1,7 @@
 """The rows of the table of routes on users: what they may do, their sessions, and to forget them."""
 
-from handlers.manage import UsersQuery
+from actions.query_forms import UsersQuery
+from actions.views import Success
 from handlers.manage_users import QuarantineTerms
 from handlers.route import Route
 from handlers.user_views import (
@@ -12,7 +13,6 @@ from handlers.user_views import (
     UserReminders,
     UserSessions,
 )
-from handlers.views import Success
 from listings import forms
 
 _USER = "/manage/users/{id}"

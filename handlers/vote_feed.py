@@ -29,6 +29,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 
 from msgspec import Meta, Struct
 
+from actions.views import Moment, Positive, Snowflake, Success, View
 from core.events import Event, ListingRemoved, UserErased, VoteCast, VotesMerged, VotesStruck
 from core.refusals import Invalid, PlaceLost, Refusal
 from core.rows import BOTS
@@ -36,7 +37,6 @@ from core.state import State
 from grammars.snowflake import MAX
 from handlers.reply import EVENT_STREAM, Reply, encode_json, reply_to, success
 from handlers.request import Request
-from handlers.views import Moment, Positive, Snowflake, Success, View
 from languages.said import Fault
 
 PAGE, MAX_PAGE = 500, 1_000

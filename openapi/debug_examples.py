@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from actions.keys import key_view
 from core.version import VERSION
 from handlers.history_views import act_views, owner_message_view
-from handlers.key_views import key_view
 from handlers.listing_views import LimitView, bot_view, server_view, stats_problem_views
 from handlers.user_views import user_view
 from handlers.webhook_views import delivery_view, suspension_view, webhook_view

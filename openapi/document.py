@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from actions.views import ID_PATTERN
 from core.version import API_VERSION, VERSION, VERSIONS
 from handlers.manage_users import ACTS
 from handlers.reply import EVENT_STREAM, JSON, Reply, encode_json
 from handlers.route import Access, AnyRoute
 from handlers.routes import TAGS
 from handlers.user_views import SESSION_PATTERN
-from handlers.views import ID_PATTERN
 from openapi.answer_headers import EVERY, HEADERS, LIMITED
 from openapi.cast import BOT, DELIVERY_ID, KEY_ID, NOW_MS, SERVER, SESSION_ID, USER
 from openapi.deployment import Deployment

@@ -7,11 +7,11 @@ found.
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from actions.action import RefusedFor
 from core.refusals import Invalid, Refusal
 from handlers import reply
 from handlers.manage_users import ACTS
 from handlers.reply import Reply, failure, reply_to
-from handlers.route import RefusedFor
 from languages.said import SAID, Code, Facts, Fault
 from listings.forms import BotEdit, read
 from openapi.cast import BOT, NOW_MS, QUARANTINE, SERVER_COUNT

@@ -13,11 +13,12 @@ from msgspec import Struct
 from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
+from actions.keys import IssuedKey, KeyList, RotatedKey, key_view
+from actions.views import Success
 from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
 from handlers.history_views import History, act_views, owner_message_view
-from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
 from handlers.listing_views import (
     ApprovedBot,
     BotPage,
@@ -45,7 +46,6 @@ from handlers.user_views import (
     session_view,
     user_view,
 )
-from handlers.views import Success
 from handlers.vote_feed import VoteLine, VotePage
 from handlers.vote_views import CastVote, UserVote, UserVotes
 from handlers.webhook_views import (

@@ -12,9 +12,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from actions.views import Moment, Snowflake
 from handlers.reply import ErrorBody, InvalidFieldsBody, QuarantinedBody, VotedTooSoonBody
 from handlers.route import AnyRoute
-from handlers.views import Moment, Snowflake
 from listings.forms import BotEdit, ServerEdit
 from listings.stats import StatsBody
 

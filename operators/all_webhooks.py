@@ -8,12 +8,12 @@ from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from msgspec import Meta
 
+from actions.views import Count, Snowflake, Success, View
 from core.rows import Webhook
 from core.state import State
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Snowflake, Success, View
 from handlers.webhook_views import ErrorClass, SuspensionView, suspension_view
 from operators.finding_subjects import KindName
 from watchers.failing_endpoints import FailingEndpoints

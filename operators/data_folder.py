@@ -7,12 +7,12 @@ from typing import Annotated, NamedTuple, Protocol
 
 from msgspec import Meta
 
+from actions.views import Amount, Count, Success
 from core.ledger import Ledger
 from core.refusals import Unavailable
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Amount, Count, Success
 
 BACKUP = "application/octet-stream"
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="Equal for equal states.")]

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from actions.views import Snowflake, Success, View
 from core.refusals import Invalid
 from core.rows import Review
 from core.state import State
@@ -12,7 +13,6 @@ from grammars.snowflake import is_snowflake
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Snowflake, Success, View
 from languages.said import Fault
 from listings.finding import Hit, ListingSearch
 

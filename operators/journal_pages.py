@@ -5,10 +5,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from actions.views import Count, Moment, Positive, Success, View
 from core.refusals import Invalid
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Count, Moment, Positive, Success, View
 from languages.said import Fault
 from watchers.journal_tail import EVENTS, JournalTail
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.views import Count, Positive, Snowflake, Success, View
 from core.clock import Clock
 from core.rows import BOTS
 from core.state import State
@@ -14,7 +15,6 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Positive, Snowflake, Success, View
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 

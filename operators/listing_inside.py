@@ -4,11 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.keys import KeyView, key_view
+from actions.views import Count, Moment, Positive, Snowflake, Success, View
 from core.clock import Clock
 from core.rows import BOTS, SERVERS, Listing
 from core.state import State
 from handlers.history_views import Acts, OwnerMessageOrNone, act_views, owner_message_view
-from handlers.key_views import KeyView, key_view
 from handlers.listing_views import (
     BotView,
     ServerView,
@@ -21,7 +22,6 @@ from handlers.public import PublicApi
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
-from handlers.views import Count, Moment, Positive, Snowflake, Success, View
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
 from listings.rules import listing_of
 from votes.queries import RecentVotes

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from actions.views import Moment, Success, View
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Moment, Success, View
 from watchers.recent_errors import LINES, RecentErrors
 
 

@@ -38,7 +38,7 @@ class FormField(NamedTuple):
     maxlength: int | None = None
 
 
-class Action(NamedTuple):
+class DebugAction(NamedTuple):
     """One action.
 
     Args:
@@ -128,7 +128,7 @@ def _own_count(inside: Inside) -> Mapping[str, Any]:
 
 
 OF_LISTINGS = (
-    Action(
+    DebugAction(
         "approve",
         "Approve",
         "Approve it",
@@ -136,7 +136,7 @@ OF_LISTINGS = (
         "It becomes public: users can vote for it, and a bot can get API keys.",
         _said("It is approved."),
     ),
-    Action(
+    DebugAction(
         "deny",
         "Deny",
         "Deny it",
@@ -146,7 +146,7 @@ OF_LISTINGS = (
         (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
         is_grave=True,
     ),
-    Action(
+    DebugAction(
         "withdraw",
         "Withdraw the approval",
         "Withdraw it",
@@ -157,7 +157,7 @@ OF_LISTINGS = (
         (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
         is_grave=True,
     ),
-    Action(
+    DebugAction(
         "counts",
         "Set the actual server count",
         "Save",
@@ -169,7 +169,7 @@ OF_LISTINGS = (
         now=_own_count,
         on=("bots",),
     ),
-    Action(
+    DebugAction(
         "limits",
         "Set limits",
         "Save",
@@ -186,7 +186,7 @@ OF_LISTINGS = (
         now=_own_limits,
         on=("bots",),
     ),
-    Action(
+    DebugAction(
         "probe",
         "Probe the endpoint now",
         "Send the probe",
@@ -195,7 +195,7 @@ OF_LISTINGS = (
         "suspension ends. If it fails, the next suspension is longer.",
         _probed,
     ),
-    Action(
+    DebugAction(
         "resume",
         "Lift the suspension",
         "Lift it",
@@ -205,7 +205,7 @@ OF_LISTINGS = (
     ),
 )
 OF_DELIVERIES = (
-    Action(
+    DebugAction(
         "redeliver",
         "Send the delivery again",
         "Send it again",
@@ -214,7 +214,7 @@ OF_DELIVERIES = (
         _delivered,
     ),
 )
-BACKUP = Action(
+BACKUP = DebugAction(
     "backup",
     "Download a backup",
     "Download it",
@@ -224,7 +224,7 @@ BACKUP = Action(
     _said("The backup is complete."),
 )
 OF_DATA = (
-    Action(
+    DebugAction(
         "snapshot",
         "Take a snapshot",
         "Take it",
@@ -232,7 +232,7 @@ OF_DATA = (
         "The whole state is written to a new file while the gateway goes on. The next start is faster.",
         _snapshot_taken,
     ),
-    Action(
+    DebugAction(
         "verify",
         "Verify",
         "Verify",
@@ -256,11 +256,11 @@ class ListingActions:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    async def ask(self, visit: OperatorVisit, action: Action) -> Shown:
+    async def ask(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         inside = await self._inside(visit, action)
         return _confirmation(action, _title(action, inside), action.now(inside), {}, self._back(visit))
 
-    async def act(self, visit: OperatorVisit, action: Action) -> Shown:
+    async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         inside = await self._inside(visit, action)
         form = "Bot" if visit.request.params[0] == "bots" else "Server"
         operation = action.operation.format(form=form)
@@ -274,7 +274,7 @@ class ListingActions:
             self._back(visit),
         )
 
-    async def _inside(self, visit: OperatorVisit, action: Action) -> Inside:
+    async def _inside(self, visit: OperatorVisit, action: DebugAction) -> Inside:
         kind = kind_of(visit.request)
         if kind not in action.on:
             raise Refusal("no_such_listing")
@@ -291,10 +291,10 @@ class DataActions:
     def __init__(self, answers: JsonAnswers) -> None:
         self._answers = answers
 
-    def ask(self, _: OperatorVisit, action: Action) -> Shown:
+    def ask(self, _: OperatorVisit, action: DebugAction) -> Shown:
         return _confirmation(action, action.title, {}, {}, DATA)
 
-    async def act(self, visit: OperatorVisit, action: Action) -> Shown:
+    async def act(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         if action is BACKUP:  # its answer is a file, after which the browser stays where it is
             return await self._answers.reply(action.operation, visit.request)
         return await _acted(self._answers, visit, action, action.operation, (), action.title, DATA)
@@ -303,7 +303,7 @@ class DataActions:
 async def _acted(
     answers: JsonAnswers,
     visit: OperatorVisit,
-    action: Action,
+    action: DebugAction,
     operation: str,
     params: tuple[str, ...],
     title: str,
@@ -324,7 +324,7 @@ async def _acted(
 
 
 def _confirmation(
-    action: Action,
+    action: DebugAction,
     title: str,
     values: Mapping[str, Any],
     errors: Mapping[str, Words],
@@ -335,7 +335,7 @@ def _confirmation(
     return Page("debug/confirm.html", title, shown, status)
 
 
-def _title(action: Action, inside: Inside) -> str:
+def _title(action: DebugAction, inside: Inside) -> str:
     return f"{action.title}: {name_of(inside)}"
 
 
@@ -349,7 +349,7 @@ def action_rows() -> tuple[PageRow, ...]:
 
 
 def _rows(
-    place: str, action: Action, by: Callable[[Any], ListingActions | DataActions]
+    place: str, action: DebugAction, by: Callable[[Any], ListingActions | DataActions]
 ) -> tuple[PageRow, ...]:
     path = f"{place}/{action.slug}"
     return (

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
+from actions.views import Amount, Count, Success, View
 from handlers.reply import Reply, success
 from handlers.request import Request
-from handlers.views import Amount, Count, Success, View
 from operators.process import (
     Concerns,
     Connections,

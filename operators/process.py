@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, convert
 
+from actions.views import Count, Success, View
 from core.clock import NS_PER_SECOND, Clock
 from core.ledger import Ledger
 from core.rows import BOTS, SERVERS
@@ -13,7 +14,6 @@ from handlers.public import PublicLimits
 from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import refreshed_digest
-from handlers.views import Count, Success, View
 from listings.queries import count_of
 from operators.data_folder import Digest
 from watchers.concerns import Concern

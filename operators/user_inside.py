@@ -6,6 +6,7 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from actions.views import Count, Moment, Positive, Snowflake, Success, View, including
 from core.clock import Clock
 from core.ref_slices import ref_slices
 from core.state import State
@@ -14,7 +15,6 @@ from handlers.reply import Reply, success
 from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView, UserViews
-from handlers.views import Count, Moment, Positive, Snowflake, Success, View, including
 from listings.finding import OwnedListings
 from operators.finding_subjects import KindName, ListingHit, hit_view
 from votes.queries import Voted, vote_status

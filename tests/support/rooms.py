@@ -24,18 +24,37 @@ MAY_IMPORT: dict[str, set[str]] = {
     "snapshot": {"core", "journal", "storage"},
     "replication": {"core", "journal", "storage"},
     "watchers": {"core", "listings", "ratelimit"},
-    "handlers": {"core", "votes", "listings", "people", "ratelimit", "watchers"},
-    "web": {"core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes", "watchers"},
+    "actions": {"core", "listings", "people", "votes"},
+    "handlers": {"actions", "core", "votes", "listings", "people", "ratelimit", "watchers"},
+    "web": {
+        *("actions", "core", "chatplatform", "handlers", "listings", "people", "ratelimit", "votes"),
+        "watchers",
+    },
+    "pages": {
+        *("actions", "chatplatform", "core", "handlers", "listings", "people", "ratelimit", "votes"),
+        *("watchers", "web"),
+    },
     "serving": {"core", "handlers", "ratelimit", "watchers"},
     "metrics": {
         *("core", "direct_messages", "handlers", "journal", "serving", "snapshot", "storage", "votes"),
         *("watchers", "webhook"),
     },
     "operators": {
-        *("core", "handlers", "listings", "metrics", "people", "ratelimit", "votes", "watchers", "web"),
+        *(
+            "actions",
+            "core",
+            "handlers",
+            "listings",
+            "metrics",
+            "people",
+            "ratelimit",
+            "votes",
+            "watchers",
+            "web",
+        ),
     },
-    "openapi": {"core", "votes", "listings", "handlers", "operators", "watchers"},
-    "cli": {"core", "votes", "listings", "journal", "snapshot", "storage"},
+    "openapi": {"actions", "core", "votes", "listings", "handlers", "operators", "watchers"},
+    "cli": {"actions", "core", "votes", "listings", "journal", "snapshot", "storage"},
 }
 WITHOUT_DECLARATIONS = {"languages", "grammars", "ratelimit", "storage", "wire", "settings"}
 COMPOSITION = {"gateway", "server"}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Delivery, DeliveryState, Listing, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryPage, Redelivered, delivery_view
 from languages.said import Fault
 from languages.texts import Text

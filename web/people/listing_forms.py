@@ -11,8 +11,8 @@ from typing import Any, get_args
 import msgspec
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
 from core.rows import BotProfile, Listing, ServerProfile
-from handlers.manage_listings import Kind
 from languages.texts import Text, Words
 from listings.fields import BotCategory, ServerCategory
 from web.form_posts import FormPost

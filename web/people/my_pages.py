@@ -3,13 +3,13 @@
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import kind_of_ref
 from core.clock import Clock
 from core.due_reminders import DueReminder, due_reminders
 from core.events import NoticesRead
 from core.ledger import Ledger
 from core.rows import Listing
 from core.user_rows import UserSession, user_ref
-from handlers.manage_listings import kind_of_ref
 from handlers.slices import in_slices
 from handlers.user_views import NOTICES
 from languages.texts import Text, Words

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
+from actions.listing_kinds import Kind, kind_of_ref
 from chatplatform.platform_client import PlatformAway
 from core.clock import Clock
 from core.ledger import Ledger
@@ -16,7 +17,6 @@ from core.refusals import Refusal
 from core.rows import Deed, Listing
 from handlers.history_views import ActView, act_views
 from handlers.listing_views import BotView, ServerView, bot_view, server_view
-from handlers.manage_listings import Kind, kind_of_ref
 from handlers.reply import Reply, encode_json
 from languages.texts import Text, Words
 from listings.ownership import Ownership

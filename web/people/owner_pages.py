@@ -6,10 +6,10 @@ revoke keys that somebody made who is no owner any more. A server has a hand-ove
 
 from collections.abc import Mapping
 
+from actions.listing_kinds import Kind, kind_of_ref
 from core.clock import Clock
 from core.refusals import Refusal
 from core.state import State
-from handlers.manage_listings import Kind, kind_of_ref
 from languages.texts import Text
 from listings.co_owners import keys_of_others
 from listings.forms import MOST_CO_OWNERS

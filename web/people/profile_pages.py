@@ -9,10 +9,10 @@ unseen.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid
 from core.rows import Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.reply import SPOKEN, Reply, reply_to
 from languages.texts import NO_ERRORS, Text, Words
 from listings.profile_changes import ChangedField, changed_fields

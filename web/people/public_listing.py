@@ -2,10 +2,10 @@
 hidden, is, for all but its owners and moderators, as if it were not there.
 """
 
+from actions.listing_kinds import Kind
 from core.refusals import Refusal
 from core.rows import BotProfile, Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
 from languages.texts import Text
 from people.permissions import rights

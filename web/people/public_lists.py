@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, get_args
 from urllib.parse import urlencode
 
+from actions.listing_kinds import Kind
+from actions.query_forms import limit_in
 from core.refusals import Invalid
 from core.rows import BOTS, SERVERS
-from handlers.manage import limit_in
-from handlers.manage_listings import Kind
 from handlers.reply import Reply, encode_json
 from languages.said import Fault
 from languages.texts import Text

@@ -1,6 +1,6 @@
 """The removal of a listing. Law: its owner alone, newly signed in, who types its name."""
 
-from handlers.manage_listings import Kind
+from actions.listing_kinds import Kind
 from languages.texts import Text
 from web.json_answers import JsonAnswers
 from web.pages import Page, Shown

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from actions.listing_kinds import KINDS, Kind, kind_of_ref
 from core.clock import MS_PER_DAY, Clock
 from core.refusals import Refusal
 from core.state import State
 from core.user_rows import QuarantinedAct
-from handlers.manage_listings import KINDS, Kind, kind_of_ref
 from languages.texts import Text, Words
 from listings.review import PresetReason
 from listings.rules import change_version

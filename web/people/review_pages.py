@@ -9,9 +9,9 @@ moderator may be faster. Nobody decides on a listing of their own.
 from collections.abc import Mapping
 from typing import Any
 
+from actions.listing_kinds import kind_of_ref
 from core.refusals import Refusal
 from core.rows import Listing
-from handlers.manage_listings import kind_of_ref
 from handlers.reply import Reply, reply_to, success
 from languages.texts import Text
 from listings.review import denial_text, is_proven, review_of

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta
 
+from actions.listing_kinds import kind_of_ref
+from actions.views import Count, Success
 from core.rows import Listing
 from core.vote_flags import KEPT
-from handlers.manage_listings import kind_of_ref
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
-from handlers.views import Count, Success
 from languages.texts import Text
 from web.form_posts import FormPost
 from web.pages import Page, Shown

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from msgspec import Meta
 
+from actions.listing_kinds import Kind
+from actions.views import Count, Moment, Success
 from core.clock import Clock
 from core.refusals import Refusal, Unavailable
 from core.rows import Listing
 from core.state import State
-from handlers.manage_listings import Kind
 from handlers.manage_votes import ManageVotes
 from handlers.reply import NO_HEADERS, UNAVAILABLE_RETRY_SECONDS, success
-from handlers.views import Count, Moment, Success
 from languages.texts import Text
 from people.reminders import is_reminded
 from web.page_policy import with_trusted_types

@@ -15,9 +15,9 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from actions.listing_kinds import Kind
 from core.refusals import Invalid, Refusal
 from core.rows import VOTES_ALONE, Webhook
-from handlers.manage_listings import Kind
 from handlers.webhook_views import DeliveryAnswer, RotatedSecret, SavedWebhook, WebhookAnswer
 from languages.language_names import OWN_NAMES
 from languages.said import Fault

@@ -1,11 +1,10 @@
-"""Views: the bodies of answers, as types. Law: no secret is in a view, whole or in part.
+"""Views: the bodies of answers, as types. Invariant: no secret is in a view, whole or in part.
 
 A view is a frozen struct whose JSON is the body, or a part of one. Its fields have the order, the names and
 the nulls that clients see, and the OpenAPI document reads its schema off them. Every field is in every
 answer, except one that may be UNSET. Times are Unix milliseconds; what never happened is null.
 
-The views of one subject stand in a file named after it, such as `handlers/key_views.py`. An answer that a
-single module gives may stand there, above its endpoint, as in `operators/data_folder.py`.
+The views of a subject are beside its actions, such as in `actions/keys.py`.
 """
 
 from collections.abc import Callable
@@ -35,6 +34,8 @@ Snowflake = Annotated[
 ]
 OurId = Annotated[str, Meta(pattern=ID_PATTERN)]
 """The id of a key or a delivery."""
+DeliveryCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,15}-[0-9a-f]{24}$")]
+"""The place of a delivery in the list of those of a listing."""
 ActorName = Annotated[
     str,
     Meta(
@@ -44,6 +45,14 @@ ActorName = Annotated[
 ]
 NEXT = "Give it as `after` to get the next page; null on the last one."
 NoMore = Annotated[None, Meta(description="The list is whole.")]
+
+Hint = Annotated[
+    str,
+    Meta(
+        description="The reason why the bot's first push of `server_count` would be answered 500, and what "
+        "to do. Left out where nothing is missing."
+    ),
+]
 
 V = TypeVar("V", bound=Struct)
 

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import fields
 
-from handlers.views import Success, View, including
+from actions.views import Success, View, including
 
 
 class _Profile(Struct):

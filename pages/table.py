@@ -1,4 +1,4 @@
-"""The table of people's pages. Law: a page that is not here does not exist.
+"""The table of people's pages. Invariant: a page that is not here does not exist.
 
 A page that changes something is a POST, and leads to a page by 303. The callback of the sign-in is the
 exception: the chat platform sends the browser there by a GET.
@@ -7,13 +7,15 @@ exception: the chat platform sends the browser there by a GET.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from handlers.manage_listings import Kind
+from actions.listing_kinds import Kind
+from pages.owner.keys import KEY_PAGES
+from pages.page_rows import rows_of
+from pages.site_tools import SiteTools
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
 from web.people.for_robots import robots
 from web.people.invitation_pages import INVITATION_PAGES, InvitationPages
-from web.people.key_pages import KEY_PAGES, KeyPages
 from web.people.language_choice import LanguageChoice
 from web.people.my_data import MyData
 from web.people.my_pages import MyPages
@@ -43,8 +45,9 @@ from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 @dataclass(frozen=True)
 class PeoplePages:
-    """The objects that make the pages: one of a gateway."""
+    """The objects that make the pages: one of a gateway. `site` is for the pages that are rows."""
 
+    site: SiteTools
     lists: PublicLists
     listing: PublicListing
     sign_in: SignInPages
@@ -61,7 +64,6 @@ class PeoplePages:
     owners: OwnerPages
     invitations: InvitationPages
     removal: RemovalPages
-    keys: KeyPages
     webhooks: Mapping[Kind, WebhookPages]
     deliveries: Mapping[Kind, DeliveryPages]
     numbers: Mapping[Kind, VoteNumbers]
@@ -96,7 +98,7 @@ PEOPLE_PAGES = (
     *TAKE_OVER_PAGES,
     *LEAVE_PAGES,
     *INVITATION_PAGES,
-    *KEY_PAGES,
+    *rows_of(KEY_PAGES),
     *WEBHOOK_PAGES,
     *DELIVERY_PAGES,
     *NUMBER_PAGES,

@@ -1,4 +1,4 @@
-"""web/people/key_pages.py: keys are made, rotated and deleted, and each is shown once."""
+"""pages/owner/keys.py: keys are made, rotated and deleted, and each is shown once."""
 
 import html
 import shlex
@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.owner.keys import KEY_PAGES
+from pages.page_rows import rows_of
 from tests.support.examples import examples
 from tests.support.gateways import BOT
 from tests.support.page_visitor import words
@@ -22,10 +24,10 @@ from tests.support.visited_listings import (
     statuses,
 )
 from web.pages import PageRow
-from web.people.key_pages import KEY_PAGES
 from web.people.listing_access import FRESH_MS
 
 FRAGMENT = {"HX-Request": "true", "HX-Request-Type": "partial"}
+ROWS = rows_of(KEY_PAGES)
 ATTACK = "<script>alert(1)</script>\"'><img src=x>"
 
 
@@ -58,7 +60,7 @@ def listed(person: Person) -> list[dict[str, object]]:
     return keys
 
 
-@pytest.mark.parametrize("row", KEY_PAGES, ids=named)
+@pytest.mark.parametrize("row", ROWS, ids=named)
 def test_keys_are_for_owners_alone(others: dict[str, Person], row: PageRow) -> None:
     assert statuses(row, others) == refusals(row)
 
@@ -239,7 +241,7 @@ def test_what_an_owner_writes_is_text(ada: Person) -> None:
         assert "<img src=x" not in page.text
 
 
-@pytest.mark.parametrize("row", [row for row in KEY_PAGES if row.method == "GET"], ids=named)
+@pytest.mark.parametrize("row", [row for row in ROWS if row.method == "GET"], ids=named)
 def test_a_page_is_drawn_as_a_part_too(ada: Person, row: PageRow) -> None:
     made(ada)
     path = path_of(row).replace("0" * 24, str(listed(ada)[0]["id"]))
