@@ -28,8 +28,10 @@ from listings.list_orders import ListOrders
 from listings.ownership import Ownership
 from listings.review import PresetReason
 from listings.rules import EditsShown
-from pages.site_tools import Addresses, SiteTools
+from pages.site_tools import Addresses, SiteTools, Voting
 from pages.table import PEOPLE_PAGES, PeoplePages
+from pages.voting.vote_challenges import VoteChallenges
+from pages.voting.vote_guards import GuardPolicy, VoteGuards
 from replication.facts.keyed_digests import KeyedDigests
 from search.index import SearchIndex
 from serving.observers import Observers
@@ -39,6 +41,7 @@ from web.cookies import people_cookies
 from web.json_answers import JsonAnswers
 from web.markdown import Markdown
 from web.notice_cookie import Notices
+from web.page_policy import with_trusted_types
 from web.people.applications import Applications
 from web.people.delivery_pages import DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -78,10 +81,7 @@ from web.people.submission_pages import SubmissionPages
 from web.people.sweeping import Sweeping
 from web.people.take_over_pages import TakeOverPages
 from web.people.user_limit import UserLimit
-from web.people.vote_challenges import VoteChallenges
-from web.people.vote_guards import GuardPolicy, VoteGuards
 from web.people.vote_numbers import VoteNumbers
-from web.people.vote_pages import VotePages
 from web.people.webhook_pages import WebhookPages
 from web.sign_in_cookie import SignInSeal
 from web.site import Site
@@ -203,6 +203,13 @@ class PeopleSite:
                 self._site.visitor,
                 access,
                 Addresses(self._public_url, self._authorize_url, self._cdn_url),
+                self._icons,
+                Voting(
+                    self._guards,
+                    self._challenges,
+                    votes.challenge,
+                    with_trusted_types(self._content_policy, "votegate-worker"),
+                ),
             ),
             lists=PublicLists(self.readers.catalogue, self._keeper, public, self.readers.index),
             listing=PublicListing(state, public, self._markdown, self._public_url),
@@ -239,21 +246,6 @@ class PeopleSite:
             queue=QueuePages(state, self._ownership, views, answers),
             review=ReviewPages(desk),
             quarantines=QuarantinePages(self._rules.moderators, desk),
-            votes={
-                kind: VotePages(
-                    kind,
-                    state,
-                    clock,
-                    endpoints.votes[kind],
-                    self._guards,
-                    self._challenges,
-                    self._icons,
-                    self._cooldown_ms,
-                    self._content_policy,
-                    asks=votes.challenge,
-                )
-                for kind in KINDS
-            },
             flags=FlagPages(state),
             strikes=StrikePages(desk),
         )

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from actions.keys import IssuedKey, KeyList, RotatedKey, key_view
 from actions.views import Success
+from actions.votes import CastVote, UserVote, UserVotes
 from core.due_reminders import DueReminder
 from core.rows import Listing, Webhook
 from core.user_rows import Reminder
@@ -48,7 +49,6 @@ from handlers.user_views import (
     user_view,
 )
 from handlers.vote_feed import VoteLine, VotePage
-from handlers.vote_views import CastVote, UserVote, UserVotes
 from handlers.webhook_views import (
     DeliveryAnswer,
     DeliveryPage,

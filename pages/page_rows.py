@@ -12,14 +12,15 @@ from typing import Any, Protocol
 from actions.action import Access, Call, Operation
 from actions.listing_kinds import Kind, kinds_with
 from core.refusals import Conflict, Invalid, Quarantined, Unavailable, VotedTooSoon
-from handlers.reply import SignInRequired, reply_to, success
+from handlers.reply import NO_HEADERS, SignInRequired, reply_to, success
 from listings.forms import read
-from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown
+from pages.page import Again, Answer, AnyPage, PageCall, Post, RefusedPost, Shown, run_post
 from pages.site_tools import SiteTools
 from people.quarantine import refuse_quarantined
 from web.api_texts import api_texts
 from web.error_pages import error_text
 from web.form_posts import FormPost
+from web.json_answers import AnswerRefused
 from web.pages import Page as DrawnPage
 from web.pages import PageRow
 from web.pages import Shown as SiteAnswer
@@ -30,6 +31,8 @@ from web.people.people_audience import PersonVisit, signed_in
 
 AGAIN = (Invalid, Conflict, Quarantined, VotedTooSoon, Unavailable)
 """The refusals after which a form is shown again. Any other becomes an error page."""
+TELLS_WHEN = {429, 503}
+"""The statuses whose headers say when to come again."""
 
 
 class HasSite(Protocol):
@@ -41,7 +44,7 @@ class HasSite(Protocol):
 
 def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
     """Return the routes of pages, for each kind that has them."""
-    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, None)]
+    of_none = [row for page in pages if "{kind}" not in page.path for row in _rows(page, page.kind)]
     of_kinds = [
         row
         for kind in kinds_with(None)
@@ -54,8 +57,10 @@ def rows_of(pages: Sequence[AnyPage]) -> tuple[PageRow, ...]:
 
 def _rows(page: AnyPage, kind: Kind | None) -> list[PageRow]:
     path = page.path.replace("{kind}", kind or "")
-    rows = [PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors)]
-    if page.has_json:
+    rows = []
+    if page.show is not None:
+        rows.append(PageRow("GET", path, lambda to: _Served(page, kind, to.site).show, page.visitors))
+    if page.show is not None and page.has_json:
         rows.append(
             PageRow("GET", f"{path}.json", lambda to: _Served(page, kind, to.site).json, page.visitors)
         )
@@ -79,10 +84,12 @@ class _Served:
 
     async def show(self, visit: PersonVisit) -> SiteAnswer:
         call = self._opened(visit, self._page.access)
-        return await self._drawn(call, await self._shown(call))
+        return await self._answered(call, await self._shown(call))
 
     async def json(self, visit: PersonVisit) -> SiteAnswer:
         shown = await self._shown(self._opened(visit, self._page.access))
+        if not isinstance(shown, Shown):
+            return shown
         if shown.value is None:
             raise SignInRequired
         return success(shown.value)
@@ -90,18 +97,20 @@ class _Served:
     async def post(self, visit: PersonVisit) -> SiteAnswer:
         form = visit.form()
         post = self._chosen(form)
-        call = self._opened(visit, post.action.access)
-        typed = post.reads(call, form)
+        call = self._opened(visit, post.needs)
+        typed = post.reads(call, form) if post.reads is not None else {}
         try:
             made = await _ran(post, call, typed)
         except AGAIN as error:
+            if self._page.show is None:
+                raise
             refused = _refused(error, typed)
         except Again as again:
             refused = _refused_again(again, typed)
         else:
             return await self._answered(call, post.then(call, made))
         call = replace(call, refused=refused)
-        return await self._drawn(call, await self._shown(call))
+        return await self._answered(call, await self._shown(call))
 
     def _opened(self, visit: PersonVisit, access: Access) -> PageCall:
         """Return the call of the page, for a visitor with the access. Raises its refusal."""
@@ -136,7 +145,9 @@ class _Served:
         posts = self._page.posts
         return next((post for post in posts if post.button and post.button in form), posts[0])
 
-    async def _shown(self, call: PageCall) -> Shown[Any]:
+    async def _shown(self, call: PageCall) -> Answer:
+        if self._page.show is None:
+            raise TypeError("this path takes posts alone")
         shown = self._page.show(call)
         return await shown if inspect.isawaitable(shown) else shown
 
@@ -163,16 +174,17 @@ class _Served:
 
 async def _ran(post: Post[Any], call: PageCall, typed: Mapping[str, Any]) -> Any:
     """Run a post, and return its view. Raises the refusals of its action, and Again."""
-    form_type = Operation(post.action, call.call.kind).form
-    form = read(form_type, typed) if form_type is not None else None
-    made = post.run(call, form) if post.run is not None else post.action.run(call.call, form)
+    form_type = Operation(post.action, call.call.kind).form if post.action is not None else None
+    form = read(form_type, typed) if form_type is not None and post.reads is not None else None
+    made = run_post(post, call, form)
     return await made if inspect.isawaitable(made) else made
 
 
 def _refused(error: Exception, typed: Mapping[str, Any]) -> RefusedPost:
-    reply = reply_to(error)
+    reply = error.reply if isinstance(error, AnswerRefused) else reply_to(error)
+    headers = reply.headers if reply.status in TELLS_WHEN else NO_HEADERS
     errors = api_texts(error.fields) if isinstance(error, Invalid) else {"": error_text(reply)}
-    return RefusedPost(error, errors, typed, {}, reply.status, reply.headers, reply.limits)
+    return RefusedPost(error, errors, typed, {}, reply.status, headers, reply.limits)
 
 
 def _refused_again(again: Again, typed: Mapping[str, Any]) -> RefusedPost:

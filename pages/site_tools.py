@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from actions.tools import Tools
 from handlers.request import Request
+from pages.voting.vote_challenges import VoteChallenges
+from pages.voting.vote_guards import VoteGuards
 from web.people.listing_access import ListingAccess
+from web.people.listing_icons import ListingIcons
 from web.people.visitors import Person
 
 
@@ -19,6 +22,21 @@ class Addresses:
     public_url: str
     authorize_url: str
     cdn_url: str
+
+
+@dataclass(frozen=True)
+class Voting:
+    """The guards of the vote button.
+
+    Args:
+        asks_proof: true to ask for a proof of work before a suspicious vote; it is flagged in any case.
+        content_policy: the policy of a page with a challenge.
+    """
+
+    guards: VoteGuards
+    challenges: VoteChallenges
+    asks_proof: bool
+    content_policy: str
 
 
 @dataclass(frozen=True)
@@ -35,3 +53,5 @@ class SiteTools:
     known: Callable[[Request], Person | None]
     listings: ListingAccess
     addresses: Addresses
+    icons: ListingIcons
+    voting: Voting

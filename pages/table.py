@@ -11,6 +11,7 @@ from actions.listing_kinds import Kind
 from pages.owner.keys import KEY_PAGES
 from pages.page_rows import rows_of
 from pages.site_tools import SiteTools
+from pages.voting.vote_page import VOTE_PAGE
 from web.pages import PageRow
 from web.people.delivery_pages import DELIVERY_PAGES, DeliveryPages
 from web.people.flag_pages import FlagPages
@@ -39,7 +40,6 @@ from web.people.strike_pages import StrikePages
 from web.people.submission_pages import SubmissionPages
 from web.people.take_over_pages import TAKE_OVER_PAGES, TakeOverPages
 from web.people.vote_numbers import NUMBER_PAGES, VoteNumbers
-from web.people.vote_pages import VOTE_PAGES, VotePages
 from web.people.webhook_pages import WEBHOOK_PAGES, WebhookPages
 
 
@@ -70,7 +70,6 @@ class PeoplePages:
     queue: QueuePages
     review: ReviewPages
     quarantines: QuarantinePages
-    votes: Mapping[Kind, VotePages]
     flags: FlagPages
     strikes: StrikePages
 
@@ -103,6 +102,6 @@ PEOPLE_PAGES = (
     *DELIVERY_PAGES,
     *NUMBER_PAGES,
     *REVIEW_PAGES,
-    *VOTE_PAGES,
+    *rows_of((VOTE_PAGE,)),
     *PUBLIC_PAGES,
 )

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 # Pure: no I/O, no clock, no randomness, no event loop.
 PURE = [
-    *("core", "grammars", "votes", "listings", "people", "ratelimit"),
+    *("actions", "core", "grammars", "votes", "listings", "people", "ratelimit"),
     "direct_messages/message_outcomes.py",
     "direct_messages/message_text.py",
     "languages/preferences.py",
@@ -288,12 +288,11 @@ TESTED_ELSEWHERE = {
         *("handlers/debug_user", "handlers/debug_webhooks", "handlers/slices"),
         *("handlers/debug", "handlers/action_routes", "handlers/manage", "handlers/manage_listings"),
         *("handlers/manage_owners", "handlers/manage_review", "handlers/manage_users"),
-        *("handlers/manage_votes", "handlers/owner_routes"),
+        "handlers/owner_routes",
         "handlers/manage_strikes",
         *("handlers/manage_webhooks", "handlers/public"),
         *("handlers/request", "handlers/review_routes", "handlers/user_routes", "handlers/user_views"),
-        *("handlers/history_views", "handlers/vote_views", "handlers/webhook_views"),
-        "actions/keys",
+        *("actions/keys", "actions/votes", "handlers/history_views", "handlers/webhook_views"),
         *("handlers/route", "handlers/routes", "handlers/scrape", "handlers/service"),
         *("metrics/exposition", "metrics/families", "metrics/scraping"),
         *("serving/direct", "serving/rendering", "serving/request_ids"),
@@ -337,7 +336,7 @@ TESTED_ELSEWHERE = {
         *("web/people/public_table", "web/people/public_views", "web/people/visitors"),
     ],
     "tests/pages judges whole pages, over sockets.": [
-        *("pages/page", "pages/page_rows", "pages/question_pages", "pages/secrets_shown", "pages/table"),
+        *("pages/question_pages", "pages/secrets_shown", "pages/table"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
         *("wire/channel", "wire/connection", "wire/head", "wire/http_server"),

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from actions.listing_kinds import Kind
+from actions.votes import ListingNumbers
 from handlers.reply import Reply
-from handlers.vote_views import ListingNumbers
 from web.json_answers import JsonAnswers
 from web.pages import PageRow, Shown
 from web.people.listing_access import Access, ListingAccess
