@@ -189,7 +189,7 @@ def check(call: Call, form: Voters) -> UserVotes:
     return UserVotes(votes=tuple(votes))
 
 
-async def count(call: Call, _: None) -> ListingNumbers:
+async def count_votes(call: Call, _: None) -> ListingNumbers:
     """Return the votes for the listing by day, month and hour."""
     voters = VoterSurvey(call.state, call.ref)
     await call.tools.in_slices(voters.slices())
@@ -252,7 +252,7 @@ CHECK_VOTES = Action(
 )
 COUNT_VOTES = Action(
     name="count{Thing}Votes",
-    run=count,
+    run=count_votes,
     view=ListingNumbers,
     access=Access("see"),
     method="GET",

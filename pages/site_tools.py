@@ -10,6 +10,7 @@ from actions.tools import Tools
 from handlers.request import Request
 from pages.voting.vote_challenges import VoteChallenges
 from pages.voting.vote_guards import VoteGuards
+from pages.voting.voted_refs import VotedRefs
 from web.people.listing_access import ListingAccess
 from web.people.listing_icons import ListingIcons
 from web.people.visitors import Person
@@ -26,7 +27,7 @@ class Addresses:
 
 @dataclass(frozen=True)
 class Voting:
-    """The guards of the vote button.
+    """The guards of the vote button, and what people have voted for.
 
     Args:
         asks_proof: true to ask for a proof of work before a suspicious vote; it is flagged in any case.
@@ -34,6 +35,7 @@ class Voting:
     """
 
     guards: VoteGuards
+    voted: VotedRefs
     challenges: VoteChallenges
     asks_proof: bool
     content_policy: str

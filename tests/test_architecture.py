@@ -336,6 +336,7 @@ TESTED_ELSEWHERE = {
         *("web/people/public_table", "web/people/public_views", "web/people/visitors"),
     ],
     "tests/pages judges whole pages, over sockets.": [
+        "pages/voting/voted_refs",
         *("pages/question_pages", "pages/secrets_shown", "pages/table"),
     ],
     "tests/wire judges a connection as a whole: see ASPECTS.": [
