@@ -62,7 +62,7 @@ pages: $(VENV)/dev.stamp ## test the pages in Debian's chromium (3 minutes)
 screens: $(VENV)/dev.stamp ## write the screenshots of docs/screens/ again
 	@$(BIN)/python -m tests.browser.screens
 
-ROOMS := $(addprefix tests/,chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound people ratelimit search serving settings snapshot storage votes web webhook)
+ROOMS := $(addprefix tests/,actions chatplatform cli core direct_messages gateway grammars guild_counts handlers journal languages listings metrics outbound pages people ratelimit search serving settings snapshot storage votes web webhook)
 test-long: $(VENV)/dev.stamp ## run the tests that take too long for `make test`
 	@VOTEGATE_ALL_EXAMPLES=1 $(BIN)/python -m pytest -m long
 	@$(MAKE) --no-print-directory binary-test ASKED=tests/system/contract
@@ -135,7 +135,7 @@ vendor:          ## copy the files of others that pages use, as web/vendor/ pins
 
 messages: $(VENV)/dev.stamp ## bring the texts of pages into the catalogs of all languages
 	@mkdir -p build
-	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot web
+	@$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --keyword Text --project Votegate $(CATALOG) --output-file build/web.pot pages web
 	@$(BIN)/pybabel --quiet update --domain web --input-file build/web.pot --output-dir web/locales $(UPDATE)
 CATALOG := --add-location file --sort-by-file --no-wrap
 UPDATE := --no-wrap --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date

@@ -28,11 +28,16 @@ def texts_of_the_source() -> dict[str, str | None]:
     """Every English text of pages, with its form for many."""
     methods = [(each["pattern"], each["method"]) for each in MAPPINGS]
     options = {each["pattern"]: {**each} for each in MAPPINGS}
-    found = extract_from_dir(
-        ROOT / "web", methods, options, keywords={**DEFAULT_KEYWORDS, "Text": None}, strip_comment_tags=True
-    )
+    keywords = {**DEFAULT_KEYWORDS, "Text": None}
+    found = [
+        text
+        for room in ("pages", "web")
+        for _, _, text, _, _ in extract_from_dir(
+            ROOT / room, methods, options, keywords=keywords, strip_comment_tags=True
+        )
+    ]
     texts: dict[str, str | None] = {}
-    for _, _, text, _, _ in found:
+    for text in found:
         one, many = text if isinstance(text, tuple) else (text, None)
         texts[one] = many
     return texts
