@@ -13,8 +13,8 @@ from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 from msgspec import NODEFAULT, Meta, Struct, StructMeta
 from msgspec.structs import fields
 
-from core.snowflake import MAX
-from listings.patterns import SNOWFLAKE
+from grammars.patterns import SNOWFLAKE
+from grammars.snowflake import MAX
 
 ID_PATTERN = r"^[0-9a-f]{24}$"
 

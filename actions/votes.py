@@ -133,8 +133,7 @@ async def cast(call: Call, form: Voter) -> CastVote:
 async def take(call: Call, user: str, rule: FlagRule | None = None) -> CastVote:
     """Take a user's vote, and return it once it is durable.
 
-    `rule` flags the vote for moderators. Raises NotFound, Conflict, Quarantined, VotedTooSoon and
-    Unavailable.
+    `rule` flags the vote for moderators. Raises Refusal and Unavailable.
     """
     events, claims = _vote(call, user), call.tools.claims
     if claims is None:
@@ -229,7 +228,7 @@ CAST_VOTE = Action(
         "user who may not vote is refused with the reason."
     ),
     outcome="The vote is cast.",
-    refuses=("no_listing", "quarantined_vote", "votes_need_approval", "voted_too_soon", "no_writes"),
+    refuses=("no_such_listing", "quarantined", "votes_need_approval", "voted_too_soon", "unavailable"),
     status=201,
     command=Command(
         "votes cast", "Cast a vote of a user for a listing.", {"user": Option(argument="user_id")}
@@ -247,7 +246,7 @@ CHECK_VOTES = Action(
     summary="Look many users' votes for a {thing} up",
     about="Up to 1,000 users at once, answered in the order they are given in.",
     outcome="How each user stands with it.",
-    refuses=("no_listing",),
+    refuses=("no_such_listing",),
     command=Command("votes check"),
 )
 COUNT_VOTES = Action(
@@ -265,7 +264,7 @@ COUNT_VOTES = Action(
         "so do the counts that a bot has pushed."
     ),
     outcome="The numbers.",
-    refuses=("no_listing",),
+    refuses=("no_such_listing",),
     command=Command("votes count"),
 )
 VOTE_ACTIONS = (CAST_VOTE, CHECK_VOTES, COUNT_VOTES)

@@ -208,13 +208,11 @@ OPERATIONS: tuple[ApiCall, ...] = (
         "Take the role of a moderator away",
     ),
     ApiCall("doctor", "showConcerns", "GET", "/debug/concerns", "Say what is wrong now"),
-    ApiCall("state", "showState", "GET", "/debug/state", "Show the process"),
     ApiCall("find", "find", "GET", "/debug/find.json", "Find a listing or a user", query=("q",)),
     ApiCall(
         *("users inspect", "showUserInside", "GET", "/debug/users/{id}.json"),
         "Show all that is known of a user",
     ),
-    ApiCall("debug bot", "showBotInside", "GET", "/debug/bots/{id}", "Show all about a bot"),
     ApiCall(
         *("debug overview", "showOverview", "GET", "/debug/overview.json"),
         "Show the process at a glance",
@@ -229,6 +227,7 @@ OPERATIONS: tuple[ApiCall, ...] = (
         "Show the newest events of the journal",
         query=("before",),
     ),
+    ApiCall("debug data", "showData", "GET", "/debug/data.json", "Show what is on disk, with digests"),
     ApiCall(
         *("metrics", "readMetrics", "GET", "/metrics", "The numbers of the process, for Prometheus"),
         is_file=True,

@@ -188,7 +188,7 @@ class PeopleSite:
 
     def resources(self, endpoints: Endpoints) -> list[Resource]:
         """Return every path of the pages. What they do, the endpoints do."""
-        answers = JsonAnswers(ROUTES, endpoints)
+        answers = JsonAnswers((ROUTES, endpoints))
         ledger, clock, access, applications = self._ledger, self._clock, self._access, self._applications
         state, votes = ledger.state, self._votes
         users = UserViews(state, self._rules.moderators, self._rules.sessions)

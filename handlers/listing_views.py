@@ -22,9 +22,9 @@ from core.rows import (
     Review,
     ServerProfile,
 )
-from handlers.redaction import Redactor
 from listings.rules import change_version
 from listings.stats_problems import FIELDS_PER_BOT, NAME_CHARACTERS, JsonType, Problem, StatsProblem
+from watchers.redaction import Redactor
 
 _REDACTED = Redactor()
 

@@ -15,6 +15,7 @@ from actions.views import ActorName, Count, Moment, NoMore, Snowflake, Success, 
 from core.review_notes import KEPT
 from core.rows import Listing
 from core.state import State
+from grammars.patterns import PROSE
 from handlers.manage import ManageContext
 from handlers.reply import Reply, success
 from handlers.request import Request
@@ -23,7 +24,6 @@ from listings import review
 from listings.fields import IN_PROSE, IS_PROSE, sized
 from listings.forms import Form, Nothing, read
 from listings.ownership import USUAL_FROM, USUAL_OF, Ownership
-from listings.patterns import PROSE
 from listings.rules import listing_of
 
 QUEUE_CURSOR_PATTERN = r"^[0-9]{1,15}-(?:bots|servers)-[0-9]{17,20}$"

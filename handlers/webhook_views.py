@@ -8,7 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from actions.views import NEXT, Count, DeliveryCursor, Moment, OurId, Snowflake, Success, View, including
-from core.rows import Attempt, Delivery, DeliveryState, Language, Webhook, WebhookEvent
+from core.rows import Attempt, Delivery, DeliveryState, Webhook, WebhookEvent
+from languages.language_names import Language
 
 ERROR_CLASSES = (
     *("timeout", "dns", "resolver", "tls", "refused", "reset", "connect", "protocol", "too_large", "blocked"),

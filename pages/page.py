@@ -24,6 +24,7 @@ from actions.action import Access, Action, Call
 from actions.listing_kinds import Kind
 from core.rows import Listing
 from handlers.reply import NO_HEADERS, Reply
+from languages.texts import NO_ERRORS, Words
 from pages.site_tools import SiteTools
 from people.permissions import Right
 from ratelimit.bucket import Decision
@@ -32,7 +33,6 @@ from web.pages import Access as Visitors
 from web.pages import Done
 from web.people.people_audience import PersonVisit, signed_in
 from web.people.visitors import Person
-from web.texts import NO_ERRORS, Words
 
 F = TypeVar("F")
 V = TypeVar("V")
@@ -114,7 +114,7 @@ class PageCall:
 
     @property
     def person(self) -> Person:
-        """The visitor. Raises SignInRequired for a page that is for anyone."""
+        """The visitor. Raises Refusal for a page that is for anyone."""
         return signed_in(self.visit)
 
     @property

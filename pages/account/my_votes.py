@@ -15,15 +15,15 @@ from msgspec import Meta
 
 from actions.views import NEXT, Count, Success, View
 from core import due_reminders
-from core.refusals import Conflict, NotFound
+from core.refusals import Refusal
 from core.rows import Listing
 from core.user_rows import user_ref
+from languages.texts import Text
 from pages.page import AnyPage, Page, PageCall, Post, Shown
 from people.naming import set_naming
 from people.reminders import clear_reminders, is_reminded, set_reminder
 from votes.voted import VotedFor, VotedPage
 from web.people.people_audience import done
-from web.texts import Text
 
 VOTES, NOTICES, REMINDERS = "/me/votes", "/me/notices", "/me/reminders"
 VOTED = 50
@@ -108,12 +108,12 @@ async def name(page: PageCall, _: object) -> str:
 
 
 def show_reminder(page: PageCall) -> Shown[None]:
-    """Ask what to do with the reminder of a listing. Raises NotFound."""
+    """Ask what to do with the reminder of a listing. Raises Refusal."""
     ref, state = page.call.ref, page.call.state
     row, is_on = state.listings.get(ref), is_reminded(state, page.person.id, ref)
     public = row if row is not None and row.is_public else None
     if public is None and not is_on:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     return Shown(None, Text("Reminder"), {"ref": ref, "row": public, "is_on": is_on})
 
 
@@ -124,7 +124,9 @@ async def remind(page: PageCall, _: object) -> str:
     turned = set_reminder if is_wanted else clear_reminders
     try:
         events = turned(call.state, user_id, listing, call.now_ms, by=call.by)
-    except Conflict:
+    except Refusal as refused:
+        if refused.code != "too_many_reminders":
+            raise
         return "reminders-full"
     return await call.commit(events, lambda: f"reminder-{'on' if is_wanted else 'off'}")
 

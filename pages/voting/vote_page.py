@@ -15,16 +15,16 @@ from msgspec import Meta
 
 from actions.views import Count, Moment, Success
 from actions.votes import CAST_VOTE, CastVote, refuse, take
-from core.refusals import NotFound, Quarantined, Refusal, Unavailable, VotedTooSoon
+from core.refusals import Refusal, Unavailable
 from core.rows import Listing
 from handlers.reply import NO_HEADERS
+from languages.texts import Text
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.voting.tellings import NOT_TOLD, Telling, ToldState, look_again_seconds, telling_of
 from pages.voting.vote_guards import Tripped
 from people.reminders import is_reminded
 from web.pages import see_other
 from web.people.delivery_words import words_for_voters
-from web.texts import Text
 
 FROM_SIGN_IN = "from=sign-in"
 """The query of the page that follows a sign-in for a vote: the button has the focus."""
@@ -127,7 +127,7 @@ async def press(page: PageCall, _: object) -> CastVote:
 def _public(page: PageCall) -> Listing:
     row = page.call.state.listings.get(page.call.ref)
     if row is None or not row.is_public:
-        raise NotFound("listing")
+        raise Refusal("no_such_listing")
     return row
 
 
@@ -173,14 +173,14 @@ def _problem_of(error: Exception) -> Problem:
     match error:
         case VoteHeld():
             return error.problem
-        case VotedTooSoon():
-            return Problem("too soon", error.next_vote_ms)
-        case Quarantined():
-            return Problem("quarantined", error.until_ms, error.reason)
         case Unavailable():
             return Problem("unsaved")
+        case Refusal(code="voted_too_soon", facts=facts):
+            return Problem("too soon", facts["next_vote_ms"])
+        case Refusal(code="quarantined" | "quarantined_without_end", facts=facts):
+            return Problem("quarantined", facts["until_ms"], facts["reason"])
         case _:  # the listing has gone, or lost its approval, this moment
-            raise NotFound("listing") from error
+            raise Refusal("no_such_listing") from error
 
 
 def _standing(page: PageCall, row: Listing, user: str, problem: Problem | None) -> _Standing:

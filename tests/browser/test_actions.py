@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
+from operators.operator_actions import OF_DATA, OF_DELIVERIES, OF_LISTINGS
 from tests.support.browser import Visitor, visiting
 from tests.support.debug_scene import NEW_BOT, filled_scene
 from tests.support.gateways import BOT, OTHER_USER, OWNER, USER, ThreadGateway, eventually
 from tests.support.webhook_receiver import Receiver, status
-from web.debug.actions import OF_DATA, OF_DELIVERIES, OF_LISTINGS
 from web.live import SECONDS
 
 BOT_PAGE, NEW_PAGE = f"/debug/listings/bots/{BOT}", f"/debug/listings/bots/{NEW_BOT}"
@@ -66,12 +66,12 @@ def test_review_limits_and_counts(operator: Visitor, gateway: ThreadGateway) -> 
 
 
 def test_a_question_that_is_left_changes_nothing(operator: Visitor, gateway: ThreadGateway) -> None:
-    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    before = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     page = operator.see(f"{NEW_PAGE}/approve")
     page.get_by_role("link", name="Back").click()
 
     expect(page).to_have_url(f"{operator.home}{NEW_PAGE}")
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before
 
 
 def test_a_denial_says_why_and_a_wrong_number_is_refused_at_its_field(

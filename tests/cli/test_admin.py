@@ -22,6 +22,7 @@ from core.clock import SystemClock
 from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
+from listings.forms import BotEdit, Form, ServerEdit
 from openapi.cast import SESSION_ID
 from server import cli
 from tests.support.gateways import (
@@ -83,6 +84,26 @@ def cells(result: Result) -> list[list[str]]:
 
 
 # -- Commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "form"), [("bots", BotEdit), ("servers", ServerEdit)])
+def test_an_edit_keeps_every_field_that_it_does_not_name(
+    kind: str, form: type[Form], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {name: f"the {name} of before" for name in form.model_fields}
+    sent: list[dict[str, Any]] = []
+
+    def call(_: GatewayCaller, __: str, body: dict[str, Any] | None = None, **ids: str) -> dict[str, Any]:
+        if body is not None:
+            sent.append(body)
+        return {**before, "id": ids["id"], "change": None}
+
+    monkeypatch.setattr(GatewayCaller, "call", call)
+
+    result = run_admin(unused_url(), kind, "edit", BOT, "--name", "Jukebox")
+
+    assert result.exit_code == 0, result.output
+    assert sent == [{**before, "name": "Jukebox"}]
 
 
 def test_every_operation_is_done_by_its_command(
@@ -181,12 +202,11 @@ def test_every_operation_is_done_by_its_command(
     assert did(f"limits {BOT} --voters 7/60")["stats"]["requests"] == 20, "what is not told is kept"
     assert did(f"limits {BOT} --stats default")["stats"] is None
     assert did(f"limits {BOT}")["voters"] == {"requests": 7, "window_seconds": 60}
-    assert did("state")["counts"]["bots"] == 1
+    assert did("debug overview")["counts"]["bots"] == 1
     assert did("doctor") == {"success": True, "concerns": []}
-    assert did(f"debug bot {BOT}")["voters"] == 1
     assert did("find Juke")
     assert did(f"users inspect {USER}")
-    for what in ("overview", "webhooks", "limiter", "errors", "journal"):
+    for what in ("data", "webhooks", "limiter", "errors", "journal"):
         assert did(f"debug {what}")["success"] is True
     assert did("snapshot")["position"] > 0
     assert did("verify")["equal"] is True
@@ -383,8 +403,8 @@ def test_a_call_sends_an_id_as_one_segment_of_the_path(gateway: ThreadGateway) -
 def test_json_is_the_api_s_answer(gateway: ThreadGateway, admin: Admin) -> None:
     gateway.list_bot()
     assert json.loads(admin("bots", "list", "--json").output) == gateway.done("GET", "/manage/bots")
-    state = json.loads(admin("state", "--json").output)
-    assert state.keys() == gateway.done("GET", "/debug/state").keys()
+    state = json.loads(admin("debug", "overview", "--json").output)
+    assert state.keys() == gateway.done("GET", "/debug/overview.json").keys()
 
 
 def test_a_refusal_is_told_in_the_api_s_words(gateway: ThreadGateway) -> None:

@@ -11,9 +11,10 @@ import pytest
 
 from actions.action import Access, Action, Call, Command
 from actions.views import Success
-from core.refusals import Conflict, Unavailable
-from handlers.reply import Reply, SignInRequired
+from core.refusals import Refusal, Unavailable
+from handlers.reply import Reply
 from handlers.request import Request
+from languages.texts import Text
 from listings.forms import KeyName
 from pages.page import Again, Page, PageCall, Post, Shown
 from pages.page_rows import rows_of
@@ -22,7 +23,6 @@ from tests.support.sample_rows import NOW_MS
 from web.pages import Page as DrawnPage
 from web.pages import Visit, see_other
 from web.people.people_audience import PersonVisit
-from web.texts import Text
 
 
 class Named(Success):
@@ -114,7 +114,7 @@ def test_a_page_of_listings_is_there_for_each_kind_that_has_the_part() -> None:
 def test_the_json_of_a_page_is_its_value_and_takes_a_sign_in_where_there_is_none() -> None:
     reply = served(PAGE, "GET", visit(), suffix=".json")
     assert msgspec.json.decode(reply.body) == {"success": True, "names": ["a"]}
-    with pytest.raises(SignInRequired):
+    with pytest.raises(Refusal, match="sign_in_required"):
         served(PAGE, "GET", visit(visitor=None), suffix=".json")
 
 
@@ -132,7 +132,7 @@ def test_a_form_that_is_refused_is_shown_again_with_what_was_typed() -> None:
 
 @pytest.mark.parametrize(
     ("error", "status", "headers"),
-    [(Conflict("keys_need_approval"), 409, {}), (Unavailable("the disk is full"), 503, {"retry-after": "5"})],
+    [(Refusal("keys_need_approval"), 409, {}), (Unavailable("the disk is full"), 503, {"retry-after": "5"})],
 )
 def test_a_refusal_of_the_rules_is_an_error_of_the_whole_form(
     error: Exception, status: int, headers: dict[str, str]
@@ -150,7 +150,7 @@ def posting(run: Any) -> Page[Any]:
 
 def test_a_guard_of_the_page_keeps_what_it_has_found_out() -> None:
     def run(_: PageCall, __: object) -> None:
-        raise Again(Conflict("keys_need_approval"), found={"checks": 7})
+        raise Again(Refusal("keys_need_approval"), found={"checks": 7})
 
     assert served(posting(run), "POST", visit({"name": "b"})).values["found"] == {"checks": 7}
 
@@ -171,7 +171,7 @@ def test_a_session_that_ends_while_a_post_waits_is_noticed_before_it_commits() -
         site.is_signed_in = False
         committed.append(page.call.rechecked())
 
-    with pytest.raises(SignInRequired):
+    with pytest.raises(Refusal, match="sign_in_required"):
         served(posting(run), "POST", visit({"name": "b"}), site)
     assert committed == []
 

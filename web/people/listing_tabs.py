@@ -5,11 +5,11 @@ from typing import Any
 
 from actions.listing_kinds import kind_of_ref
 from core.rows import Listing
+from languages.texts import Text
 from people.permissions import Right
 from ratelimit.bucket import Decision
 from web.pages import Page
 from web.people.listing_access import Access
-from web.texts import Text
 
 TABS: Mapping[str, Text] = {
     "overview": Text("Overview"),

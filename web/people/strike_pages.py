@@ -16,6 +16,7 @@ from core.rows import Listing
 from core.vote_flags import KEPT
 from handlers.manage_strikes import StruckVotes
 from handlers.reply import Reply, success
+from languages.texts import Text
 from web.form_posts import FormPost
 from web.pages import Page, Shown
 from web.people.flag_pages import RULES, FlagView, flag_view
@@ -23,7 +24,6 @@ from web.people.listing_access import Access
 from web.people.people_audience import PersonVisit, done
 from web.people.questions import NOT_REFUSED, REFUSALS, FormRefusal, refused_by
 from web.people.review_desk import OWN, ReviewDesk
-from web.texts import Text
 
 NOBODY = Text("No vote is meant by that. Nothing is struck out.")
 NO_TIME = Text("Write a time such as 2026-01-31T18:00.")

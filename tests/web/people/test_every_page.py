@@ -165,7 +165,7 @@ def test_no_page_changes_anything_for_another_site(
 ) -> None:
     owner = visitors["owner"]
     assert isinstance(owner, Person)
-    before = gateway.done("GET", "/debug/state")["positions"]["head"]
+    before = gateway.done("GET", "/debug/overview.json")["positions"]["head"]
     answer = owner.request("POST", address(row), {"Sec-Fetch-Site": "cross-site"}, data={})
     assert answer.status_code == 403
-    assert gateway.done("GET", "/debug/state")["positions"]["head"] == before
+    assert gateway.done("GET", "/debug/overview.json")["positions"]["head"] == before
