@@ -13,7 +13,8 @@ import msgspec
 from core.refusals import Invalid, NotFound
 from handlers.reply import SPOKEN, reply_to
 from languages.texts import Words
-from operators.subjects import DebugListings, Inside, name_of
+from operators.gateway_parts import GatewayParts
+from operators.subjects import Inside, bot_inside, name_of, server_inside
 from web.error_pages import error_text
 from web.form_posts import FormPost
 from web.formats import number, size, span
@@ -276,9 +277,9 @@ class _Subject(NamedTuple):
 class OperatorActions:
     """Asks before an action, and does it. A listing's path has its kind and its id as first parameters."""
 
-    def __init__(self, answers: JsonAnswers, listings: DebugListings) -> None:
+    def __init__(self, answers: JsonAnswers, parts: GatewayParts) -> None:
         self._answers = answers
-        self._listings = listings
+        self._parts = parts
 
     async def ask(self, visit: OperatorVisit, action: DebugAction) -> Shown:
         subject = await self._subject(visit, action)
@@ -307,8 +308,8 @@ class OperatorActions:
         kind, listing_id, *_ = visit.request.params
         if kind not in action.on:
             raise NotFound("listing")
-        view = self._listings.bot_view if kind == "bots" else self._listings.server_view
-        inside = await view(listing_id)
+        show = bot_inside if kind == "bots" else server_inside
+        inside = await show(self._parts, listing_id)
         return _Subject(
             f"{action.title}: {name_of(inside)}",
             action.now(inside),
