@@ -424,7 +424,7 @@ def test_with_json_an_error_is_json_too(gateway: ThreadGateway) -> None:
         ("users quarantine 1 vote why --for 7d --until 2030-01-01", "Give either --until or --for."),
         ("bots submit 1 --from /nowhere", "/nowhere: No such file or directory"),
         ("bots frobnicate", "No such command 'frobnicate'"),
-        ("state --frobnicate", "No such option '--frobnicate'"),
+        ("snapshot --frobnicate", "No such option '--frobnicate'"),
         ("--token a-secret-of-mine state", "use --token-file FILE"),
     ],
 )
