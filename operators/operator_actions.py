@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from core.refusals import Invalid, NotFound
+from core.refusals import Invalid, Refusal
 from handlers.reply import SPOKEN, reply_to
+from languages.said import in_words
 from languages.texts import Words
 from operators.gateway_parts import GatewayParts
 from operators.subjects import Inside, bot_inside, name_of, server_inside
@@ -294,7 +295,8 @@ class OperatorActions:
                 subject.operation, visit.request, *subject.params, body=action.body(form)
             )
         except Invalid as refused:
-            return _confirmation(action, subject, form, refused.fields, 400)
+            errors = {name: in_words(*fault) for name, fault in refused.faults.items()}
+            return _confirmation(action, subject, form, errors, 400)
         except SPOKEN as error:
             if not action.fields:
                 raise
@@ -307,7 +309,7 @@ class OperatorActions:
             return _Subject(action.title, {}, action.operation, (), DATA)
         kind, listing_id, *_ = visit.request.params
         if kind not in action.on:
-            raise NotFound("listing")
+            raise Refusal("no_such_listing")
         show = bot_inside if kind == "bots" else server_inside
         inside = await show(self._parts, listing_id)
         return _Subject(

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from msgspec import Struct
 
+from actions.action import RefusedFor
 from actions.views import Success
 from handlers.manage import user_id
 from handlers.reply import Reply, success
 from handlers.request import Endpoint, Request
-from handlers.route import BAD_ID, NO_LISTING, NO_WRITES, AnyRoute, RefusalKind, RouteOf
+from handlers.route import AnyRoute, RouteOf
 from handlers.routes import ROUTES
 from metrics.scraping import PLAIN
 from operators.all_webhooks import WebhooksInside, all_webhooks
@@ -98,7 +99,7 @@ class OperatorPage(Generic[V]):
     about: str
     outcome: str
     query: type[Struct] | None = None
-    refuses: tuple[RefusalKind, ...] = ()
+    refuses: tuple[RefusedFor, ...] = ()
 
     async def value(self, parts: GatewayParts, request: Request) -> V:
         """Return the value. Raises the refusals of the row."""
@@ -226,7 +227,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
             "deliveries and its newest votes."
         ),
         outcome="The bot.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     OperatorPage[ServerInside](
         path="/debug/listings/servers/{id}",
@@ -239,7 +240,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         summary="Show all about a server and its newest votes",
         about="The listing, its webhook, its newest deliveries and its newest votes.",
         outcome="The server.",
-        refuses=(NO_LISTING,),
+        refuses=("no_such_listing",),
     ),
     OperatorPage(
         path="/debug/users/{id}",
@@ -251,7 +252,7 @@ OPERATOR_PAGES: tuple[OperatorPage[Any], ...] = (
         summary="Show all that is known of a user",
         about="As `/manage/users/{id}`, with the listings that the user owns, and the user's votes.",
         outcome="The user, with listings and votes.",
-        refuses=(BAD_ID,),
+        refuses=("invalid_id",),
     ),
 )
 
@@ -300,7 +301,7 @@ CALLS: tuple[RouteOf[GatewayParts], ...] = (
         description="Writes the state whole. Answers once it is on disk.",
         answer=SnapshotTaken,
         outcome="It is on disk.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
     RouteOf(
         "GET",
@@ -317,7 +318,7 @@ keys, in another place.
 A backup that could not be brought to its end is cut off with its connection, and refused when it is read.""",
         answer=None,
         outcome="The backup.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
         content_type=BACKUP,
     ),
     RouteOf(
@@ -331,7 +332,7 @@ A backup that could not be brought to its end is cut off with its connection, an
         description="Folds what is on disk afresh and compares digests, at one position of the log.",
         answer=Verified,
         outcome="Both digests.",
-        refuses=(NO_WRITES,),
+        refuses=("unavailable",),
     ),
 )
 OPERATOR_ROUTES = (*CALLS, *(page.route for page in OPERATOR_PAGES))

@@ -17,8 +17,9 @@ import msgspec
 
 from actions.views import Success
 from core.actors import OPERATOR as ACTOR
+from core.refusals import Refusal
 from handlers.manage import Operator, token_digest
-from handlers.reply import OperatorTokenRefused, OperatorTokenRequired, Reply
+from handlers.reply import Reply
 from operators.gateway_parts import GatewayParts
 from operators.operator_actions import OperatorActions, OperatorVisit, action_rows
 from operators.operator_pages import OPERATOR_PAGES, OperatorPage
@@ -75,7 +76,7 @@ def operator_audience(sessions: OperatorSessions, notices: Notices) -> Audience[
         language=lambda _, __: OPERATORS,
         rules={"operator": lambda _: True},
         act=lambda _: None,
-        stranger=OperatorTokenRequired,
+        stranger="operator_token_required",
         origins=origins_of_host,
         notices=notices,
         sign_in=SIGN_IN,
@@ -111,7 +112,7 @@ class SignInPage:
             return _page(visit, to, {"token": "Enter the token."}, 400)
         try:
             refused = self._operator.refusal(visit.request.address, token)
-        except OperatorTokenRefused:
+        except Refusal:
             return _page(visit, to, {"token": WRONG}, 401)
         if refused is not None:
             raise AnswerRefused(refused)

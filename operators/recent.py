@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from actions.views import NULL, Count, Moment, Positive, Success, View, example
 from core.refusals import Invalid
+from languages.said import Fault
 from operators.gateway_parts import GatewayParts
 from watchers.journal_tail import EVENTS
 from watchers.recent_errors import LINES
@@ -98,5 +99,5 @@ def journal_query(query: Mapping[str, str]) -> JournalQuery:
     if before is None:
         return JournalQuery()
     if not (before.isascii() and before.isdigit() and len(before) <= 15 and int(before) >= 1):
-        raise Invalid({"before": "must be the `next` of another page"})
+        raise Invalid({"before": Fault("not_a_cursor")})
     return JournalQuery(int(before))

@@ -38,6 +38,7 @@ from handlers.request import Request
 from handlers.slices import in_slices
 from handlers.user_views import UserView
 from handlers.webhook_views import DeliveryView, WebhookView, delivery_view, webhook_view
+from languages.said import Fault
 from listings.finding import Hit, ListingSearch, OwnedListings
 from listings.rules import listing_of
 from operators.gateway_parts import GatewayParts
@@ -102,7 +103,7 @@ def find_query(query: Mapping[str, str]) -> FindQuery:
     """Read the query. Raises Invalid."""
     text = query.get("q")
     if text is not None and len(text) > MAX_TEXT:
-        raise Invalid({"q": f"must not be longer than {MAX_TEXT} characters"})
+        raise Invalid({"q": Fault("query_too_long", {"most": MAX_TEXT})})
     return FindQuery(text)
 
 
@@ -187,7 +188,7 @@ Inside = BotInside | ServerInside
 
 
 async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
-    """Return all about a bot. Raises NotFound."""
+    """Return all about a bot. Raises Refusal."""
     ref = BOTS + bot_id
     votes = await _recent_votes(parts.state, ref)
     bot, now_ms = listing_of(parts.state, ref), parts.clock.now_ms()
@@ -202,7 +203,7 @@ async def bot_inside(parts: GatewayParts, bot_id: str) -> BotInside:
 
 
 async def server_inside(parts: GatewayParts, server_id: str) -> ServerInside:
-    """Return all about a server. Raises NotFound."""
+    """Return all about a server. Raises Refusal."""
     ref = SERVERS + server_id
     votes = await _recent_votes(parts.state, ref)
     server = listing_of(parts.state, ref)
