@@ -134,6 +134,7 @@ def _own_count(inside: Inside) -> Mapping[str, Any]:
 LISTING = "/debug/listings/{kind}/{id}"
 DELIVERY = "/debug/listings/{kind}/{id}/deliveries/{delivery_id}"
 DATA = "/debug/data"
+REASON = FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000)
 BACKUP = DebugAction(
     DATA,
     "backup",
@@ -162,7 +163,7 @@ ACTIONS = (
         "deny{form}",
         "It stays with its owner, who sees the reason and can send it again.",
         _said("It is denied. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(
@@ -174,7 +175,7 @@ ACTIONS = (
         "It is denied: nobody sees it or votes for it, and the API keys of a bot do not work until it is "
         "approved again. Its owner sees the reason and can send it again.",
         _said("The approval is withdrawn. Its owner sees the reason."),
-        (FormField("reason", "Reason", "Shown to the owner.", is_long=True, maxlength=1_000),),
+        (REASON,),
         is_grave=True,
     ),
     DebugAction(

@@ -23,7 +23,7 @@ from core.events import Event, ListingSaved
 from core.rows import BotProfile
 from core.user_rows import QuarantinedAct
 from listings.forms import BotEdit, Form, ServerEdit
-from openapi.samples import SESSION_ID
+from openapi.examples import SESSION_ID
 from server import cli
 from tests.support.gateways import (
     BOT,
