@@ -11,7 +11,6 @@ from actions.listing_kinds import Kind
 from core.clock import Clock
 from core.rows import Policy
 from core.state import State
-from core.version import VERSION
 from gateway.delivery import Delivering
 from gateway.described import deployment
 from gateway.membership import Membership
@@ -24,13 +23,13 @@ from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
 from handlers.manage_users import ManageUsers
-from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
 from handlers.service import Service
+from handlers.slices import in_slices
 from handlers.user_views import UserViews
 from handlers.vote_feed import VoteFeed
 from journal.reading_on import JournalPages
@@ -40,17 +39,7 @@ from listings.rules import EditsShown
 from listings.webhooks import WebhookPolicy
 from metrics.scraping import Scraping
 from openapi.deployment import Deployment
-from operators.all_webhooks import DebugWebhooks, WebhookSources
-from operators.data_folder import DebugDisk, DiskSources, Verification, verification
-from operators.debug import Operators
-from operators.finding_subjects import DebugFind
-from operators.journal_pages import DebugJournal
-from operators.limiter_use import DebugLimiter
-from operators.listing_inside import DebugListings
-from operators.logged_errors import DebugErrors
-from operators.overview import DebugOverview, OverviewSources
-from operators.process import DebugProcess, ProcessSources
-from operators.user_inside import DebugUsers
+from operators.gateway_parts import GatewayParts, ProcessSources
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets
@@ -270,6 +259,7 @@ def all_endpoints(
         mark=fleet.digest_of if fleet is not None else lambda _: "",
         tells_owners=managed.tells_owners,
         edits=policy.edits,
+        in_slices=in_slices,
         vote_mark=KeyedDigests(callers.digester.secret).vote,
     )
     refs: Mapping[Kind, Callable[[Request], str]] = {"bots": bot_ref, "servers": server_ref}
@@ -287,7 +277,6 @@ def all_endpoints(
             kind: ManageWebhooks(context, ref, managed.watch, policy.attempt_seconds)
             for kind, ref in refs.items()
         },
-        votes={kind: ManageVotes(context, ref) for kind, ref in refs.items()},
         strikes={kind: ManageStrikes(context, ref) for kind, ref in refs.items()},
         feed=managed.feed,
         users=ManageUsers(context, managed.ownership),
@@ -323,7 +312,7 @@ def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[]
     return reason
 
 
-def operators_endpoints(
+def gateway_parts(
     policy: EndpointPolicy,
     store: Store,
     clock: Clock,
@@ -334,39 +323,24 @@ def operators_endpoints(
     life: Life,
     watched: Watched,
     scraping: Scraping,
-) -> Operators:
-    async def verify() -> Verification:
-        return await verification(store.ledger, store.snapshotter.lock, store.fold)
-
-    ledger, state, outbox = store.ledger, store.ledger.state, delivering.outbox
-    users = UserViews(state, people.moderators, people.sessions)
-    webhooks = WebhookSources(
-        in_flight=lambda: outbox.in_flight,
-        suspended=lambda: len(outbox.suspended),
-        proxy_down=lambda: outbox.stopped,
-        standing=lambda ref: outbox.standing(ref, clock.steady_ms()),
-    )
-    timeline, snapshotter = watched.timeline, store.snapshotter
-    overview = OverviewSources(
-        head_age_seconds=lambda: timeline.head.age_seconds(clock.monotonic_ns()),
-        durable_age_seconds=lambda: timeline.durable.age_seconds(clock.monotonic_ns()),
-        snapshot_age_seconds=lambda: _age_seconds(snapshotter.created_ms, clock.now_ms()),
-        lag_samples_ms=lambda: life.lag.samples_ms,
-        endpoints=timeline.last_minute,
-        points=lambda: timeline.points,
-    )
-    shown = DebugProcess(ledger, clock, public.limits, process, VERSION)
-    return Operators(
-        process=shown,
-        overview=DebugOverview(shown, overview),
-        disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
-        find=DebugFind(state),
-        listings=DebugListings(state, clock, public),
-        users=DebugUsers(state, clock, policy.window_ms, users),
-        webhooks=DebugWebhooks(state, watched.failing, webhooks),
-        limiter=DebugLimiter(state, clock, public.limits),
-        errors=DebugErrors(watched.errors),
-        journal=DebugJournal(watched.tail),
+) -> GatewayParts:
+    return GatewayParts(
+        clock=clock,
+        started_ns=clock.monotonic_ns(),
+        ledger=store.ledger,
+        journal=store.journal,
+        snapshotter=store.snapshotter,
+        fold=store.fold,
+        outbox=delivering.outbox,
+        public=public,
+        users=UserViews(store.ledger.state, people.moderators, people.sessions),
+        window_ms=policy.window_ms,
+        process=process,
+        lag=life.lag,
+        timeline=watched.timeline,
+        failing=watched.failing,
+        tail=watched.tail,
+        errors=watched.errors,
         scraping=scraping,
     )
 
@@ -381,29 +355,12 @@ def gauges(store: Store, votes: VoteTally, memory: Callable[[], int | None]) -> 
     )
 
 
-def _age_seconds(at_ms: int, now_ms: int) -> float | None:
-    return max(now_ms - at_ms, 0) / 1_000 if at_ms else None
-
-
 def process_sources(
-    store: Store,
-    delivering: Delivering,
-    life: Life,
+    readiness: Callable[[], str | None],
     fleet: Membership | None,
     connections: Callable[[], dict[str, int]],
     memory: Callable[[], int | None],
     concerns: Callable[[], tuple[Concern, ...]],
 ) -> ProcessSources:
-    outbox = delivering.outbox
-    return ProcessSources(
-        durable_position=lambda: store.journal.durable_position,
-        snapshot_position=lambda: store.snapshotter.position,
-        webhooks_in_flight=lambda: outbox.in_flight,
-        endpoints_suspended=lambda: len(outbox.suspended),
-        proxy_down=lambda: outbox.stopped,
-        readiness=readiness(store, life, fleet),
-        fleet=fleet.node.standing if fleet is not None else lambda: None,
-        connections=connections,
-        resident_bytes=memory,
-        concerns=concerns,
-    )
+    standing = fleet.node.standing if fleet is not None else lambda: None
+    return ProcessSources(readiness, standing, connections, memory, concerns)

@@ -17,7 +17,7 @@ from handlers.public import PublicApi
 from handlers.route import Resource
 from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
-from operators.process import ProcessSources
+from operators.gateway_parts import ProcessSources
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Refusals
 from serving.observers import Observers

@@ -26,13 +26,14 @@ from gateway.endpoints import (
     Watched,
     all_endpoints,
     endpoint_policy,
+    gateway_parts,
     gauges,
     known_callers,
     open_guild_counts,
-    operators_endpoints,
     people_rules,
     process_sources,
     public_api,
+    readiness,
     vote_feed,
 )
 from gateway.front import http_server, open_front
@@ -51,7 +52,7 @@ from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
-from operators.operator_routes import ALL_ROUTES, OPERATOR_ROUTES
+from operators.operator_pages import ALL_ROUTES, OPERATOR_ROUTES
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
@@ -230,7 +231,9 @@ async def serve(
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         memory = observers.calling("memory", resident_bytes)
         concerns = concern_list(store, delivery, life, fleet, callers.refused, observers)
-        process = process_sources(store, delivery, life, fleet, lambda: http.tally(), memory, concerns)
+        process = process_sources(
+            readiness(store, life, fleet), fleet, lambda: http.tally(), memory, concerns
+        )
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes, memory))
         watched = Watched(failing, tail, errors, timeline)
         scrape = scraping(
@@ -245,9 +248,7 @@ async def serve(
             process,
             observers,
         )
-        operators = operators_endpoints(
-            policy, store, clock, public, people, delivery, process, life, watched, scrape
-        )
+        parts = gateway_parts(policy, store, clock, public, people, delivery, process, life, watched, scrape)
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
         managed = Managed(
@@ -257,9 +258,9 @@ async def serve(
         endpoints = all_endpoints(policy, store, clock, callers, public, managed, ready, is_signed_in)
         bound_routes = [
             *bound(ROUTES, endpoints, endpoints),
-            *bound(OPERATOR_ROUTES, operators, endpoints),
+            *bound(OPERATOR_ROUTES, parts, endpoints),
         ]
-        resources = refused_while_cut_off(fleet, [*bound_routes, *sites.resources(endpoints, operators)])
+        resources = refused_while_cut_off(fleet, [*bound_routes, *sites.resources(endpoints, parts)])
         edge = ApplicationPolicy(
             policy.max_body_bytes,
             settings.server.trusted_proxies,

@@ -16,7 +16,7 @@ from gateway.membership import Membership
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
-from operators.debug import Operators
+from operators.gateway_parts import GatewayParts
 from serving.observers import Observers
 from settings.model import Settings
 
@@ -50,7 +50,7 @@ class Sites:
         """Tell whether the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, parts: GatewayParts) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
@@ -58,7 +58,7 @@ class Sites:
 
         resources = [static_resource()]
         if self.debug is not None:
-            resources += self.debug.resources(endpoints, operators)
+            resources += self.debug.resources(endpoints, parts)
         if self.people is not None:
             resources += self.people.resources(endpoints)
         return resources

@@ -193,7 +193,7 @@ class Kind:
         fields = (self.fields[name] for name, shown in self.shown.items() if shown.finds == "category")
         return next((choices_of(each) for each in fields), {})
 
-    def texts(self, profile: Profile | Struct, name: str) -> tuple[str, ...]:
+    def texts(self, profile: Struct, name: str) -> tuple[str, ...]:
         """Return the texts that a field of a profile has, or of a view that shows the profile."""
         return texts_of(getattr(profile, name))
 
@@ -210,8 +210,8 @@ class Kind:
         """Return the text that a list shows of a profile."""
         return next(iter(self.values(profile, "word")), "")
 
-    def prose(self, profile: Profile) -> str:
-        """Return the long text of a profile, which is empty if its kind has none."""
+    def prose(self, profile: Struct) -> str:
+        """Return the long text of a profile, or of a view that shows it; empty if its kind has none."""
         name = self._prose
         return str(getattr(profile, name)) if name is not None else ""
 

@@ -1,4 +1,4 @@
-"""The schemas of the document, read off the types. Law: no field stands here a second time.
+"""The schemas of the document, read off the types. Invariant: no field is declared here a second time.
 
 Bodies and queries are forms with notes (`forms/schema.py`), answers are views, which msgspec describes. Two
 rules join them: a field of a profile is described by the form that writes it, and a schema with a title is a
@@ -163,15 +163,7 @@ def query_parameters(query: type[Struct]) -> Iterable[tuple[str, Node]]:
             bare = {**bare, "enum": sorted(bare["enum"])}
         default = {} if others else {"default": each.default}
         ordered = {name: bare[name] for name in _OF_PARAMETERS if name in bare}
-        yield (
-            each.name,
-            {
-                **_without(schema, {"anyOf", *bare}),
-                **ordered,
-                "description": schema["description"],
-                **default,
-            },
-        )
+        yield each.name, {**ordered, "description": schema["description"], **_examples(schema), **default}
 
 
 def _examples(schema: Node) -> Node:
@@ -216,8 +208,9 @@ def _shared(schema: Node, components: Node) -> Node:
     if "$ref" in schema:
         return {**schema, "$ref": _shown(schema["$ref"])}
     if "title" in schema:
-        components[schema["title"]] = _without(schema, {"title", "default"})
-        return ref(schema["title"])
+        components[schema["title"]] = _without(schema, {"title", "default", "examples"})
+        examples = {"examples": schema["examples"]} if "examples" in schema else {}
+        return {**ref(schema["title"]), **examples}
     typed = {"type": "string"} if "enum" in schema else {}  # msgspec leaves it out
     return _within(lambda part: _shared(part, components), {**typed, **_without(schema, {"default"})})
 

@@ -1,4 +1,4 @@
-"""The rate limiter, for the operator: who uses most of a limit, and which addresses fail most."""
+"""The rate limiter, for the operator: the bots that use most of a limit, and the addresses that fail most."""
 
 from collections.abc import Callable, Iterator
 from heapq import nlargest
@@ -6,15 +6,12 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from actions.views import Count, Positive, Snowflake, Success, View
-from core.clock import Clock
-from core.state import State
+from actions.views import Count, ListingName, Positive, Snowflake, Success, View, example
+from core.rows import Listing
 from handlers.listing_views import LimitView
-from handlers.public import PublicLimits
-from handlers.reply import Reply, success
-from handlers.request import Request
 from handlers.slices import in_slices
 from kinds.bots import BOTS
+from operators.gateway_parts import GatewayParts
 from ratelimit.address import shown_address
 from ratelimit.bucket import Decision, Policy
 
@@ -27,12 +24,12 @@ class BotUse(View):
     """A bot's use of a limit in its open window."""
 
     id: Snowflake
-    name: str
-    used: Count
-    limit: Positive
+    name: ListingName
+    used: Annotated[Count, example(87)]
+    limit: Annotated[Positive, example(100)]
     own_limit: Annotated[bool, Meta(description="True if the operator gave the bot this limit.")]
-    window_seconds: Positive
-    reset_seconds: Count
+    window_seconds: Annotated[Positive, example(300)]
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class LimitUse(View):
@@ -48,10 +45,12 @@ class LimitUse(View):
 class AddressFailures(View):
     """The failures of one address in its open window."""
 
-    address: Annotated[str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`.")]
+    address: Annotated[
+        str, Meta(description="An IPv4 address, the /56 of an IPv6 address, or `unix`."), example("192.0.2.1")
+    ]
     failures: Positive
     refused: Annotated[bool, Meta(description="True if the address is answered 429 until the reset.")]
-    reset_seconds: Count
+    reset_seconds: Annotated[Count, example(41)]
 
 
 class FailureUse(View):
@@ -70,64 +69,48 @@ class LimiterInside(Success):
     failures: FailureUse
 
 
-class DebugLimiter:
-    def __init__(self, state: State, clock: Clock, limits: PublicLimits) -> None:
-        self._bots = state.listings
-        self._clock = clock
-        self._limits = limits
+async def limiter_use(parts: GatewayParts) -> LimiterInside:
+    limits, bots, now_ns = parts.public.limits, parts.state.listings, parts.clock.monotonic_ns
 
-    async def show(self, _: Request) -> Reply:
-        return success(await self.view())
+    def decided(decide: Callable[[Listing, int], Decision]) -> Callable[[str], Decision | None]:
+        """Return a function from a bot's ref to its decision; None for a bot that has gone."""
+        return lambda ref: decide(bot, now_ns()) if (bot := bots.get(ref)) is not None else None
 
-    async def view(self) -> LimiterInside:
-        limits = self._limits
-        stats, voters = (
-            _Hottest(limits.stats.keys, self._stats),
-            _Hottest(limits.voters.keys, self._voters),
-        )
-        failing = _Hottest(limits.guard.keys, self._failures)
-        for hottest in (stats, voters, failing):
-            await in_slices(hottest.slices())
-        return LimiterInside(
-            stats=LimitUse(
-                default=_limit(limits.stats_policy),
-                counted=len(limits.stats),
-                hottest=tuple(self._use(use, "stats_limit") for use in stats.found),
-            ),
-            voters=LimitUse(
-                default=_limit(limits.voters_policy),
-                counted=len(limits.voters),
-                hottest=tuple(self._use(use, "voters_limit") for use in voters.found),
-            ),
-            failures=FailureUse(
-                limit=_limit(limits.guard.policy),
-                counted=len(limits.guard),
-                worst=tuple(map(_address, failing.found)),
-            ),
-        )
+    stats = _Hottest(limits.stats.keys, decided(limits.stats_of))
+    voters = _Hottest(limits.voters.keys, decided(limits.voters_of))
+    failing = _Hottest(limits.guard.keys, lambda key: limits.guard.check(key, now_ns()))
+    for hottest in (stats, voters, failing):
+        await in_slices(hottest.slices())
+    return LimiterInside(
+        stats=LimitUse(
+            default=_limit(limits.stats_policy),
+            counted=len(limits.stats),
+            hottest=tuple(_use(bots.get(use.key), use, "stats_limit") for use in stats.found),
+        ),
+        voters=LimitUse(
+            default=_limit(limits.voters_policy),
+            counted=len(limits.voters),
+            hottest=tuple(_use(bots.get(use.key), use, "voters_limit") for use in voters.found),
+        ),
+        failures=FailureUse(
+            limit=_limit(limits.guard.policy),
+            counted=len(limits.guard),
+            worst=tuple(map(_address, failing.found)),
+        ),
+    )
 
-    def _stats(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.stats_of(bot, self._clock.monotonic_ns()) if bot is not None else None
 
-    def _voters(self, ref: str) -> Decision | None:
-        bot = self._bots.get(ref)
-        return self._limits.voters_of(bot, self._clock.monotonic_ns()) if bot is not None else None
-
-    def _failures(self, key: str) -> Decision | None:
-        return self._limits.guard.check(key, self._clock.monotonic_ns())
-
-    def _use(self, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
-        bot, decision = self._bots.get(use.key), use.decision
-        return BotUse(
-            id=use.key.removeprefix(BOTS.prefix),
-            name=bot.profile.name if bot is not None else "",
-            used=decision.limit - decision.remaining,
-            limit=decision.limit,
-            own_limit=bot is not None and getattr(bot, own) is not None,
-            window_seconds=decision.window_seconds,
-            reset_seconds=decision.reset_seconds,
-        )
+def _use(bot: Listing | None, use: "_Use", own: Literal["stats_limit", "voters_limit"]) -> BotUse:
+    decision = use.decision
+    return BotUse(
+        id=use.key.removeprefix(BOTS.prefix),
+        name=bot.profile.name if bot is not None else "",
+        used=decision.limit - decision.remaining,
+        limit=decision.limit,
+        own_limit=bot is not None and getattr(bot, own) is not None,
+        window_seconds=decision.window_seconds,
+        reset_seconds=decision.reset_seconds,
+    )
 
 
 class _Use(NamedTuple):
