@@ -18,7 +18,7 @@ class KeyIndex:
 
     def add(self, row: Listing) -> None:
         self.count += len(row.keys)
-        for key in row.keys if row.review == "approved" else ():
+        for key in row.keys if row.state == "approved" else ():
             self._grants[key.digest] = KeyGrant(row.ref, key.id, None)
             if key.old_digest is not None:
                 self._grants[key.old_digest] = KeyGrant(row.ref, key.id, key.old_until_ms)

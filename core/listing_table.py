@@ -10,14 +10,12 @@ from abc import abstractmethod
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import UNSET
-
 from core.actors import Actor
+from core.erasing import actors_of
 from core.key_index import KeyIndex
 from core.packing import Brief, PackedRow, brief_of, unpack
 from core.review_counts import KindAndStanding, ReviewCounts, Standing, standing_of
 from core.rows import KeyGrant, Listing, OwnerMessage, VoteFlag
-from core.striking import actors_of
 
 Reader = Callable[[Listing], None]
 
@@ -153,7 +151,7 @@ class ListingTable(ListingsView):
             insort(self._refs, row.ref)
             _discard(self._orphans, row.ref)
             self._keys.add(row)
-        elif before.keys is not row.keys or before.review != row.review:
+        elif before.keys is not row.keys or before.state != row.state:
             self._keys.remove(before)
             self._keys.add(row)
         self._rows[row.ref] = row
@@ -201,13 +199,13 @@ class ListingTable(ListingsView):
 
     def _note_message(self, row: Listing) -> None:
         message = row.message
-        if message is not UNSET and message.next_attempt_ms is not None:
+        if message is not None and message.next_attempt_ms is not None:
             self._untold[row.ref] = message
         elif self._untold:
             self._untold.pop(row.ref, None)
 
     def _note_flags(self, row: Listing) -> None:
-        if row.flags is not UNSET:
+        if row.flags:
             self._flagged[row.ref] = row.flags
         elif self._flagged:
             self._flagged.pop(row.ref, None)
@@ -243,8 +241,8 @@ def _discard(refs: list[str], ref: str) -> None:
 
 
 def _row_standing(row: Listing | None) -> Standing | None:
-    return standing_of(row.review, is_changed=row.change is not None) if row is not None else None
+    return standing_of(row.state, is_changed=row.change is not None) if row is not None else None
 
 
 def _brief_standing(brief: Brief) -> Standing:
-    return standing_of(brief.review, is_changed=brief.changed_ms is not None)
+    return standing_of(brief.state, is_changed=brief.changed_ms is not None)

@@ -86,5 +86,5 @@ def hit_view(hit: Hit) -> ListingHit:
         kind="bots" if kind == "bots" else "servers",
         id=listing_id,
         name=hit.brief.name,
-        state=hit.brief.review,
+        state=hit.brief.state,
     )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from pydantic import Field
 
-from core.review_notes import KEPT
+from core.audit_log import NOTES_KEPT
 from core.rows import Listing
 from core.state import State
 from handlers.manage import PAGE, ManageContext, PageLimit, after_in, limit_in
@@ -102,7 +102,7 @@ class NoteView(View):
 class NoteList(Success):
     """The notes of moderators on a listing."""
 
-    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {KEPT}, the newest first.")]
+    notes: Annotated[tuple[NoteView, ...], Meta(description=f"The last {NOTES_KEPT}, the newest first.")]
     next: NoMore = None
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta
 
 from core.due_reminders import DueReminder
-from core.rows import Deed, Listing
+from core.rows import AuditAction, Listing
 from core.state import State
 from core.user_rows import (
     Quarantine,
@@ -109,7 +109,7 @@ class NoticeView(View):
     name: str
     at: Moment
     by: ActorName
-    deed: Deed
+    deed: AuditAction
     about: Annotated[str, Meta(description="Its object, such as the reason of a denial; or empty.")]
     is_new: Annotated[bool, Meta(description="True until the user has seen it.")]
 
@@ -250,7 +250,7 @@ def notice_view(notice: OwnerNotice) -> NoticeView:
         name=notice.row.profile.name,
         at=act.at_ms,
         by=act.by,
-        deed=act.deed,
+        deed=act.action,
         about=act.about,
         is_new=notice.is_new,
     )

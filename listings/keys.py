@@ -59,7 +59,7 @@ def issue_key(
     by: Actor,
 ) -> list[Event]:
     listing = listing_of(state, ref)
-    if listing.review != "approved":
+    if listing.state != "approved":
         raise Conflict("keys_need_approval")
     if len(listing.keys) >= keys_per_listing:
         raise Conflict("too_many_keys", most=keys_per_listing)

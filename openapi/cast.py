@@ -4,8 +4,10 @@ from msgspec.structs import replace
 
 from core.actors import OPERATOR, user_actor
 from core.rows import (
-    Act,
     Attempt,
+    AuditEntry,
+    BotCounts,
+    BotLimits,
     BotProfile,
     CoOwner,
     Delivery,
@@ -14,6 +16,7 @@ from core.rows import (
     OwnerMessage,
     PendingChange,
     Policy,
+    Reviewed,
     ServerProfile,
     Suspension,
     Webhook,
@@ -67,22 +70,19 @@ APPROVED_BOT = Listing(
         ("Utility", "Fun & Games"),
         "https://example.com/support",
     ),
-    "approved",
     created_ms=NOW_MS - 2 * DAY_MS,
     updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
-    server_count=SERVER_COUNT,
-    command_count=42,
-    counts_ms=NOW_MS,
-    actual_server_count=SERVER_COUNT,
-    stats_limit=Policy(10, 7_200),
+    review=Reviewed("approved", NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),
+    counts=BotCounts(SERVER_COUNT, 42, NOW_MS),
+    actual=SERVER_COUNT,
+    limits=BotLimits(Policy(10, 7_200)),
     webhook=WEBHOOK,
     co_owners=(CoOwner(CO_OWNER_ID, user_actor(CO_OWNER), NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),),
     keys=(PRODUCTION_KEY,),
-    trail=(
-        Act(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),
-        Act(NOW_MS - DAY_MS, OPERATOR, "approved"),
-        Act(NOW_MS, user_actor(OWNER), "key_issued", "production"),
+    audit_log=(
+        AuditEntry(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),
+        AuditEntry(NOW_MS - DAY_MS, OPERATOR, "approved"),
+        AuditEntry(NOW_MS, user_actor(OWNER), "key_issued", "production"),
     ),
     message=OwnerMessage(
         user_actor(OWNER),
@@ -102,10 +102,9 @@ APPROVED_SERVER = Listing(
     f"servers/{SERVER}",
     OWNER,
     ServerProfile("Example server", "A place to talk about bots", ("bots", "talk"), "Community"),
-    "approved",
     created_ms=NOW_MS - 2 * DAY_MS,
     updated_ms=NOW_MS - 2 * DAY_MS,
-    reviewed_ms=NOW_MS - DAY_MS,
+    review=Reviewed("approved", NOW_MS - 2 * DAY_MS, NOW_MS - DAY_MS),
     webhook=WEBHOOK,
 )
 

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, fields, replace
 from pydantic import BaseModel
 
 from core.due_reminders import DueReminder
-from core.rows import Listing, Webhook
+from core.rows import Listing, Reviewed, Webhook
 from core.user_rows import Reminder
 from handlers.history_views import History, act_views, owner_message_view
 from handlers.key_views import IssuedKey, KeyList, RotatedKey, key_view
@@ -105,28 +105,19 @@ class Example(NamedTuple):
     only: str = ""
 
 
-_NEW: dict[str, Any] = {"review": "in_review", "reviewed_ms": None, "webhook": None, "keys": ()}
-_NEW_BOT = replace(
-    APPROVED_BOT,
-    **_NEW,
-    server_count=None,
-    command_count=None,
-    counts_ms=None,
-    actual_server_count=None,
-    stats_limit=None,
-)
-_COUNTLESS_BOT = replace(_NEW_BOT, review="approved", reviewed_ms=NOW_MS)
+_SENT = Reviewed("in_review", NOW_MS - 2 * DAY_MS)
+_NEW: dict[str, Any] = {"review": _SENT, "webhook": None, "keys": ()}
+_NEW_BOT = replace(APPROVED_BOT, **_NEW, counts=None, actual=None, limits=None)
+_COUNTLESS_BOT = replace(_NEW_BOT, review=Reviewed("approved", NOW_MS - 2 * DAY_MS, NOW_MS))
 HINT = (
     "The bot cannot push server_count before its actual server count is set. "
     f"Set it: votegate admin counts {BOT} <number>, "
     f'or PUT /manage/bots/{BOT}/actual-server-count with {{"server_count": <number>}}.'
 )
 _NEW_SERVER = replace(APPROVED_SERVER, **_NEW)
-_DENIED: dict[str, Any] = {
-    "review": "denied",
-    "reason": "The bot does not answer commands.",
-    "reviewed_ms": NOW_MS,
-}
+_REASON = "The bot does not answer commands."
+_DENIED = Reviewed("denied", NOW_MS - 2 * DAY_MS, NOW_MS, _REASON)
+_WITHDRAWN_SERVER = replace(APPROVED_SERVER, review=_DENIED)
 
 
 _USER = user_view(USER, SIGNED_IN, None, sessions=1, now_ms=NOW_MS)
@@ -169,7 +160,7 @@ def _bot(listing: Listing) -> dict[str, Any]:
     return asdict(bot_view(listing))
 
 
-_NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.trail[1], is_given=False, is_new=True)
+_NOTICE = OwnerNotice(APPROVED_BOT, APPROVED_BOT.audit_log[1], is_given=False, is_new=True)
 _REMINDER = Reminder(APPROVED_BOT.ref, NOW_MS - DAY_MS)
 _DUE = DueReminder(APPROVED_BOT, _REMINDER, NOW_MS, is_new=True)
 _ANSWERS: Mapping[str, Example] = {
@@ -179,8 +170,8 @@ _ANSWERS: Mapping[str, Example] = {
     "neverVoted": _example("The user never voted", NEVER),
     "newBot": _example("In review", listing_answer(_NEW_BOT), "submit"),
     "approvedBot": _example("Approved", listing_answer(APPROVED_BOT)),
-    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, **_DENIED)), "deny"),
-    "withdrawnBot": _example("Denied", listing_answer(replace(APPROVED_BOT, **_DENIED)), "withdraw"),
+    "deniedBot": _example("Denied", listing_answer(replace(_NEW_BOT, review=_DENIED)), "deny"),
+    "withdrawnBot": _example("Denied", listing_answer(replace(APPROVED_BOT, review=_DENIED)), "withdraw"),
     "changedBot": _example("Changed", listing_answer(CHANGED_BOT), "edit"),
     "shownBot": _example(
         "Its client sends a wrong field", ShownBot(**_bot(APPROVED_BOT), stats_problems=PROBLEM_VIEWS)
@@ -192,8 +183,10 @@ _ANSWERS: Mapping[str, Example] = {
     "bots": _example("The last page", BotPage(bots=(bot_view(APPROVED_BOT),), next=None)),
     "newServer": _example("In review", listing_answer(_NEW_SERVER), "submit"),
     "approvedServer": _example("Approved", listing_answer(APPROVED_SERVER)),
-    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, **_DENIED)), "deny"),
-    "withdrawnServer": _example("Denied", listing_answer(replace(APPROVED_SERVER, **_DENIED)), "withdraw"),
+    "deniedServer": _example("Denied", listing_answer(replace(_NEW_SERVER, review=_DENIED)), "deny"),
+    "withdrawnServer": _example(
+        "Denied", listing_answer(replace(APPROVED_SERVER, review=_DENIED)), "withdraw"
+    ),
     "servers": _example("The last page", ServerPage(servers=(server_view(APPROVED_SERVER),), next=None)),
     "issuedKey": _example("The only time the key is shown", _ISSUED),
     "issuedKeyWithoutCount": _example(
@@ -318,11 +311,9 @@ _BODIES: Mapping[str, Mapping[str, Example]] = {
     "ServerEdit": {"serverEdit": Example("A server, edited", _SERVER_PROFILE)},
     "Heir": {"heir": Example("The new owner", {"heir": CO_OWNER})},
     "Nothing": {"nothing": Example("Nothing to say", {})},
-    "Denial": {"denial": Example("A reason", {"reason": _DENIED["reason"]})},
+    "Denial": {"denial": Example("A reason", {"reason": _REASON})},
     "ChangeRefusal": {
-        "changeRefusal": Example(
-            "A reason", {"version": change_version(CHANGED_BOT), "reason": _DENIED["reason"]}
-        )
+        "changeRefusal": Example("A reason", {"version": change_version(CHANGED_BOT), "reason": _REASON})
     },
     "ChangeAgreement": {"changeAgreement": Example("The version", {"version": change_version(CHANGED_BOT)})},
     "KeyName": {"keyName": Example("A name", {"name": "production"})},

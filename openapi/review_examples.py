@@ -6,15 +6,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from core.actors import user_actor
-from core.rows import Act, Claim, Note
+from core.rows import AuditEntry, Claim, Note, Reviewed
 from handlers.manage_review import ClaimAnswer, QueuePage, note_list, waiting_listing
 from openapi.cast import APPROVED_BOT, CHANGED_BOT, DAY_MS, NOW_MS, OWNER, USER
 
 _CLAIM = Claim(NOW_MS, user_actor(USER))
 _WAITING = replace(
     APPROVED_BOT,
-    review="in_review",
-    trail=(Act(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),),
+    review=Reviewed("in_review", NOW_MS - 2 * DAY_MS),
+    audit_log=(AuditEntry(NOW_MS - 2 * DAY_MS, user_actor(OWNER), "submitted"),),
     claim=_CLAIM,
     notes=(Note(NOW_MS, user_actor(USER), "The invite works."),),
 )

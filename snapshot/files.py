@@ -76,8 +76,7 @@ class UsersChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="u
 class LeavesChunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="votes"):
     """(ref, leaf): a leaf of `votes/table.py` holds user ids and packed votes of a listing's voters.
 
-    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them. Files
-    of older versions have none.
+    The encoder adds `counted`, the sum of the counts in each leaf, so that a start need not sum them.
     """
 
     rows: list[tuple[str, bytes]]
@@ -150,12 +149,8 @@ def packed(rows: Sequence[Listing]) -> PackedChunk:
 def _is_for_at_once(row: Listing) -> bool:
     """Tell if somebody asks for the row without its ref: see `core/listing_table.py`."""
     is_suspended = row.webhook is not None and row.webhook.suspension is not None
-    is_flagged = row.flags is not msgspec.UNSET
-    return (
-        is_suspended
-        or is_flagged
-        or (row.message is not msgspec.UNSET and row.message.next_attempt_ms is not None)
-    )
+    is_untold = row.message is not None and row.message.next_attempt_ms is not None
+    return is_suspended or is_untold or bool(row.flags)
 
 
 def still_packed(rows: Sequence[PackedRow]) -> PackedChunk:

@@ -21,7 +21,7 @@ from core.state import State
 from journal.frames import Kind
 from journal.segments import EMPTY, segment_path
 from journal.writer import SegmentWriter
-from snapshot.export import MANIFEST, TABLES, VERSION, WITHOUT_COUNTS, Manifest, counts_of
+from snapshot.export import MANIFEST, TABLES, VERSION, Manifest, counts_of
 from snapshot.export_format import ROWS_PER_PIECE, CountedVotes, ExportCorrupt, Row, Vote, decoded
 from snapshot.files import EndChunk, FleetChunk, SnapshotCorrupt, SnapshotEncoder, SnapshotFile, snapshot_path
 from snapshot.recovery import EmptyState, Progress, apply_events, load_snapshot
@@ -66,8 +66,7 @@ def read_backup(
 def read_export(folder: Path, empty_state: EmptyState, progress: Progress = lambda *_: None) -> Source:
     """Return the state of an export. `progress` counts bytes. Raises ExportCorrupt and OSError."""
     manifest = _manifest(folder)
-    names = [name for name in TABLES if name != "counts" or manifest.version > WITHOUT_COUNTS]
-    paths = {name: folder / f"{name}.{manifest.format}" for name in names}
+    paths = {name: folder / f"{name}.{manifest.format}" for name in TABLES}
     for path in paths.values():
         if not path.is_file():
             raise ExportCorrupt(f"{path} is missing: {_ADVICE}")
@@ -151,7 +150,7 @@ def _manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ExportCorrupt(f"{path} cannot be read: {error}") from None
-    if manifest.version not in {VERSION, WITHOUT_COUNTS}:
+    if manifest.version != VERSION:
         raise ExportCorrupt(f"{path} is of another version of Votegate")
     return manifest
 

@@ -272,7 +272,7 @@ BESIDE_THE_ROOMS = {"deploy", "docs", "pages", "published", "release", "support"
 
 TESTED_ELSEWHERE = {
     "The module holds names and values, and decides nothing.": [
-        *("core/refusals", "core/request_id", "core/rows", "core/vote_port"),
+        *("core/refusals", "core/request_id", "core/vote_port"),
         *("outbound/failures", "outbound/result", "replication/facts/kinds"),
         "replication/members/status",
     ],

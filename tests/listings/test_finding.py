@@ -73,7 +73,7 @@ def test_a_search_leaves_packed_rows_packed_and_tells_their_state() -> None:
     search = ListingSearch(state, "one", 50)
     done(search.slices())
 
-    assert (search.found[0].brief.name, search.found[0].brief.review) == ("One", "denied")
+    assert (search.found[0].brief.name, search.found[0].brief.state) == ("One", "denied")
     assert list(state.listings.unpacked()) == []
 
 

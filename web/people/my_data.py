@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
 
 from core.actors import user_actor
 from core.clock import Clock
@@ -203,10 +202,10 @@ class _Known:
             self.keys += [{"listing": ref, "id": key.id, "name": key.name} for key in made]
             self.flags += [
                 {"listing": ref, "at_ms": flag.at_ms, "rule": flag.rule}
-                for flag in (listing.flags if listing.flags is not UNSET else ())
+                for flag in listing.flags
                 if flag.by == self._actor
             ]
-            if listing.message is not UNSET and listing.message.to == self._actor:
+            if listing.message is not None and listing.message.to == self._actor:
                 self.messages.append({"listing": ref, **_told(listing.message)})
         elif user is not None:
             self.quarantines += [
@@ -216,9 +215,9 @@ class _Known:
             ]
 
     def _acts(self, row: Listing) -> Iterator[dict[str, Any]]:
-        for act in row.trail:
+        for act in row.audit_log:
             if act.by == self._actor:
-                yield {"listing": row.ref, "at_ms": act.at_ms, "deed": act.deed, "about": act.about}
+                yield {"listing": row.ref, "at_ms": act.at_ms, "deed": act.action, "about": act.about}
         for note in row.notes:
             if note.by == self._actor:
                 yield {"listing": row.ref, "at_ms": note.at_ms, "deed": "noted", "about": note.text}
@@ -227,7 +226,7 @@ class _Known:
                 yield {"listing": row.ref, "at_ms": held.at_ms, "deed": deed, "about": ""}
         if row.change is not None and row.change.by == self._actor:
             yield {"listing": row.ref, "at_ms": row.change.sent_ms, "deed": "changed", "about": ""}
-        if row.taken is not UNSET and row.taken.lost_by == self._actor:
+        if row.taken is not None and row.taken.lost_by == self._actor:
             yield {"listing": row.ref, "at_ms": row.taken.at_ms, "deed": "lost", "about": ""}
 
 
