@@ -23,10 +23,9 @@ from msgspec.structs import replace
 
 from core import erasing
 from core.actors import user_actor
-from core.canonical import Canonical
 from core.cooldown_table import Cooldown, CooldownTable
 from core.delivery_table import DeliveriesView, DeliveryTable
-from core.digest import Digest
+from core.digest import Canonical, Digest
 from core.events import (
     ChangeDecided,
     CooldownsKept,

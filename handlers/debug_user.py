@@ -7,7 +7,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from core.clock import Clock
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.state import State
 from handlers.debug_find import KindName, ListingHit, hit_view
 from handlers.manage import user_id

@@ -29,7 +29,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import Invalid
 from listings.catalogue import Catalogue, Shelf
 from listings.long_lists import LongList

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from core.actors import Actor, user_actor
-from core.ref_slices import SLICE
+from core.listing_table import SLICE
 from core.rows import AuditAction, AuditEntry, Listing
 from core.state import State
 from core.user_rows import user_ref

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.events import CoOwnerSaved, Event, ListingRemoved, ListingSaved
+from core.listing_table import SLICE
 from core.packing import pack
-from core.ref_slices import SLICE
 from core.rows import BOTS
 from core.state import State
 from listings.finding import ListingSearch, OwnedListings

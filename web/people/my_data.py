@@ -12,7 +12,7 @@ import msgspec
 from core.actors import user_actor
 from core.clock import Clock
 from core.due_reminders import due_reminders, ends_ms
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.rows import Listing, OwnerMessage, Policy
 from core.state import State
 from core.user_rows import ReminderMessage, UserRow, user_ref

@@ -16,7 +16,7 @@ from chatplatform.platform_client import PlatformAway
 from core.actors import GATEWAY
 from core.clock import MS_PER_DAY, Clock
 from core.ledger import Ledger
-from core.ref_slices import ref_slices
+from core.listing_table import ref_slices
 from core.refusals import NotFound, Unavailable
 from core.rows import SERVERS, Listing
 from listings.eligibility import check

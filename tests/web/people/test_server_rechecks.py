@@ -12,7 +12,7 @@ from core.actors import GATEWAY, OPERATOR
 from core.clock import FakeClock
 from core.events import ListingRemoved, ListingReviewed, ListingSaved
 from core.ledger import Ledger
-from core.ref_slices import SLICE
+from core.listing_table import SLICE
 from core.rows import Listing, ServerCheck, ServerProfile
 from listings.eligibility import check
 from tests.support.coroutines import run

@@ -1,4 +1,4 @@
-"""core/canonical.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
+"""core/digest.py: the digest that all nodes of a fleet share once they have heard of the same changes."""
 
 import random
 

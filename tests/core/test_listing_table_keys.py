@@ -1,8 +1,8 @@
-"""core/key_index.py: grants come from the rows of listings, and from nothing else."""
+"""core/listing_table.py: grants come from the rows of listings, and from nothing else."""
 
 from msgspec.structs import replace
 
-from core.key_index import KeyIndex
+from core.listing_table import KeyIndex
 from core.rows import Key, KeyGrant, Listing, Reviewed
 from tests.support.sample_rows import BOT_PROFILE, BOT_REF, NOW_MS, OTHER_REF, OWNER
 
