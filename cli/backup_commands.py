@@ -129,8 +129,8 @@ def _write_secrets(
 
 def _of_gateway(caller: GatewayCaller) -> Origin:
     def digest_at(position: int) -> str | None:
-        state = caller.call("showState")
-        return str(state["digest"]) if state["positions"]["head"] == position else None
+        stored = caller.call("showData")
+        return str(stored["digest"]) if stored["positions"]["head"] == position else None
 
     return Origin(caller.remote.pieces(BY_NAME["backUp"].path), digest_at)
 

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from actions.listing_kinds import Kind
 from core.clock import Clock
 from core.rows import Policy
 from core.state import State
@@ -16,24 +17,9 @@ from gateway.described import deployment
 from gateway.membership import Membership
 from gateway.store import Secrets, Store
 from guild_counts.counts import NoCounts, OperatorCounts
-from handlers.concerns import Concern
-from handlers.debug import Debug
-from handlers.debug_disk import DebugDisk, DiskSources, Verification, verification
-from handlers.debug_errors import DebugErrors
-from handlers.debug_find import DebugFind
-from handlers.debug_journal import DebugJournal
-from handlers.debug_limiter import DebugLimiter
-from handlers.debug_listing import DebugListings
-from handlers.debug_overview import DebugOverview, OverviewSources
-from handlers.debug_process import DebugProcess, ProcessSources
-from handlers.debug_user import DebugUsers
-from handlers.debug_webhooks import DebugWebhooks, WebhookSources
-from handlers.failing_endpoints import FailingEndpoints
-from handlers.journal_tail import JournalTail
 from handlers.late import Late
 from handlers.manage import ManageContext, Operator, bot_ref, server_ref
-from handlers.manage_keys import ManageKeys
-from handlers.manage_listings import Kind, ManageListings
+from handlers.manage_listings import ManageListings
 from handlers.manage_owners import ManageOwners
 from handlers.manage_review import ManageQueue, ManageReview
 from handlers.manage_strikes import ManageStrikes
@@ -41,12 +27,9 @@ from handlers.manage_users import ManageUsers
 from handlers.manage_votes import ManageVotes
 from handlers.manage_webhooks import AttemptWatch, ManageWebhooks
 from handlers.public import GuildCounts, PublicApi, PublicLimits
-from handlers.recent_errors import RecentErrors
-from handlers.refused import RefusedAddresses
 from handlers.reply import Reply
 from handlers.request import Request
 from handlers.route import Endpoints
-from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.user_views import UserViews
 from handlers.vote_feed import VoteFeed
@@ -55,7 +38,15 @@ from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from listings.rules import EditsShown
 from listings.webhooks import WebhookPolicy
+from metrics.scraping import Scraping
 from openapi.deployment import Deployment
+from operators.all_webhooks import DebugWebhooks, WebhookSources
+from operators.data_folder import DebugDisk, DiskSources, Verification, verification
+from operators.limiter_use import DebugLimiter
+from operators.operator_pages import Operators
+from operators.overview import DebugOverview, DebugProcess, OverviewSources, ProcessSources
+from operators.recent import DebugErrors, DebugJournal
+from operators.subjects import DebugFind, DebugListings, DebugUsers
 from people.roles import Moderators
 from people.user_sessions import Sessions, SessionTerms, Terms
 from ratelimit.bucket import Buckets
@@ -69,6 +60,11 @@ from serving.vitals import LoopLag
 from settings.model import CountsSource, GuildCountsSettings, LimitsSettings, Settings, WebSettings
 from votes.search import Searches
 from votes.tally import VoteTally
+from watchers.concerns import Concern
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
+from watchers.recent_errors import RecentErrors
+from watchers.refused_addresses import RefusedAddresses
 
 if TYPE_CHECKING:
     from guild_counts.platform_counts import PlatformCounts
@@ -246,8 +242,6 @@ def all_endpoints(
     callers: Callers,
     public: PublicApi,
     managed: Managed,
-    debug: Debug,
-    scrape: Scrape,
     readiness: Callable[[], str | None],
     is_signed_in: Callable[[Request], bool],
 ) -> Endpoints:
@@ -284,7 +278,7 @@ def all_endpoints(
         ),
         callers.operator,
         listings={kind: ManageListings(context, kind, ref) for kind, ref in refs.items()},
-        keys=ManageKeys(context),
+        tools=context,
         webhooks={
             kind: ManageWebhooks(context, ref, managed.watch, policy.attempt_seconds)
             for kind, ref in refs.items()
@@ -296,9 +290,7 @@ def all_endpoints(
         queue=ManageQueue(store.ledger.state, managed.ownership),
         review={kind: ManageReview(context, ref) for kind, ref in refs.items()},
         owners={kind: ManageOwners(context, ref) for kind, ref in refs.items()},
-        debug=debug,
         is_signed_in=is_signed_in,
-        scrape=scrape,
     )
 
 
@@ -327,7 +319,7 @@ def readiness(store: Store, life: Life, fleet: Membership | None) -> Callable[[]
     return reason
 
 
-def debug_endpoints(
+def operators_endpoints(
     policy: EndpointPolicy,
     store: Store,
     clock: Clock,
@@ -337,7 +329,8 @@ def debug_endpoints(
     process: ProcessSources,
     life: Life,
     watched: Watched,
-) -> Debug:
+    scraping: Scraping,
+) -> Operators:
     async def verify() -> Verification:
         return await verification(store.ledger, store.snapshotter.lock, store.fold)
 
@@ -359,7 +352,7 @@ def debug_endpoints(
         points=lambda: timeline.points,
     )
     shown = DebugProcess(ledger, clock, public.limits, process, VERSION)
-    return Debug(
+    return Operators(
         process=shown,
         overview=DebugOverview(shown, overview),
         disk=DebugDisk(DiskSources(store.snapshotter.take, store.snapshotter.backup, verify)),
@@ -370,6 +363,7 @@ def debug_endpoints(
         limiter=DebugLimiter(state, clock, public.limits),
         errors=DebugErrors(watched.errors),
         journal=DebugJournal(watched.tail),
+        scraping=scraping,
     )
 
 
@@ -396,7 +390,7 @@ def process_sources(
     memory: Callable[[], int | None],
     concerns: Callable[[], tuple[Concern, ...]],
 ) -> ProcessSources:
-    outbox, lag = delivering.outbox, life.lag
+    outbox = delivering.outbox
     return ProcessSources(
         durable_position=lambda: store.journal.durable_position,
         snapshot_position=lambda: store.snapshotter.position,
@@ -404,10 +398,8 @@ def process_sources(
         endpoints_suspended=lambda: len(outbox.suspended),
         proxy_down=lambda: outbox.stopped,
         readiness=readiness(store, life, fleet),
-        replication=fleet.node.view if fleet is not None else lambda: None,
         fleet=fleet.node.standing if fleet is not None else lambda: None,
         connections=connections,
         resident_bytes=memory,
-        loop_lag_ms=lambda: {"last": lag.last_ms, "max": lag.max_ms},
         concerns=concerns,
     )

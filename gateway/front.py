@@ -13,13 +13,13 @@ from tornado.web import Application
 from core.clock import Clock
 from grammars.service_urls import is_loopback
 from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
 from ratelimit.address import UNIX, address_key, is_trusted
 from serving.access_log import AccessLog
 from serving.direct import Answered, DirectVoteCheck, Refusals
 from serving.log_output import LogOutput
 from serving.traffic import Traffic
 from settings.model import ChatPlatformSettings, ServerSettings, stand_in_mistakes
+from watchers.refused_addresses import RefusedAddresses
 from wire.http_server import WireServer
 from wire.limits import ConnectionLimits
 from wire.listening import CannotListen, activated, forget_activation, listen, listen_unix, url_of

@@ -13,12 +13,11 @@ from gateway.endpoints import Life
 from gateway.front import connection_limits
 from gateway.membership import Membership
 from gateway.store import Store
-from handlers.debug_process import ProcessSources
 from handlers.public import PublicApi
 from handlers.route import Resource
-from handlers.scrape import Scrape
 from metrics.collectors import Bounds, Collectors, Sources
 from metrics.scraping import Scraping
+from operators.overview import ProcessSources
 from serving.application import ApplicationPolicy, make_application
 from serving.direct import Refusals
 from serving.observers import Observers
@@ -65,7 +64,7 @@ def scraping(
     fleet: Membership | None,
     process: ProcessSources,
     observers: Observers,
-) -> Scrape:
+) -> Scraping:
     """Return the endpoint of a scrape."""
     bounds = Bounds(
         settings.journal.pending_bytes,
@@ -104,13 +103,13 @@ def scraping(
         concerns=process.concerns,
         fleet=of_fleet,
     )
-    return Scrape(Scraping(Collectors(sources)).exposed)
+    return Scraping(Collectors(sources))
 
 
 def metrics_servers(
     sockets: Sequence[socket],
     server: ServerSettings,
-    scrape: Scrape,
+    scrape: Scraping,
     edge: ApplicationPolicy,
     public: PublicApi,
 ) -> list[WireServer]:

@@ -10,13 +10,13 @@ from gateway.front import Front
 from gateway.membership import Membership
 from gateway.sites import Sites
 from gateway.store import Store
-from handlers.concerns import ConcernList, ConcernSources
 from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
-from handlers.security_log import SecurityBounds
 from handlers.slices import in_slices
 from serving.observers import Observers
 from serving.timeline import Timeline
+from watchers.concerns import ConcernList, ConcernSources
+from watchers.refused_addresses import RefusedAddresses
+from watchers.security_log import SecurityBounds
 
 Loops = dict[str, Callable[[], Awaitable[None]]]
 """Loops of observers, by name."""

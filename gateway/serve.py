@@ -25,11 +25,11 @@ from gateway.endpoints import (
     Managed,
     Watched,
     all_endpoints,
-    debug_endpoints,
     endpoint_policy,
     gauges,
     known_callers,
     open_guild_counts,
+    operators_endpoints,
     people_rules,
     process_sources,
     public_api,
@@ -44,17 +44,14 @@ from gateway.reloading import Reloading
 from gateway.sites import open_sites
 from gateway.start_lines import start_lines, warn_of_insecurity
 from gateway.store import empty_state, held_folder, open_secrets, open_store
-from handlers.failing_endpoints import FailingEndpoints
-from handlers.journal_tail import JournalTail
 from handlers.manage_webhooks import AttemptWatch
-from handlers.recent_errors import RecentErrors
-from handlers.redaction import Redactor
 from handlers.route import PAGE, bound
 from handlers.routes import ROUTES
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from journal.reading_on import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
+from operators.operator_pages import ALL_ROUTES, OPERATOR_ROUTES
 from ratelimit.bucket import Buckets
 from serving.application import ApplicationPolicy, RunningRequests, make_application
 from serving.log_output import LogOutput, standard_error
@@ -69,6 +66,10 @@ from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
 from votes.search import Searches
 from votes.tally import VoteTally
+from watchers.failing_endpoints import FailingEndpoints
+from watchers.journal_tail import JournalTail
+from watchers.recent_errors import RecentErrors
+from watchers.redaction import Redactor
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
@@ -225,14 +226,13 @@ async def serve(
             counting.platform,
         )
         subscribe(readers, store.ledger, store.journal, observers)
-        traffic = Traffic([*(route.name for route in ROUTES), PAGE])
+        traffic = Traffic([*(route.name for route in ALL_ROUTES), PAGE])
         life = Life(stop, RunningRequests(), traffic, LoopLag(clock))
         memory = observers.calling("memory", resident_bytes)
         concerns = concern_list(store, delivery, life, fleet, callers.refused, observers)
         process = process_sources(store, delivery, life, fleet, lambda: http.tally(), memory, concerns)
         timeline = Timeline(clock, traffic, life.lag, gauges(store, votes, memory))
         watched = Watched(failing, tail, errors, timeline)
-        debug = debug_endpoints(policy, store, clock, public, people, delivery, process, life, watched)
         scrape = scraping(
             settings,
             store,
@@ -245,16 +245,21 @@ async def serve(
             process,
             observers,
         )
+        operators = operators_endpoints(
+            policy, store, clock, public, people, delivery, process, life, watched, scrape
+        )
         webhooks = webhook_policy(settings.webhooks, egress.requests, token_bytes)
         tells = teller is not None
         managed = Managed(
             people, webhooks, searches, ownership, counting.source, fleet, watch, feed, tells_owners=tells
         )
         ready, is_signed_in = process.readiness, sites.is_signed_in
-        endpoints = all_endpoints(
-            policy, store, clock, callers, public, managed, debug, scrape, ready, is_signed_in
-        )
-        resources = refused_while_cut_off(fleet, [*bound(ROUTES, endpoints), *sites.resources(endpoints)])
+        endpoints = all_endpoints(policy, store, clock, callers, public, managed, ready, is_signed_in)
+        bound_routes = [
+            *bound(ROUTES, endpoints, endpoints),
+            *bound(OPERATOR_ROUTES, operators, endpoints),
+        ]
+        resources = refused_while_cut_off(fleet, [*bound_routes, *sites.resources(endpoints, operators)])
         edge = ApplicationPolicy(
             policy.max_body_bytes,
             settings.server.trusted_proxies,

@@ -16,6 +16,7 @@ from gateway.membership import Membership
 from handlers.request import Request
 from handlers.route import Endpoints, Resource
 from listings.ownership import Ownership
+from operators.operator_pages import Operators
 from serving.observers import Observers
 from settings.model import Settings
 
@@ -49,15 +50,17 @@ class Sites:
         """Tell whether the operator is signed in with this browser."""
         return self.debug is not None and self.debug.is_signed_in(request)
 
-    def resources(self, endpoints: Endpoints) -> list[Resource]:
+    def resources(self, endpoints: Endpoints, operators: Operators) -> list[Resource]:
         """Return every path of the pages. That of people comes last: it has a page for every other path."""
         if self.templates is None:
             return []
         from web.site import static_resource
 
         resources = [static_resource()]
-        for site in (self.debug, self.people):
-            resources += site.resources(endpoints) if site is not None else []
+        if self.debug is not None:
+            resources += self.debug.resources(endpoints, operators)
+        if self.people is not None:
+            resources += self.people.resources(endpoints)
         return resources
 
     def running(self, stop: asyncio.Event, observers: Observers) -> list[Coroutine[Any, Any, None]]:

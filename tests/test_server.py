@@ -295,7 +295,7 @@ def test_the_operator_token_is_made_once_and_never_logged(tmp_path: Path) -> Non
         gateway.start()
         try:
             gateway.operator_token = (gateway.folder / "operator.token").read_text().strip()
-            assert gateway.operate("GET", "/debug/state").status_code == 200
+            assert gateway.operate("GET", "/debug/overview.json").status_code == 200
         finally:
             gateway.close()
         assert gateway.operator_token not in gateway.log

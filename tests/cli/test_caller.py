@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("no_settings_around")
 
 def state(*arguments: object, **environment: object) -> Result:
     names = {f"VOTEGATE_{name}": str(value) for name, value in environment.items()}
-    return CliRunner(env=names).invoke(cli, ["admin", *map(str, arguments), "state"])
+    return CliRunner(env=names).invoke(cli, ["admin", *map(str, arguments), "debug", "overview"])
 
 
 def error(result: Result) -> str:
@@ -53,7 +53,7 @@ def test_a_flag_goes_before_the_environment_and_that_before_the_settings(
 
 
 def test_the_token_may_come_from_standard_input(gateway: ThreadGateway) -> None:
-    arguments = ["admin", "--url", gateway.base_url, "--token-file", "-", "state"]
+    arguments = ["admin", "--url", gateway.base_url, "--token-file", "-", "debug", "overview"]
     assert CliRunner().invoke(cli, arguments, input=f"{OPERATOR_TOKEN}\n").exit_code == 0
 
 

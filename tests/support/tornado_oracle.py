@@ -19,13 +19,13 @@ from tornado.web import Application
 from core.clock import Clock
 from gateway.front import Front
 from handlers.public import PublicApi
-from handlers.refused import RefusedAddresses
 from handlers.reply import failure
 from serving.rendering import rendered
 from serving.request_ids import next_number
 from serving.traffic import Traffic
 from settings.model import ServerSettings
 from tests.support.gateways import ThreadGateway, running
+from watchers.refused_addresses import RefusedAddresses
 
 # What tornado.http1connection writes for a malformed request; a test notices when a release changes it.
 _BARE_REFUSAL = b"HTTP/1.1 400 Bad Request\r\n\r\n"
