@@ -44,7 +44,7 @@ from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog
 
-if TYPE_CHECKING:  # see membership.py, telling.py and sites.py
+if TYPE_CHECKING:  # see fleet.py, delivery.py and sites.py
     from direct_messages.reminder_teller import ReminderTeller
     from direct_messages.teller import Teller
     from guild_counts.platform_counts import PlatformCounts

@@ -213,7 +213,7 @@ def _socket_problem(path: Path) -> str | None:
 async def _redis_problem(redis: RedisSettings) -> str | None:
     if redis.url is None:
         return None
-    from gateway.fleet_node import redis_place  # see membership.py
+    from gateway.fleet_node import redis_place  # see fleet.py
     from replication.transport.link import UNREACHABLE, Link
     from replication.transport.retrying import described
 

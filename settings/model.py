@@ -185,6 +185,14 @@ class VotesSettings(_Section):
     accounts_per_address: Count = 10
     burst_per_minute: Count = 600
 
+    @property
+    def window_ms(self) -> int:
+        return round(self.window_seconds * 1_000)
+
+    @property
+    def cooldown_ms(self) -> int:
+        return round(self.cooldown_seconds * 1_000)
+
 
 class StatsSettings(_Section):
     max_difference: Annotated[int, Field(ge=50, le=10_000_000)] = 50

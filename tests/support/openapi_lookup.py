@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from gateway.described import deployment
+from gateway.api import deployment
 from handlers.reply import JSON
 from openapi.cast import BOT, DELIVERY_ID, KEY_ID, QUARANTINE, SERVER, SESSION_ID, USER
 from openapi.document import openapi_document
