@@ -29,6 +29,7 @@ NO_TOKEN = "none"  # noqa: S105 (both paths are open to everybody)
 @click.pass_obj
 def health(
     settings: SettingsPort,
+    *,
     ready: bool,
     seconds: float,
     url: str | None,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from cli.columns import folded
 from cli.source_commit import commit_of
+from cli.terminal import folded
 from core.version import API_VERSION, VERSION, VERSIONS, Build, build
 
 SOURCE_TREE = Path(__file__).parent.parent

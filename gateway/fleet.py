@@ -95,9 +95,15 @@ class Fleet:
 
     def switch_direct_route(self, server: WireServer) -> None:
         """Switch the direct route off while this node is cut off: it asks nobody whether it may answer."""
-        if self.isolation is not None:
-            self.isolation.switch = server.leave_to_application
-            server.leave_to_application(self.isolation.is_cut_off)
+        isolation = self.isolation
+        if isolation is None:
+            return
+
+        def switch() -> None:
+            server.leave_to_application(is_left=isolation.is_cut_off)
+
+        isolation.switch = switch
+        switch()
 
 
 @asynccontextmanager

@@ -38,7 +38,7 @@ from replication.members.silence import Silence
 from replication.members.succession import Succession
 from replication.members.warnings import Warnings
 from replication.node import Copies, Members, Node, Pace, Streams
-from replication.streams.follower import Follower
+from replication.streams.follower import Follower, ReadStreams
 from replication.streams.gaps import Gaps
 from replication.streams.identity import Identity
 from replication.streams.journal_records import JournalRecords
@@ -197,9 +197,8 @@ def _streams(shared: _Shared, publisher: Publisher, voters: SharedBuckets) -> St
     usage = Usage(shared.sealed_link, ledger.state.fleet, allowances)
     gaps = Gaps(registry, ledger.state.fleet, clock, shared.redis.lease_seconds)
     pacing = Pacing(clock, shared.redis.pace_seconds)
-    follower = Follower(
-        shared.sealed_link, registry, shared.positions, gaps, shared.applying, usage, clock, pacing
-    )
+    known = ReadStreams(shared.positions, gaps)
+    follower = Follower(shared.sealed_link, registry, known, shared.applying, usage, clock, pacing)
     lag = Lag(shared.name, ledger, publisher, gaps, clock, shared.warnings)
     return Streams(publisher, follower, gaps, lag, usage)
 

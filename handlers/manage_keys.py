@@ -5,7 +5,7 @@ from handlers.manage import ManageContext, bot_ref
 from handlers.reply import Reply, success
 from handlers.request import Request
 from listings.forms import KeyName, Rotation, read
-from listings.keys import KEY_BYTES, delete_key, issue_key, key_value, rotate_key
+from listings.keys import KEY_BYTES, NewKey, delete_key, issue_key, key_value, rotate_key
 from listings.rules import listing_of
 
 
@@ -22,9 +22,7 @@ class ManageKeys:
         events = issue_key(
             self._state,
             ref,
-            name=form.name,
-            key_id=key_id,
-            digest=context.digester.digest(value),
+            NewKey(key_id, form.name, context.digester.digest(value)),
             now_ms=context.clock.now_ms(),
             keys_per_listing=context.keys_per_listing,
             by=request.by,

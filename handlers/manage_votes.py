@@ -72,10 +72,9 @@ class ManageVotes:
             self._state,
             ref,
             user,
+            context.new_deliveries(),
             now_ms=now_ms,
             cooldown_ms=context.cooldown_ms,
-            delivery_id=context.new_id(),
-            pending_most=context.webhooks.pending_most(self._state),
             kept_until_ms=self._kept_until_ms(ref, user),
         )
 

@@ -139,13 +139,21 @@ def claim(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Take a review on, also from another moderator. Raises NotFound and Conflict."""
     row = _waiting(state, ref)
     known = claim_of(row)
-    return [] if known is not None and known.by == by else [ListingClaimed(ref, True, now_ms, by=by)]
+    return (
+        []
+        if known is not None and known.by == by
+        else [ListingClaimed(ref, is_claimed=True, at_ms=now_ms, by=by)]
+    )
 
 
 def release(state: State, ref: str, now_ms: int, *, by: Actor) -> list[Event]:
     """Give a review back, if it is one's own. Raises NotFound and Conflict."""
     known = claim_of(_waiting(state, ref))
-    return [ListingClaimed(ref, False, now_ms, by=by)] if known is not None and known.by == by else []
+    return (
+        [ListingClaimed(ref, is_claimed=False, at_ms=now_ms, by=by)]
+        if known is not None and known.by == by
+        else []
+    )
 
 
 def add_note(state: State, ref: str, text: str, now_ms: int, *, by: Actor) -> list[Event]:

@@ -246,6 +246,33 @@ def in_several_places(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return {name: paths for name, paths in places.items() if len(paths) > 1}
 
 
+LONGEST_FUNCTION = 60
+"""Lines of a function, its signature and docstring included."""
+LONGER_FUNCTIONS = {
+    "cli/operations.py:_of_kind",
+    "core/state.py:_apply_rare",
+    "gateway/people_site.py:__init__",
+    "gateway/people_site.py:resources",
+    "handlers/review_routes.py:_of_kind",
+    "handlers/routes.py:_listings",
+    "handlers/routes.py:_votes",
+    "handlers/routes.py:_webhooks",
+    "openapi/errors.py:_cases",
+}
+"""Functions that are still too long. This list only shrinks."""
+
+
+def test_no_function_is_longer_than_a_reader_can_hold() -> None:
+    longer = {
+        f"{path.relative_to(ROOT)}:{node.name}"
+        for path in EVERYWHERE
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno >= LONGEST_FUNCTION
+    }
+    assert longer == LONGER_FUNCTIONS
+
+
 def test_no_two_modules_share_a_name_for_different_things() -> None:
     clashes = in_several_places(modules())
     assert {name: paths for name, paths in clashes.items() if name not in SHARED_MODULES} == {}
@@ -336,9 +363,9 @@ TESTED_ELSEWHERE = {
         *("wire/channel", "wire/connection", "wire/head", "wire/http_server"),
     ],
     "tests/cli and tests/snapshot test the commands and files that need it.": [
-        *("cli/demo", "cli/fold_disk", "cli/place", "cli/settings_port"),
-        *("cli/bars", "cli/bot_commands", "cli/listing_commands", "cli/passphrases", "cli/vote_commands"),
-        *("cli/review_commands", "cli/user_commands", "cli/words"),
+        *("cli/data_folder", "cli/demo", "cli/fold_disk", "cli/settings_port"),
+        *("cli/bot_commands", "cli/listing_commands", "cli/passphrases", "cli/vote_commands"),
+        *("cli/review_commands", "cli/parameter_types", "cli/user_commands"),
         *("snapshot/export_format", "snapshot/inspection", "snapshot/state_copy", "snapshot/verification"),
     ],
     "tests/listings/test_forms.py and test_patterns.py test every field in its forms.": ["listings/fields"],

@@ -104,7 +104,9 @@ class MyVotes:
     async def name(self, visit: PersonVisit) -> Shown:
         """Show the person's name among the top voters of a listing, or not any more."""
         person, is_allowed = signed_in(visit), visit.form().text("name") == "on"
-        events = set_naming(self._state, person.id, is_allowed, self._clock.now_ms(), by=visit.request.by)
+        events = set_naming(
+            self._state, person.id, self._clock.now_ms(), is_allowed=is_allowed, by=visit.request.by
+        )
         await self._ledger.durable(self._ledger.commit(events))
         return done(VOTES, f"name-{'on' if is_allowed else 'off'}")
 
