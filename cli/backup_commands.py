@@ -144,9 +144,8 @@ def _of_gateway(caller: GatewayCaller) -> Origin:
 def _of_folder_or_gateway(stack: ExitStack, caller: GatewayCaller) -> Origin:
     """Return the state of the folder, locked until the stack closes, or of the gateway that has locked it."""
     from core.clock import SystemClock
-    from snapshot.backup import backup_pieces
     from snapshot.recovery import recover
-    from snapshot.restore import Source
+    from snapshot.restore import Source, backup_pieces
     from storage.folder import FolderInUse
 
     data_folder = caller.data_folder

@@ -16,8 +16,14 @@ from cli.terminal import bars
 from core.clock import SystemClock
 from snapshot.export import counts_of
 from snapshot.files import SnapshotReader
-from snapshot.restore import Source, read_backup, read_export, refuse_unless_empty, restore_into
-from snapshot.whole_folder import whole_folder
+from snapshot.restore import (
+    Source,
+    read_backup,
+    read_export,
+    refuse_unless_empty,
+    restore_into,
+    whole_folder,
+)
 from storage.exposed import SECRETS, refuse_exposed
 from storage.folder import (
     DIGEST_SECRET,

@@ -6,7 +6,7 @@ notes are for moderators alone. The decisions themselves are in `rules`: a submi
 so two moderators never decide it twice, and the same holds for a change.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple, get_args
 
 from msgspec import UNSET
@@ -116,12 +116,6 @@ def decision_of(row: Listing) -> Act | None:
 def review_of(row: Listing) -> Act | None:
     """Return the last decision about the listing as a whole that the trail remembers."""
     return next((act for act in reversed(row.trail) if act.deed in REVIEWS), None)
-
-
-def earlier_denials(row: Listing) -> Sequence[Act]:
-    """Return the denials, also of changes, and the withdrawn approvals that the trail remembers, the newest
-    first."""
-    return [act for act in reversed(row.trail) if act.deed in DENIALS]
 
 
 def is_proven(row: Listing) -> bool:

@@ -21,8 +21,6 @@ from snapshot.recovery import Progress
 from storage.disk import OS_DISK, Disk, write_all
 
 VERSION = 4
-WITHOUT_COUNTS = 3
-"""The version before, which had no votes by day and month. A restore reads it, too."""
 MANIFEST = "export.json"
 TABLES: dict[str, Kind] = {
     "listings": Listing,
@@ -40,7 +38,7 @@ class RowCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     votes: int
     deliveries: int
     users: int
-    counts: int = 0
+    counts: int
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
