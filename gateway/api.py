@@ -32,7 +32,7 @@ from handlers.scrape import Scrape
 from handlers.service import Service
 from handlers.vote_feed import TAGS as VOTE_TAGS
 from handlers.vote_feed import VoteFeed
-from journal.reading_on import JournalPages
+from journal.journal_pages import JournalPages
 from listings.keys import KeyDigester
 from listings.ownership import Ownership
 from openapi.deployment import Deployment, Window
@@ -47,7 +47,7 @@ from settings.model import (
     VotersLimitSettings,
     WebSettings,
 )
-from votes.search import Searches
+from votes.user_search import Searches
 
 
 @dataclass(frozen=True)

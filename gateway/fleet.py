@@ -20,7 +20,7 @@ from handlers.reply import CutOff, Reply, reply_to
 from handlers.request import Endpoint, Request
 from handlers.route import Resource
 from ratelimit.bucket import Buckets
-from votes.search import Searches
+from votes.user_search import Searches
 from wire.http_server import WireServer
 
 if TYPE_CHECKING:

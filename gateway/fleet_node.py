@@ -54,8 +54,8 @@ from replication.transport.envelopes import Envelopes
 from replication.transport.link import Link, RedisPlace, SealedLink
 from replication.transport.pacing import Pacing
 from settings.model import RedisSettings, Settings
-from votes.search import Searches
 from votes.table import VoteTable
+from votes.user_search import Searches
 
 READY_SECONDS = 10.0
 

@@ -38,8 +38,8 @@ from handlers.vote_feed import VoteFeed
 from journal.journal import Journal
 from listings.ownership import Ownership
 from serving.observers import Observers
-from votes.search import Searches
 from votes.tally import VoteTally
+from votes.user_search import Searches
 from webhook.attempt_tally import AttemptTally
 from webhook.dispatcher import Dispatcher
 from webhook.suspension_log import SuspensionLog

@@ -40,7 +40,7 @@ from serving.supervisor import Supervisor
 from settings.model import ServerSettings, Settings
 from snapshot.recovery import recover
 from storage.disk import OS_DISK, Disk
-from votes.search import Searches
+from votes.user_search import Searches
 from webhook.dispatcher import Dispatcher
 from wire.http_server import WireServer
 from wire.listening import url_of

@@ -39,7 +39,7 @@ from people.roles import Moderators
 from people.user_sessions import Sessions
 from ratelimit.address import address_key
 from ratelimit.limiter import FailureGuard
-from votes.search import Searches
+from votes.user_search import Searches
 
 PAGE = 50
 MAX_PAGE = 500
